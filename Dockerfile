@@ -6,9 +6,13 @@ COPY package.json package-lock.json .npmrc LICENSE ./
 COPY packages/proof/package.json packages/proof/
 COPY packages/client/package.json packages/client/
 COPY packages/server/package.json packages/server/
-# Exactly what the lock file names, by its hashes. The Node that the repository pins for clones is left out: the image has it.
-RUN npm ci --omit=dev --omit=optional
+COPY packages/web/package.json packages/web/
+# Exactly what the lock file names, by its hashes. First with what builds the pages, then only what the service needs. The Node that
+# the repository pins for clones is left out then: the image has it.
+RUN npm ci
+COPY scripts scripts
 COPY packages packages
+RUN node scripts/pages.mjs && rm -rf scripts packages/web/src && npm ci --omit=dev --omit=optional
 # Whatever mask the sources were fetched under: the account that runs them is not the one that owns them.
 RUN chmod -R a+rX,go-w /app
 

@@ -45,6 +45,7 @@ export async function bundleProgram(cache) {
   const { output } = await bundle.generate({ format: "esm", minify: false })
   const hash = createHash("sha256")
   for (const { code } of output) hash.update(code)
+  hash.update(readFileSync(join(server, "pages", "pages.json")))
   const folder = join(cache, `program-${hash.digest("hex").slice(0, 16)}`)
   if (!existsSync(folder)) write(folder, output)
   return folder
@@ -61,6 +62,7 @@ function write(folder, output) {
   for (const path of globSync("src/**/migrations", { cwd: server }))
     cpSync(join(server, path), join(making, "lib", "migrations"), { recursive: true })
   cpSync(join(server, "package.json"), join(making, "package.json"))
+  cpSync(join(server, "pages"), join(making, "pages"), { recursive: true })
   const entry = readFileSync(join(server, "bin", "tallystick.mjs"), "utf8")
   mkdirSync(join(making, "bin"))
   writeFileSync(

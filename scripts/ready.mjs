@@ -1,5 +1,5 @@
-// Makes a clone ready to run: what package-lock.json names is installed, and node_modules/.bin/node
-// is the Node that it names.
+// Makes a clone ready to run: what package-lock.json names is installed, node_modules/.bin/node is
+// the Node that it names, and the pages are built.
 //
 // Runs before every `npm start` and `npm test`, on whatever Node (18 or later) the machine has, so
 // it is plain JavaScript and imports only Node. When there is nothing to do it says nothing and
@@ -26,6 +26,7 @@ import {
 import { dirname, join, relative } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import { pagesAreBuilt } from "./pages-sources.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, "node_modules", ".ready")
@@ -50,7 +51,7 @@ const lockStaleMs = 10_000
 class NotReady extends Error {}
 
 try {
-  if (!isReady()) await makeReady()
+  if (!isReady() || !pagesAreBuilt()) await makeReady()
 } catch (error) {
   if (!(error instanceof NotReady)) throw error
   console.error(`ready: ${error.message}`)
@@ -79,16 +80,29 @@ async function makeReady() {
   const release = await takeLock()
   try {
     // Whoever held the lock before us may have done it.
-    if (isReady()) return
-    console.error("ready: installing what package-lock.json names (once; a minute on a slow line)")
-    rmSync(marker, { force: true })
-    await install()
-    provideNode()
-    writeFileSync(`${marker}.new`, wanted())
-    renameSync(`${marker}.new`, marker)
+    if (!isReady()) await makeInstalled()
+    if (!pagesAreBuilt()) buildPages()
   } finally {
     release()
   }
+}
+
+async function makeInstalled() {
+  console.error("ready: installing what package-lock.json names (once; a minute on a slow line)")
+  rmSync(marker, { force: true })
+  await install()
+  provideNode()
+  writeFileSync(`${marker}.new`, wanted())
+  renameSync(`${marker}.new`, marker)
+}
+
+/** By the Node that was just installed: the one that runs us may be older than the builder needs. */
+function buildPages() {
+  console.error("ready: building the pages (a few seconds, after each change of them)")
+  const { status } = spawnSync(node, [join(root, "scripts", "pages.mjs")], {
+    stdio: ["ignore", 2, 2],
+  })
+  if (status !== 0) throw new NotReady("the pages could not be built; what is above says why")
 }
 
 /** Resolves, once no other run is installing here, to the function that lets the next one in. */

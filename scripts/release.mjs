@@ -31,6 +31,7 @@ const sources = names.map((name) =>
 expectOneVersion(sources)
 
 rmSync(dist, { recursive: true, force: true })
+run(process.execPath, join(root, "scripts", "pages.mjs"))
 const tsc = join(root, "node_modules", ".bin", "tsc")
 run(tsc, "-p", "tsconfig.release.json")
 // Declarations are of what is imported, so not of the command; they would take ten times as long as
@@ -63,7 +64,7 @@ function makePackage(name, source) {
   renameSync(join(to, "src"), join(to, "lib"))
   for (const path of globSync("**/*.sql", { cwd: join(from, "src") }))
     copy(join(from, "src", path), join(to, "lib", path))
-  const beside = globSync(["bin", "monitoring"], { cwd: from })
+  const beside = globSync(["bin", "monitoring", "pages"], { cwd: from })
   for (const path of [...beside, "README.md"]) copy(join(from, path), join(to, path))
   for (const path of Object.values(source.bin ?? {})) importCompiled(join(to, path))
   copy(join(root, "LICENSE"), join(to, "LICENSE"))

@@ -120,7 +120,7 @@ test("a package has its code, licence and README, and nothing else", () => {
     const files = filesIn(join(folder, name))
     const own =
       name === "server"
-        ? /^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*)$/
+        ? /^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*|pages\/.*)$/
         : /^lib\/.*(\.js|\.d\.ts)$/
     const others = files.filter(
       (file) => !own.test(file) && !["LICENSE", "README.md", "package.json"].includes(file),
@@ -151,6 +151,8 @@ test("a package has its code, licence and README, and nothing else", () => {
     )
     assert.match((manifest["engines"] as { node: string }).node, /^>=\d/)
   }
+  const pages = filesIn(join(folder, "server", "pages"))
+  assert.ok(pages.includes("pages.json") && pages.includes("verify.html.br"), "the pages are built")
   const migrations = (path: string): readonly string[] =>
     filesIn(path).filter((file) => file.endsWith(".sql"))
   assert.deepEqual(

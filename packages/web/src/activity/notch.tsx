@@ -1,0 +1,28 @@
+// One cut in the stick. The lane has a colour and a shape: one wedge, two cuts, a slant, a thin one.
+
+const shapes: Readonly<Record<string, readonly [whole: string, half: string]>> = {
+  security: ["M0 8 18 4.6v10.8L0 12Z", "M.6 8 11 6.1v7.8L.6 12Z"],
+  data: [
+    "M0 5.2 18 4.2v4.2L0 8.2ZM0 12l18-.3v4.2l-18-1Z",
+    "M.6 5.6 11 5.2v2.7H.6ZM.6 12.1 11 12v2.7L.6 14.4Z",
+  ],
+  policy: ["M0 12.2 18 3.8v4.7L0 16Z", "M.6 12.4 11 7.4v4.2L.6 16Z"],
+  operations: ["M0 8.8 18 8.2v3.8L0 11.3Z", "M.6 9 11 8.7v2.7L.6 11.1Z"],
+}
+
+interface NotchProps {
+  readonly lane: string
+  readonly state: "sealed" | "pending" | "broken"
+}
+
+/** Sealed: cut right through. Pending: scribed on one half. Broken: a crack. */
+export function Notch({ lane, state }: NotchProps) {
+  const known = Object.hasOwn(shapes, lane) ? lane : "operations"
+  const [whole = "", half = ""] = shapes[known] ?? []
+  const path = state === "broken" ? "M-3 7l6 5 5-6 5 7 8-5" : state === "pending" ? half : whole
+  return (
+    <svg class={`notch ${state} lane-${known}`} viewBox="0 0 18 20" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  )
+}

@@ -1,0 +1,44 @@
+// What this browser keeps between visits. Where it keeps nothing, as in a private window or a page
+// that was opened from a file, the page works all the same.
+
+export interface Kept<Value> {
+  get(): Value
+  set(value: Value): void
+  /** `changed` is called after each change, in this tab or another one. */
+  watch(changed: () => void): void
+}
+
+export function keep<Value>(
+  name: string,
+  read: (text: string | null) => Value,
+  write: (value: Value) => string,
+): Kept<Value> {
+  const key = `tallystick ${name}`
+  const watchers = new Set<() => void>()
+  let value: Value | undefined
+  const tell = (): void => watchers.forEach((changed) => changed())
+  addEventListener("storage", (event) => {
+    if (event.key !== key) return
+    value = undefined
+    tell()
+  })
+  return {
+    get: () => (value ??= read(attempt(() => localStorage.getItem(key)) ?? null)),
+    set(next) {
+      value = next
+      attempt(() => localStorage.setItem(key, write(next)))
+      tell()
+    },
+    watch(changed) {
+      watchers.add(changed)
+    },
+  }
+}
+
+function attempt<Result>(action: () => Result): Result | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,118 @@
+// An evidence pack: fetched with the token of the link when its reader asks for it, checked at once,
+// and saved.
+
+import { ask, type Refusal } from "../ask.ts"
+import { redraw } from "../elements/redraw.ts"
+import { Icon, saveIcon } from "../parts/icon.tsx"
+import { elementOf, openPage } from "../parts/page.tsx"
+import { isHidden, isLinkOver, LinkOver, Refused } from "../parts/refused.tsx"
+import { Text } from "../parts/text.tsx"
+import { Verdict } from "../parts/verdict.tsx"
+import { apiUrl, pathParts, takeToken } from "../place.ts"
+import { save } from "../save.ts"
+import { trustedKeys } from "../trusted-keys.ts"
+import { evidenceOfFile } from "../verify/evidence.ts"
+import { sizeText, startJob } from "../verify/job.tsx"
+import { TrustedKeys } from "../verify/trusted-keys-view.tsx"
+import "../style/tokens.css"
+import "../style/base.css"
+import "../verify/verify.css"
+
+const [, workspace = "", packId = ""] = pathParts()
+const token = takeToken("e", workspace, packId)
+const page = openPage({ canPrint: true })
+page.about(<Text of={workspace} />)
+
+if (token === undefined) page.show(<Nothing />)
+else offer()
+
+/** Not fetched at once: the ledger records each download, and a pack may be large. */
+function offer(): void {
+  const place = elementOf(<div class="fetching small soft" />)
+  const button = elementOf(
+    <button type="button" class="button main" onClick={() => void fetchPack()}>
+      <Icon of={saveIcon} /> Fetch and check
+    </button>,
+  )
+  page.show(
+    <section class="top">
+      <h1>Evidence pack</h1>
+      <p class="lead soft">
+        <Text of={workspace} /> gives you entries of its ledger, with everything that proves them.
+        They are checked in this browser, and you can keep them. The ledger records that you fetched
+        them.
+      </p>
+      <div class="actions">{button}</div>
+      {place}
+      <p class="quiet small pack-id">
+        <code>
+          <Text of={packId} />
+        </code>
+      </p>
+    </section>,
+  )
+
+  async function fetchPack(): Promise<void> {
+    button.setAttribute("disabled", "")
+    page.working(true)
+    const got = await download((done, total) => {
+      const of = total === undefined ? "" : ` of ${sizeText(total)}`
+      place.textContent = `Fetching, ${sizeText(done)}${of}`
+    })
+    page.working(false)
+    if (got instanceof File) return show(got)
+    button.removeAttribute("disabled")
+    if (isLinkOver(got)) page.show(<LinkOver code={got.code} whom={workspace} />)
+    else if (isHidden(got)) page.show(<Nothing />)
+    else redraw(place, <Refused refusal={got} retry={() => void fetchPack()} isPart />)
+  }
+}
+
+async function download(
+  tell: (done: number, total: number | undefined) => void,
+): Promise<File | Refusal> {
+  const answer = await ask(apiUrl(workspace, "evidence-packs", packId, "download"), token)
+  if (!answer.ok) return answer.refusal
+  const length = answer.response.headers.get("content-length")
+  const parts: BlobPart[] = []
+  let done = 0
+  try {
+    for await (const part of answer.response.body ?? []) {
+      parts.push(part)
+      done += part.length
+      tell(done, length === null ? undefined : Number(length))
+    }
+  } catch {
+    return { status: 0, code: "unreachable", detail: "the pack was cut off" }
+  }
+  return new File(parts, `${packId}.zip`, { type: "application/zip" })
+}
+
+function show(file: File): void {
+  const job = startJob(evidenceOfFile(file), () => offer())
+  trustedKeys.watch(() => job.recheck())
+  page.show(
+    <section class="top">
+      <h1>Evidence pack</h1>
+      <div class="actions pack-actions">
+        <button type="button" class="button main" onClick={() => save(file.name, file, file.type)}>
+          <Icon of={saveIcon} /> Save the pack
+        </button>
+      </div>
+    </section>,
+    job.place,
+    <TrustedKeys />,
+  )
+}
+
+function Nothing() {
+  return (
+    <section class="top">
+      <Verdict tone="neutral" title="Nothing to show">
+        <p>
+          A pack opens with a link that <Text of={workspace} /> gives to you. Ask for a new one.
+        </p>
+      </Verdict>
+    </section>
+  )
+}

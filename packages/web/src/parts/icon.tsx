@@ -1,0 +1,48 @@
+// Icons, drawn by hand on a grid of 16.
+
+export const checkIcon = "m3 8.5 3.2 3.2L13 4.8"
+export const crossIcon = "m4 4 8 8m0-8-8 8"
+export const attentionIcon = "M8 2.5 14 13H2L8 2.5Zm0 4v3m0 1.7v.1"
+export const waitingIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M8 5v3l2 1.4"
+export const noneIcon = "M4.5 8h7"
+export const copyIcon =
+  "M7 5.5h5a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7A1.5 1.5 0 0 1 5.5 12V7A1.5 1.5 0 0 1 7 5.5ZM3.5 10.5h-1v-8h8v1"
+export const saveIcon = "M8 2.5v8m-3-3 3 3 3-3M3 13.5h10"
+export const printIcon = "M4.5 6V2.5h7V6m-7 5h-2V6h11v5h-2m-7-2h7v4.5h-7z"
+export const rightIcon = "m6 4 4 4-4 4"
+export const retryIcon = "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.5h-2.5"
+export const searchIcon = "M11.2 7a4.2 4.2 0 1 1-8.4 0a4.2 4.2 0 0 1 8.4 0m-1 3.2 3.3 3.3"
+export const keyIcon = "M9.5 6.5a3 3 0 1 1-3 3a3 3 0 0 1 3-3m0-1.9L13.5 2.5m-1.2 1 1.5 1.5"
+export const fileIcon = "M4 2.5h5l3 3v8H4zM9 2.5v3h3"
+
+/** `of` is one of the paths above: a page has those only that it shows. */
+export function Icon({ of: path }: { readonly of: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  )
+}
+
+/** Half lit, half dark. */
+export function ThemeIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d="M8 2.5a5.5 5.5 0 0 0 0 11z" fill="currentColor" />
+      <circle cx="8" cy="8" r="5.5" />
+    </svg>
+  )
+}
+
+/** The stick with three notches. */
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 20 20" aria-hidden="true">
+      <rect x="5" y="1" width="10" height="18" rx="2" fill="var(--wood)" />
+      <path d="M12 1v18" stroke="var(--wood-shade)" />
+      <path d="M5 4.6 15 3.6v3L5 6.2Z" fill="var(--lane-data)" />
+      <path d="M5 9.3 15 8v4L5 10.7Z" fill="var(--lane-security)" />
+      <path d="M5 14.8 15 13.4v3L5 16.4Z" fill="var(--lane-policy)" />
+    </svg>
+  )
+}

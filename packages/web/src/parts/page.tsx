@@ -1,0 +1,110 @@
+// The frame of a page: bar, theme, and the main part.
+
+import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw } from "../elements/redraw.ts"
+import { keep } from "../kept.ts"
+import { Icon, Mark, ThemeIcon, printIcon } from "./icon.tsx"
+import { Text } from "./text.tsx"
+import { ZoneToggle } from "./time.tsx"
+
+export interface Page {
+  /** What stands in the main part from now on. */
+  show(...content: readonly Node[]): void
+  /** Beside the name: whose page it is. */
+  about(child: Child): void
+  /** A line at the top while something is on its way; what is shown stays. */
+  working(isWorking: boolean): void
+}
+
+interface PageOptions {
+  /** Whose page it is, in place of our name: the reader knows them, and not us. */
+  readonly owner?: string
+  readonly canPrint?: boolean
+  readonly zoneChanged?: () => void
+}
+
+/** Takes the place of what the server has drawn. */
+export function openPage({ owner, canPrint = false, zoneChanged }: PageOptions = {}): Page {
+  const about = elementOf(<span class="about" />)
+  const main = elementOf(<main id="main" tabIndex={-1} />)
+  const bar = elementOf(
+    <header class="bar">
+      <span class="brand">
+        {owner === undefined ? (
+          <>
+            <Mark /> tallystick
+          </>
+        ) : (
+          <Text of={owner} />
+        )}
+      </span>
+      {about}
+      <div class="end">
+        {canPrint && (
+          <button type="button" class="button wide-only" onClick={() => print()}>
+            <Icon of={printIcon} /> Print
+          </button>
+        )}
+        <ZoneToggle changed={zoneChanged} />
+        <ThemeToggle />
+      </div>
+    </header>,
+  )
+  document.getElementById("page")?.replaceChildren(
+    <a class="skip" href="#main">
+      Skip to content
+    </a>,
+    bar,
+    main,
+    spoken,
+  )
+  return {
+    show: (...content) => redraw(main, ...content),
+    about: (child) => about.replaceChildren(<>{child}</>),
+    working(isWorking) {
+      bar.classList.toggle("working", isWorking)
+      main.setAttribute("aria-busy", String(isWorking))
+    },
+  }
+}
+
+const spoken = elementOf(<p class="unseen" role="status" />)
+
+/** For those who do not see that something has changed. */
+export function announce(text: string): void {
+  spoken.textContent = text
+}
+
+export function elementOf(node: Node): HTMLElement {
+  if (!(node instanceof HTMLElement)) throw new TypeError("this is one element")
+  return node
+}
+
+/** Empty: as the system says. */
+const theme = keep<string>(
+  "theme",
+  (text) => text ?? "",
+  (value) => value,
+)
+
+function ThemeToggle() {
+  const isDark = (): boolean =>
+    theme.get() === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme.get() === "dark"
+  const button = elementOf(
+    <button
+      type="button"
+      class="icon-button"
+      onClick={() => theme.set(isDark() ? "light" : "dark")}
+    >
+      <ThemeIcon />
+    </button>,
+  )
+  const name = (): void => {
+    if (theme.get() !== "") document.documentElement.dataset["theme"] = theme.get()
+    button.title = isDark() ? "Light theme" : "Dark theme"
+    button.setAttribute("aria-label", button.title)
+  }
+  name()
+  theme.watch(name)
+  return button
+}

@@ -1,0 +1,263 @@
+// A published version of a policy: its sections, what they hash to, and what is new in them.
+
+import { canonicalize, parseJson, sha256, toHex, utf8 } from "@tallystick/proof"
+import type { Policy, PolicyAnswer, PolicySection } from "@tallystick/client/wire"
+import { ask, type Refusal } from "../ask.ts"
+import { Copy } from "../parts/copy.tsx"
+import { Hash } from "../parts/hash.tsx"
+import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
+import { openPage } from "../parts/page.tsx"
+import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
+import { Text } from "../parts/text.tsx"
+import { Time } from "../parts/time.tsx"
+import { Verdict } from "../parts/verdict.tsx"
+import { apiUrl, pathParts, root, takeToken } from "../place.ts"
+import { wordDifference } from "./word-difference.ts"
+import "../style/tokens.css"
+import "../style/base.css"
+import "./policy.css"
+
+const [, workspace = "", wanted = "latest"] = pathParts()
+const parameters = new URLSearchParams(location.search)
+const projectId = parameters.get("projectId") ?? "core"
+const comparedWith = parameters.get("compare")
+const token = takeToken("p", workspace, projectId)
+
+interface Read {
+  readonly policy: Policy
+  /** Whether the sections hash to what the answer says. */
+  readonly holds: boolean
+}
+
+const page = openPage({ canPrint: true })
+page.about(
+  <>
+    <Text of={workspace} />, project <Text of={projectId} />
+  </>,
+)
+if (document.querySelector("main > section") === null) page.show(<Skeleton />)
+await load()
+
+async function load(): Promise<void> {
+  page.working(true)
+  const [shown, latest, before] = await Promise.all([
+    get(wanted),
+    wanted === "latest" ? undefined : get("latest"),
+    comparedWith === null ? undefined : get(comparedWith),
+  ])
+  page.working(false)
+  if (!("policy" in shown)) return page.show(<Nothing refusal={shown} />)
+  const newest = latest !== undefined && "policy" in latest ? latest.policy.version : undefined
+  const { version } = shown.policy
+  document.title = `Policy, version ${version} · Tallystick`
+  page.show(
+    <PolicyView
+      read={shown}
+      newest={wanted === "latest" ? version : newest}
+      before={before !== undefined && "policy" in before ? before.policy : undefined}
+    />,
+  )
+  // The browser looked for the section before it was there.
+  if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView()
+}
+
+async function get(version: string): Promise<Read | Refusal> {
+  const url = apiUrl(workspace, "published-policy", version)
+  url.searchParams.set("projectId", projectId)
+  const answer = await ask(url, token)
+  if (!answer.ok) return answer.refusal
+  const text = await answer.response.text()
+  const { policy } = JSON.parse(text) as PolicyAnswer // what the service answers
+  const sections = parseJson(JSON.stringify(policy.sections)) ?? null
+  return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
+}
+
+function Nothing({ refusal }: { readonly refusal: Refusal }) {
+  if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={workspace} />
+  if (!isHidden(refusal)) return <Refused refusal={refusal} retry={() => void load()} />
+  return (
+    <section class="top">
+      <Verdict tone="neutral" title="Nothing to show">
+        <p>
+          There is no such version, or it is private. If somebody sent you here, ask them for a link
+          that opens it.
+        </p>
+      </Verdict>
+    </section>
+  )
+}
+
+interface PolicyProps {
+  readonly read: Read
+  readonly newest: number | undefined
+  readonly before: Policy | undefined
+}
+
+function PolicyView({ read: { policy, holds }, newest, before }: PolicyProps) {
+  const { version, publishedAt, sectionHash, sections } = policy
+  return (
+    <>
+      <section class="top">
+        <h1>Policy, version {version}</h1>
+        <p class="lead soft">
+          Published on <Time at={publishedAt} />. A published version never changes.
+        </p>
+        <p class={`state small ${holds ? "intact" : "broken"}`}>
+          <Icon of={holds ? checkIcon : crossIcon} />
+          <span>
+            {holds
+              ? "Its text hashes to what the server names, recomputed in this browser"
+              : "Its text does not hash to what the server names"}
+          </span>
+        </p>
+        <p class="policy-hash">
+          <Hash of={sectionHash} /> <Copy text={sectionHash} label="Copy hash" />
+        </p>
+        <Versions version={version} newest={newest} comparedWith={before?.version} />
+        {sections.length > 2 && <Contents sections={sections} />}
+      </section>
+      {sections.map((section) => (
+        <Section section={section} before={before} />
+      ))}
+      {before?.sections
+        .filter(({ id }) => !sections.some((section) => section.id === id))
+        .map(({ id, title, body }) => (
+          <section class="policy-section" aria-label={`${id}, removed`}>
+            <h2>
+              <del>
+                <Text of={title} />
+              </del>
+            </h2>
+            <p class="policy-text">
+              <del>
+                <Lines of={body} />
+              </del>
+            </p>
+          </section>
+        ))}
+    </>
+  )
+}
+
+interface VersionsProps {
+  readonly version: number
+  readonly newest: number | undefined
+  readonly comparedWith: number | undefined
+}
+
+/** Versions count 1, 2, 3, so that all of them are known from the newest. */
+function Versions({ version, newest, comparedWith: compared }: VersionsProps) {
+  return (
+    <nav class="versions small" aria-label="Versions">
+      {version > 1 && <a href={addressOf(version - 1)}>Version {version - 1}</a>}
+      {newest !== undefined && (
+        <span class="quiet">
+          {version === newest ? "This is the newest" : `Version ${version} of ${newest}`}
+        </span>
+      )}
+      {newest !== undefined && version < newest && (
+        <a href={addressOf(version + 1)}>Version {version + 1}</a>
+      )}
+      {compared === undefined ? (
+        version > 1 && (
+          <a href={addressOf(version, version - 1)}>Compare with version {version - 1}</a>
+        )
+      ) : (
+        <a href={addressOf(version)}>Without the comparison with version {compared}</a>
+      )}
+    </nav>
+  )
+}
+
+function addressOf(version: number, compare?: number): string {
+  const url = new URL(`p/${encodeURIComponent(workspace)}/${version}`, root)
+  if (projectId !== "core") url.searchParams.set("projectId", projectId)
+  if (compare !== undefined) url.searchParams.set("compare", String(compare))
+  return url.href
+}
+
+function Contents({ sections }: { readonly sections: readonly PolicySection[] }) {
+  return (
+    <nav class="contents small not-printed" aria-label="Sections">
+      <ol>
+        {sections.map(({ id, title }) => (
+          <li>
+            <a href={`#${anchorOf(id)}`}>
+              <Text of={title} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
+}
+
+/** With something before it: an id of a section must not be taken for one of the page's own. */
+function anchorOf(id: string): string {
+  return `section-${id}`
+}
+
+function Section({
+  section: { id, title, body },
+  before,
+}: {
+  readonly section: PolicySection
+  readonly before: Policy | undefined
+}) {
+  const old = before?.sections.find((section) => section.id === id)
+  return (
+    <section class="policy-section" id={anchorOf(id)} aria-labelledby={`${anchorOf(id)}-title`}>
+      <h2 id={`${anchorOf(id)}-title`}>
+        {before === undefined ? (
+          <Text of={title} />
+        ) : (
+          <Differences before={old?.title ?? ""} after={title} />
+        )}
+        <a class="anchor not-printed" href={`#${anchorOf(id)}`} aria-label={`Link to ${title}`}>
+          #
+        </a>
+      </h2>
+      <p class="policy-text">
+        {before === undefined ? (
+          <Lines of={body} />
+        ) : (
+          <Differences before={old?.body ?? ""} after={body} />
+        )}
+      </p>
+    </section>
+  )
+}
+
+function Differences({ before, after }: { readonly before: string; readonly after: string }) {
+  return (
+    <>
+      {wordDifference(before, after).map(({ is, text }) =>
+        is === "kept" ? (
+          <Lines of={text} />
+        ) : is === "added" ? (
+          <ins>
+            <Lines of={text} />
+          </ins>
+        ) : (
+          <del>
+            <Lines of={text} />
+          </del>
+        ),
+      )}
+    </>
+  )
+}
+
+/** Lines stay lines: a newline is one of the characters that are otherwise shown by their number. */
+function Lines({ of: text }: { readonly of: string }) {
+  return (
+    <>
+      {text.split(/\r?\n/).map((line, at) => (
+        <>
+          {at > 0 && "\n"}
+          <Text of={line} />
+        </>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,109 @@
+// The page of one receipt: asks for it, recomputes everything, and asks again while no checkpoint
+// covers it.
+
+import { ask, type Refusal } from "../ask.ts"
+import { announce, openPage, type Page } from "../parts/page.tsx"
+import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
+import { Text } from "../parts/text.tsx"
+import { Verdict } from "../parts/verdict.tsx"
+import { apiUrl, pathParts, root, takeToken } from "../place.ts"
+import { trustedKeys } from "../trusted-keys.ts"
+import { readReceipt } from "./read-receipt.ts"
+import { receiptTitles, ReceiptView } from "./receipt-page.tsx"
+import "../style/tokens.css"
+import "../style/base.css"
+import "./receipt.css"
+
+const [, workspace = "", receiptId = ""] = pathParts()
+const api = apiUrl(workspace, "receipts", receiptId)
+const token = takeToken("r", workspace, receiptId)
+/** A checkpoint is signed within a second; longer than this, something stands still. */
+const looksMax = 20
+
+type Loaded =
+  | { readonly refusal: Refusal; readonly text?: undefined }
+  | { readonly text: string; readonly at: string }
+
+let loaded: Loaded | undefined
+let page: Page | undefined
+
+/** What the server has drawn stays until there is something better in its place. */
+if (document.querySelector("main") === null) draw()
+await look(1)
+trustedKeys.watch(draw)
+
+async function look(looks: number): Promise<void> {
+  page?.working(true)
+  const next = await load()
+  // What was once shown stays when a later look fails.
+  if (loaded?.text === undefined || next.text !== undefined) loaded = next
+  draw()
+  page?.working(false)
+  if (outcome() === "pending" && looks < looksMax) setTimeout(() => void look(looks + 1), 1000)
+}
+
+async function load(): Promise<Loaded> {
+  try {
+    const answer = await ask(api, token)
+    if (!answer.ok) return { refusal: answer.refusal }
+    return { text: await answer.response.text(), at: new Date().toISOString() }
+  } catch {
+    return { refusal: { status: 0, code: "unreachable", detail: "the answer was cut off" } }
+  }
+}
+
+function outcome(): string | undefined {
+  return loaded?.text === undefined ? undefined : readingOf(loaded.text).outcome
+}
+
+function readingOf(text: string) {
+  return readReceipt(text, trustedKeys.get(), receiptId)
+}
+
+function draw(): void {
+  page ??= openPage({ canPrint: true })
+  if (loaded?.text === undefined) {
+    page.about(<Text of={workspace} />)
+    return page.show(loaded === undefined ? <Skeleton /> : <Nothing refusal={loaded.refusal} />)
+  }
+  const reading = readingOf(loaded.text)
+  const { projectId } = reading.content
+  page.about(
+    <>
+      <Text of={workspace} />
+      {projectId !== undefined && (
+        <span class="wide-only">
+          , project <Text of={projectId} />
+        </span>
+      )}
+    </>,
+  )
+  page.show(
+    <ReceiptView
+      reading={reading}
+      text={loaded.text}
+      receiptId={receiptId}
+      address={location.origin + location.pathname}
+      apiAddress={api.href}
+      verifierAddress={new URL("verify.html", root).href}
+      checkedAt={loaded.at}
+    />,
+  )
+  document.title = `${receiptTitles[reading.outcome]} · Tallystick`
+  announce(receiptTitles[reading.outcome])
+}
+
+function Nothing({ refusal }: { readonly refusal: Refusal }) {
+  if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={workspace} />
+  if (!isHidden(refusal)) return <Refused refusal={refusal} retry={() => void look(1)} />
+  return (
+    <section class="top">
+      <Verdict tone="neutral" title="Nothing to show">
+        <p>
+          There is no such receipt, or it is private. If somebody sent you here, ask them for a link
+          that opens it.
+        </p>
+      </Verdict>
+    </section>
+  )
+}

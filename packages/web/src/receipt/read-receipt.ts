@@ -1,0 +1,416 @@
+// What an answer about a receipt comes to, in the words of the page. Everything in it is either
+// recomputed from bytes here, or named as what the server merely states.
+
+import {
+  equalBytes,
+  parseTlogProof,
+  parseVkey,
+  toHex,
+  verifyReceipt,
+  type Check,
+  type CheckName,
+  type Refuted,
+  type Verdict,
+} from "@tallystick/proof"
+import type { CheckRow, CheckState } from "../parts/checks.tsx"
+import { publicKeyOf } from "../public-key.ts"
+import type { TrustedKey } from "../trusted-keys.ts"
+
+/**
+ * `pending`: recorded, and no checkpoint covers it yet. `gone`: the record holds, and its content
+ * is not there. `unproven`: there is nothing to compute from.
+ */
+export type Outcome = "genuine" | "unconfirmed" | "pending" | "gone" | "unproven" | "broken"
+
+export interface ReceiptReading {
+  readonly outcome: Outcome
+  readonly verdict: Verdict
+  readonly checks: readonly CheckRow[]
+  /** Its place in the chain. */
+  readonly sequence?: number
+  /** When the ledger recorded it, as hashed. */
+  readonly recordedAt?: string
+  /** The hash that was computed, and the one that the receipt names. */
+  readonly hash?: string
+  readonly namedHash?: string
+  readonly previousHash?: string
+  /** The key that signed, and the one that the reader trusts, if it did. */
+  readonly vkey?: string
+  readonly trusted?: TrustedKey
+  readonly size?: number
+  readonly origin?: string
+  /** The hashes from the entry's sibling up to the root's child. */
+  readonly steps: readonly string[]
+  readonly content: Content
+  /** Members of the answer that no hash covers, with their values. */
+  readonly stated: readonly (readonly [path: string, value: unknown])[]
+}
+
+export interface Content {
+  readonly actor: Members
+  readonly target: Members
+  readonly action?: string
+  readonly lane?: string
+  readonly projectId?: string
+  readonly occurredAt?: string
+  readonly receivedAt?: string
+  readonly source?: string
+  readonly kind?: string
+  readonly metadata: Members
+  /** How many sealed fields were not shown to this reader. */
+  readonly withheld: number
+}
+
+export type Members = Readonly<Record<string, unknown>>
+
+/** `text` is the answer as it was sent: only from that can a member that is given twice be seen. */
+export function readReceipt(
+  text: string,
+  trusted: readonly TrustedKey[],
+  receiptId?: string,
+): ReceiptReading {
+  const verdict = verifyReceipt(text, {
+    trustedKeys: trusted.map(({ vkey }) => vkey),
+    ...(receiptId !== undefined && { receiptId }),
+  })
+  const answer = membersIn(text)
+  const [receipt, entry, proof] = ["receipt", "entry", "proof"].map((name) =>
+    membersOf(answer[name]),
+  )
+  const log = logOf(proof?.["tlogProof"])
+  const neighbour = neighbourOf(verdict, log?.hashes ?? [])
+  const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict)
+  const signed = signerOf(verdict, proof?.["vkey"])
+  const isShown = verdict.checks.some(({ name, ok }) => name === "receipt" && ok)
+  const sequence = isShown ? entry?.["sequence"] : undefined
+  const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
+  const { record, eventHash, checkpoint } = verdict
+  const pinned = trusted.find(({ vkey }) => vkey === signed)
+  return {
+    outcome,
+    verdict,
+    ...placeOf(verdict, sequence),
+    ...(eventHash !== undefined && { hash: eventHash }),
+    ...(typeof namedHash === "string" && { namedHash }),
+    ...(record && { previousHash: toHex(record.previousHash) }),
+    ...(signed !== undefined && { vkey: signed }),
+    ...(pinned && verdict.verdict === "genuine" && { trusted: pinned }),
+    ...(checkpoint && { size: checkpoint.size, origin: checkpoint.origin }),
+    steps: (log?.hashes ?? []).map((hash) => toHex(hash)),
+    content: contentOf(verdict, entry ?? {}, receipt ?? {}),
+    stated: verdict.uncovered.map((path) => [path, valueAt(answer, path)] as const),
+    checks: checksOf(verdict, neighbour, signed, log?.hashes.length ?? 0),
+  }
+}
+
+function placeOf(
+  { record }: Verdict,
+  sequence: unknown,
+): Pick<ReceiptReading, "sequence" | "recordedAt"> {
+  if (record === undefined) return {}
+  const time = new Date(record.timeMs)
+  return {
+    sequence: typeof sequence === "number" ? sequence : record.index + 1,
+    ...(!Number.isNaN(time.getTime()) && { recordedAt: time.toISOString() }),
+  }
+}
+
+function outcomeOf(verdict: Verdict): Outcome {
+  if (verdict.verdict === "genuine") return "genuine"
+  if (verdict.verdict === "refuted") return "broken"
+  switch (verdict.because) {
+    case "key_not_trusted":
+      return "unconfirmed"
+    case "not_sealed":
+      return "pending"
+    case "content_missing":
+      return "gone"
+    case "proof_missing":
+      return "unproven"
+  }
+}
+
+// What the reader sees of the entry -----------------------------------------------------------------
+
+function contentOf(verdict: Verdict, entry: Members, receipt: Members): Content {
+  // What was hashed, where that is known; else what the answer claims.
+  const body: Members = (verdict.verdict === "refuted" ? undefined : verdict.content) ?? entry
+  const text = (name: string): string | undefined => {
+    const value = body[name] ?? entry[name] ?? receipt[name]
+    return typeof value === "string" ? value : undefined
+  }
+  const found = Object.fromEntries(
+    ["action", "lane", "projectId", "occurredAt", "receivedAt", "source"].flatMap((name) => {
+      const value = text(name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const kind = verdict.record?.kind ?? entry["kind"]
+  return {
+    ...found,
+    ...(typeof kind === "string" && { kind }),
+    actor: partyOf(body["actor"], entry["actor"] ?? receipt["actor"]),
+    target: partyOf(body["target"], entry["target"] ?? receipt["target"]),
+    metadata: membersOf(body["metadata"]) ?? {},
+    withheld: verdict.withheld ?? 0,
+  }
+}
+
+/** With the mask of an e-mail that is withheld: no hash covers a mask, and the page says so. */
+function partyOf(hashed: unknown, shown: unknown): Members {
+  const { other, ...party } = membersOf(hashed) ?? {}
+  const email = membersOf(shown)?.["email"]
+  return {
+    ...membersOf(other),
+    ...party,
+    ...(party["email"] === undefined && typeof email === "string" && { email }),
+  }
+}
+
+// Checks ------------------------------------------------------------------------------------------
+
+/** The check that a failure belongs to, as the page groups them. */
+const groups = {
+  Content: ["record", "content", "canonical", "disclosures", "epochs", "receipt", "kept"],
+  Link: [],
+  Inclusion: ["inclusion"],
+  Signature: ["checkpoint"],
+  Server: ["integrity"],
+  Key: ["key"],
+} as const satisfies Readonly<Record<string, readonly CheckName[]>>
+
+function checksOf(
+  verdict: Verdict,
+  neighbour: Neighbour,
+  vkey: string | undefined,
+  steps: number,
+): readonly CheckRow[] {
+  const { checkpoint, record, eventHash, checks } = verdict
+  const state = (group: keyof typeof groups): CheckState => stateOf(checks, groups[group])
+  const wrong = verdict.verdict === "refuted" ? verdict : undefined
+  const differs = (group: keyof typeof groups) => differenceIn(wrong, checks, groups[group])
+  const size = checkpoint?.size.toLocaleString("en-GB")
+  const content = state("Content")
+  const isGone = content === "intact" && verdict.content === undefined
+  return [
+    {
+      name: "Content",
+      state: wrong?.failure === "malformed" ? "broken" : isGone ? "undone" : content,
+      says: contentSentence(wrong, content, isGone),
+      ...(eventHash !== undefined && content === "intact" && { hash: eventHash }),
+      ...recomputed(isGone ? "undone" : content),
+      ...differs("Content"),
+    },
+    linkRow(record?.index, record && toHex(record.previousHash), content, neighbour),
+    {
+      name: "Inclusion",
+      state: state("Inclusion"),
+      says: inclusionSentence(verdict, steps, size),
+      ...(checkpoint && { hash: toHex(checkpoint.root) }),
+      ...recomputed(state("Inclusion")),
+      ...differs("Inclusion"),
+    },
+    {
+      name: "Signature",
+      state: state("Signature"),
+      says: signatureSentence(verdict, vkey),
+      ...(vkey !== undefined && state("Signature") === "intact" && { hash: publicKeyOf(vkey) }),
+      ...recomputed(state("Signature")),
+      ...differs("Signature"),
+    },
+    ...(state("Server") === "broken"
+      ? [
+          {
+            name: "Server",
+            state: "broken" as const,
+            says: "The server itself says that this entry does not hold together.",
+            ...differs("Server"),
+          },
+        ]
+      : []),
+    keyRow(verdict, vkey),
+  ]
+}
+
+function stateOf(checks: readonly Check[], names: readonly CheckName[]): CheckState {
+  const done = checks.filter(({ name }) => names.includes(name))
+  if (done.some(({ ok }) => !ok)) return "broken"
+  return done.length === 0 ? "undone" : "intact"
+}
+
+function recomputed(state: CheckState): { readonly where?: string } {
+  return state === "undone" ? {} : { where: "recomputed" }
+}
+
+function differenceIn(
+  wrong: Refuted | undefined,
+  checks: readonly Check[],
+  names: readonly CheckName[],
+): Pick<CheckRow, "expected" | "found"> {
+  const failed = checks.find(({ ok }) => !ok)?.name
+  if (wrong === undefined || failed === undefined || !names.includes(failed)) return {}
+  return {
+    ...(wrong.expected !== undefined && { expected: wrong.expected }),
+    ...(wrong.found !== undefined && { found: wrong.found }),
+  }
+}
+
+function contentSentence(wrong: Refuted | undefined, state: CheckState, isGone: boolean): string {
+  if (wrong !== undefined && (state === "broken" || wrong.failure === "malformed"))
+    return failureSentence(wrong)
+  if (state === "undone") return "There is nothing to compute it from."
+  return isGone
+    ? "The record holds. Its content is not here, as after its retention."
+    : "SHA-256 of the entry is the hash that the receipt names."
+}
+
+/** What is wrong, by what failed. The field is named where one is. */
+export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "field">): string {
+  const where = field === undefined ? "" : ` (${field})`
+  switch (failure) {
+    case "malformed":
+    case "record":
+      return `The answer is not one that a ledger gives${where}.`
+    case "content":
+      return `The content is not what the record commits to${where}.`
+    case "canonical":
+      return `The content has more than one reading${where}.`
+    case "disclosure":
+      return `A field that is shown belongs to no digest of the content${where}.`
+    case "epochs":
+      return `The ledger is not the one that it says it goes on from${where}.`
+    case "receipt":
+      return `What is shown is not what was hashed${where}.`
+    case "lost":
+      return "It was recorded, and the ledger goes on without it."
+    case "origin":
+    case "signature":
+      return "The checkpoint is not signed by the key of its log."
+    case "inclusion":
+      return "The steps from the entry do not lead to the signed root."
+    case "integrity":
+      return `The server says something else of it than its proof${where}.`
+  }
+}
+
+type Neighbour = "unknown" | "intact" | "broken"
+
+/**
+ * Every other entry has the one before it as its sibling in the tree, which is then the first step
+ * of its proof: there the link can be recomputed as well.
+ */
+function neighbourOf({ record, checks }: Verdict, hashes: readonly Uint8Array[]): Neighbour {
+  const [sibling] = hashes
+  const isIncluded = checks.some(({ name, ok }) => name === "inclusion" && ok)
+  if (!isIncluded || record === undefined || record.index % 2 === 0 || sibling === undefined)
+    return "unknown"
+  return equalBytes(record.previousHash, sibling) ? "intact" : "broken"
+}
+
+function linkRow(
+  index: number | undefined,
+  previousHash: string | undefined,
+  content: CheckState,
+  neighbour: Neighbour,
+): CheckRow {
+  const name = "Link"
+  if (content !== "intact" || index === undefined || previousHash === undefined)
+    return { name, state: "undone", says: "Not checked." }
+  const [hash, where] = [previousHash, "recomputed"]
+  if (neighbour === "broken")
+    return {
+      name,
+      state: "broken",
+      says: "Its previous hash is not that of the entry that stands before it.",
+      hash,
+      where,
+    }
+  if (index === 0)
+    return { name, state: "intact", says: "It is the first, and names its ledger.", hash, where }
+  return {
+    name,
+    state: "intact",
+    says:
+      neighbour === "intact"
+        ? "Its previous hash is that of the entry that stands before it."
+        : "Its hash covers the hash of the entry before it.",
+    hash,
+    where,
+  }
+}
+
+function inclusionSentence(verdict: Verdict, steps: number, size: string | undefined): string {
+  if (verdict.verdict === "unconfirmed" && verdict.because === "not_sealed")
+    return "No signed checkpoint covers it yet. One is signed within a second."
+  if (size !== undefined) {
+    const climbed = steps === 1 ? "1 step leads" : `${steps} steps lead`
+    return `${climbed} from the entry to the root of the checkpoint over ${size} entries.`
+  }
+  return verdict.verdict === "refuted" && verdict.failure === "inclusion"
+    ? failureSentence(verdict)
+    : "Not checked."
+}
+
+function signatureSentence(verdict: Verdict, vkey: string | undefined): string {
+  if (verdict.verdict === "refuted" && ["signature", "origin"].includes(verdict.failure))
+    return failureSentence(verdict)
+  return verdict.checkpoint === undefined
+    ? "Not checked."
+    : `Ed25519 signature over that root${vkey === undefined ? "" : ` by key ${keyIdOf(vkey)}`}.`
+}
+
+function keyRow(verdict: Verdict, vkey: string | undefined): CheckRow {
+  const name = "Key"
+  const check = verdict.checks.find((each) => each.name === "key")
+  if (vkey === undefined || check === undefined)
+    return { name, state: "undone", says: "Not checked." }
+  const hash = publicKeyOf(vkey)
+  if (check.ok)
+    return { name, state: "intact", says: "It is a key that you trust.", hash, where: "pinned" }
+  return {
+    name,
+    state: "attention",
+    says: "It came from this same server. Compare it once with a copy that you trust.",
+    hash,
+  }
+}
+
+// Keys --------------------------------------------------------------------------------------------
+
+/** Eight hex digits. */
+export function keyIdOf(vkey: string): string {
+  return /\+([0-9a-f]{8})\+/.exec(vkey)?.[1] ?? ""
+}
+
+/** The trusted key that signed, or else the one that the answer names. */
+function signerOf({ signatures = [] }: Verdict, named: unknown): string | undefined {
+  const [first] = signatures.filter(({ key }) => key.type === "log")
+  const namedKey = typeof named === "string" && parseVkey(named) !== undefined ? named : undefined
+  if (first === undefined) return namedKey
+  const signers = signatures.map(({ key }) => toHex(key.keyId))
+  return namedKey !== undefined && signers.includes(keyIdOf(namedKey)) ? namedKey : undefined
+}
+
+function logOf(tlogProof: unknown) {
+  return typeof tlogProof === "string" ? parseTlogProof(tlogProof) : undefined
+}
+
+// The answer as values: of nothing in it is anything known ------------------------------------------
+
+function membersIn(text: string): Members {
+  try {
+    return membersOf(JSON.parse(text)) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function membersOf(value: unknown): Members | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Members) // an object of JSON has members
+    : undefined
+}
+
+function valueAt(answer: Members, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, name) => membersOf(value)?.[name], answer)
+}

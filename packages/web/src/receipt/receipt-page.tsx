@@ -1,0 +1,433 @@
+// A receipt: the verdict first, then what was recorded, then each check.
+
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Checks, type CheckRow } from "../parts/checks.tsx"
+import { Copy } from "../parts/copy.tsx"
+import { Facts } from "../parts/facts.tsx"
+import { Hash } from "../parts/hash.tsx"
+import { Icon, rightIcon, saveIcon, waitingIcon } from "../parts/icon.tsx"
+import { KeyPanel } from "../parts/key-panel.tsx"
+import { Text, Value } from "../parts/text.tsx"
+import { Time } from "../parts/time.tsx"
+import { Verdict, type Tone } from "../parts/verdict.tsx"
+import { publicKeyOf } from "../public-key.ts"
+import { save } from "../save.ts"
+import { distrust, trust } from "../trusted-keys.ts"
+import {
+  failureSentence,
+  keyIdOf,
+  type Content,
+  type Members,
+  type Outcome,
+  type ReceiptReading,
+} from "./read-receipt.ts"
+import { SplitStick } from "./split-stick.tsx"
+
+interface ReceiptProps {
+  readonly reading: ReceiptReading
+  /** The answer as it was sent. */
+  readonly text: string
+  readonly receiptId: string
+  /** Where this page is, without its token. */
+  readonly address: string
+  readonly apiAddress: string
+  readonly verifierAddress: string
+  readonly checkedAt: string
+}
+
+export function ReceiptView(props: ReceiptProps) {
+  const { reading, receiptId, checkedAt } = props
+  const { outcome, hash, namedHash, content } = reading
+  const isBroken = outcome === "broken"
+  // A claim is made of what was computed, and of nothing else.
+  const isShown =
+    ["genuine", "unconfirmed"].includes(outcome) && reading.verdict.content !== undefined
+  return (
+    <div class="receipt">
+      <section class="top">
+        <ReceiptVerdict reading={reading} />
+        {hash !== undefined && (
+          <figure>
+            <SplitStick
+              computed={hash}
+              named={isBroken ? turned(namedHash ?? hash, hash) : (namedHash ?? hash)}
+              lane={laneOf(content.lane)}
+              label={numbered(reading.sequence)}
+              state={isBroken ? "broken" : reading.size === undefined ? "pending" : "sealed"}
+            />
+            <figcaption>
+              <span>
+                <b>The ledger’s half</b>
+                {ledgersHalf(reading)}
+              </span>
+              <span>
+                <b>Your half</b>
+                this receipt, read in this browser
+              </span>
+            </figcaption>
+          </figure>
+        )}
+      </section>
+      <Recorded content={content} outcome={outcome} />
+      <section aria-labelledby="checks">
+        <h2 id="checks">
+          Checks <span class="quiet">all made here, in your browser</span>
+        </h2>
+        <ReceiptChecks reading={reading} />
+        <Printed {...props} />
+        <Actions {...props} />
+        <More {...props} />
+      </section>
+      {isShown && <Meaning />}
+      <footer>
+        <p>
+          Checked <Time at={checkedAt} /> in this browser
+        </p>
+        <p>
+          <code>
+            <Text of={receiptId} />
+          </code>{" "}
+          <Copy text={receiptId} label="Copy receipt id" />
+        </p>
+      </footer>
+    </div>
+  )
+}
+
+export const receiptTitles: Readonly<Record<Outcome, string>> = {
+  genuine: "This receipt is genuine",
+  unconfirmed: "Consistent, key not confirmed",
+  pending: "Recorded, not yet sealed",
+  gone: "The record is genuine, its content is gone",
+  unproven: "This cannot be checked",
+  broken: "Not genuine",
+}
+const tones: Readonly<Record<Outcome, Tone>> = {
+  genuine: "intact",
+  unconfirmed: "attention",
+  pending: "neutral",
+  gone: "intact",
+  unproven: "neutral",
+  broken: "broken",
+}
+
+function ReceiptVerdict({ reading }: { readonly reading: ReceiptReading }) {
+  const { outcome, verdict, sequence, recordedAt } = reading
+  const recorded = (
+    <>
+      <b>Entry {numbered(sequence)}</b> was recorded on{" "}
+      <b>{recordedAt !== undefined && <Time at={recordedAt} />}</b>
+    </>
+  )
+  return (
+    <Verdict
+      tone={tones[outcome]}
+      title={receiptTitles[outcome]}
+      icon={outcome === "pending" ? waitingIcon : undefined}
+    >
+      <p>
+        {verdictSentence(
+          outcome,
+          recorded,
+          verdict.verdict === "refuted" ? failureSentence(verdict) : undefined,
+        )}
+      </p>
+    </Verdict>
+  )
+}
+
+function verdictSentence(outcome: Outcome, recorded: Child, failure: string | undefined): Child {
+  switch (outcome) {
+    case "genuine":
+      return <>{recorded} and has not been changed since.</>
+    case "unconfirmed":
+      return (
+        <>
+          {recorded}. Everything agrees. The signing key came from this same server, so compare it
+          once with one that you trust.
+        </>
+      )
+    case "pending":
+      return <>{recorded}. A signed checkpoint will cover it in a moment; this page looks again.</>
+    case "gone":
+      return (
+        <>
+          {recorded}. Its content is not here any more, as after its retention. That it stood there
+          is still proven.
+        </>
+      )
+    case "unproven":
+      return "The answer has no proof to compute from."
+    case "broken":
+      return (
+        <>
+          <Text of={failure ?? "Its previous hash is not that of the entry before it."} /> Keep this
+          receipt, and ask whoever runs the ledger.
+        </>
+      )
+  }
+}
+
+function ledgersHalf({ size, vkey, outcome }: ReceiptReading): string {
+  if (size === undefined)
+    return outcome === "broken" ? "not reached" : "no signed checkpoint covers it yet"
+  const key = vkey === undefined ? "" : `, key ${keyIdOf(vkey)}`
+  return `sealed by the checkpoint over ${size.toLocaleString("en-GB")} entries${key}`
+}
+
+/** Two halves that do not belong together are never drawn alike. */
+function turned(named: string, computed: string): string {
+  return named === computed ? [...named].toReversed().join("") : named
+}
+
+function numbered(sequence: number | undefined): string {
+  return sequence === undefined ? "" : `#${sequence.toLocaleString("en-GB")}`
+}
+
+// What was recorded -------------------------------------------------------------------------------
+
+function laneOf(lane: string | undefined): string {
+  return lane !== undefined && ["security", "data", "policy"].includes(lane) ? lane : "operations"
+}
+
+function Recorded({ content, outcome }: { readonly content: Content; readonly outcome: Outcome }) {
+  const { actor, target, action, lane, withheld } = content
+  const isProven = outcome !== "broken" && outcome !== "unproven"
+  return (
+    <section aria-labelledby="what">
+      <h2 id="what">{isProven ? "What was recorded" : "What this receipt claims"}</h2>
+      {action === undefined && <p class="soft">The content is not in the answer.</p>}
+      {action !== undefined && (
+        <dl class="what">
+          <Term name="Who">
+            <Party of={actor} />
+          </Term>
+          <Term name="Did what">
+            <code>
+              <Text of={action} />
+            </code>
+          </Term>
+          <Term name="To whom">
+            <Party of={target} />
+          </Term>
+          <Term name="Lane">
+            {lane !== undefined && (
+              <>
+                <abbr class={`lane lane-${laneOf(lane)}`} title={laneOf(lane)}>
+                  {laneOf(lane).charAt(0).toUpperCase()}
+                </abbr>{" "}
+                <Text of={lane} />
+              </>
+            )}
+          </Term>
+        </dl>
+      )}
+      {withheld > 0 && (
+        <p class="soft small note">
+          {withheld === 1 ? "One personal field is" : `${withheld} personal fields are`} withheld
+          from this view. The hash covers {withheld === 1 ? "it" : "them"} all the same.
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Term({ name, children }: { readonly name: string; readonly children: Child }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Party({ of: { id, type, name, email } }: { readonly of: Members }) {
+  const beside = [name, email, name === undefined && email === undefined ? type : undefined]
+  return (
+    <>
+      <code>
+        <Value of={id ?? "–"} />
+      </code>
+      {beside.map(
+        (value) =>
+          value !== undefined && (
+            <>
+              {" "}
+              <Value of={value} />
+            </>
+          ),
+      )}
+    </>
+  )
+}
+
+// Checks, and what can be done --------------------------------------------------------------------
+
+function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
+  const { checks, vkey, trusted } = reading
+  const panel =
+    vkey === undefined || trusted !== undefined ? undefined : (
+      <div id="key-panel" hidden>
+        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trust(vkey, new Date())} />
+      </div>
+    )
+  const beside = (row: CheckRow): Child => {
+    if (row.name !== "Key" || vkey === undefined) return undefined
+    if (row.state === "attention")
+      return (
+        <button
+          type="button"
+          id="pin"
+          class="plain"
+          aria-expanded={false}
+          aria-controls="key-panel"
+          onClick={turnPanel}
+        >
+          how to pin
+        </button>
+      )
+    return trusted === undefined ? undefined : (
+      <button type="button" id="pin" class="plain" onClick={() => distrust(trusted.vkey)}>
+        unpin
+      </button>
+    )
+  }
+  return (
+    <>
+      <Checks rows={checks} beside={beside} />
+      {panel}
+    </>
+  )
+}
+
+function turnPanel({ currentTarget }: Event): void {
+  const panel = document.getElementById("key-panel")
+  if (panel === null || !(currentTarget instanceof Element)) return
+  panel.hidden = !panel.hidden
+  currentTarget.setAttribute("aria-expanded", String(!panel.hidden))
+}
+
+function Actions({ text, receiptId, apiAddress, verifierAddress }: ReceiptProps) {
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class="button main"
+        onClick={() => save(`${receiptId}.json`, text, "application/json")}
+      >
+        <Icon of={saveIcon} /> Receipt and proof
+      </button>
+      <a class="button" href={verifierAddress} download="verify.html">
+        <Icon of={saveIcon} /> Offline verifier
+      </a>
+      <Copy isWide text={`curl -sS '${apiAddress}'`} label="Copy as curl" />
+    </div>
+  )
+}
+
+function More({ reading, text }: ReceiptProps) {
+  const { content, stated, steps } = reading
+  return (
+    <div class="more">
+      <details id="all">
+        <summary>
+          <Icon of={rightIcon} /> All that was recorded
+        </summary>
+        <Facts
+          rows={[
+            ["Occurred", content.occurredAt && <Time at={content.occurredAt} />],
+            ["Received", content.receivedAt && <Time at={content.receivedAt} />],
+            ["Project", content.projectId && <Text of={content.projectId} />],
+            ["Source", content.source && <Text of={content.source} />],
+            ["Kind", content.kind && <Text of={content.kind} />],
+            ...furtherOf("Actor", content.actor),
+            ...furtherOf("Target", content.target),
+            ...Object.entries(content.metadata)
+              .filter(([name]) => name !== "_sd")
+              .map(([name, value]) => [`Metadata ${name}`, <Value of={value} />] as const),
+          ]}
+        />
+      </details>
+      {steps.length > 0 && (
+        <details id="steps">
+          <summary>
+            <Icon of={rightIcon} /> The {steps.length === 1 ? "step" : `${steps.length} steps`}{" "}
+            <span class="quiet">from the entry to the signed root</span>
+          </summary>
+          <ol class="steps">
+            {steps.map((step) => (
+              <li>
+                <Hash of={step} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+      {stated.length > 0 && (
+        <details id="stated">
+          <summary>
+            <Icon of={rightIcon} /> Stated by the server{" "}
+            <span class="quiet">covered by no hash, so it proves nothing</span>
+          </summary>
+          <Facts rows={stated.map(([path, value]) => [path, <Value of={value} />] as const)} />
+        </details>
+      )}
+      <details id="raw">
+        <summary>
+          <Icon of={rightIcon} /> Raw receipt <span class="quiet">{sizeOf(text)}</span>
+        </summary>
+        <pre class="code" tabIndex={0} aria-label="Raw receipt">
+          <Text of={text} />
+        </pre>
+      </details>
+    </div>
+  )
+}
+
+function furtherOf(what: string, { id, ...party }: Members): readonly (readonly [string, Child])[] {
+  return Object.entries(party)
+    .filter(([name]) => name !== "_sd")
+    .map(([name, value]) => [`${what} ${name}`, <Value of={value} />] as const)
+}
+
+function sizeOf(text: string): string {
+  const bytes = new Blob([text]).size
+  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`
+}
+
+/** On paper there is no button: the hashes stand there whole, with the address. */
+function Printed({ reading: { hash, previousHash, vkey }, address }: ReceiptProps) {
+  return (
+    <div class="printed-only paper-facts">
+      <Facts
+        rows={[
+          ["Hash", hash && <Hash of={hash} />],
+          ["Previous", previousHash && <Hash of={previousHash} />],
+          ["Public key", vkey && <Hash of={publicKeyOf(vkey)} />],
+          ["Check again at", <code>{address}</code>],
+        ]}
+      />
+    </div>
+  )
+}
+
+function Meaning() {
+  return (
+    <section class="two" aria-label="What this proves">
+      <div>
+        <h2>What this shows</h2>
+        <p>
+          The entry stood in this ledger at that time, in that place, with exactly this content.
+          Nobody has changed or moved it since without it being seen here.
+        </p>
+      </div>
+      <div>
+        <h2>What it does not show</h2>
+        <p>
+          That the event took place as the application reported it, or that no event went
+          unreported. A ledger proves what it was told.
+        </p>
+      </div>
+    </section>
+  )
+}

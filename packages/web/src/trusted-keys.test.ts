@@ -1,0 +1,30 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createVkey, ed25519PublicKey, formatVkey } from "@tallystick/proof"
+
+// A browser has this; its pages listen for what another tab has changed.
+Object.assign(globalThis, { addEventListener: () => {} })
+const { isLogKey, readTrustedKeys } = await import("./trusted-keys.ts")
+
+const vkey = formatVkey(createVkey("ledger.example/1", ed25519PublicKey(new Uint8Array(32))))
+
+test("only keys that can be read are trusted, whatever lies in the store", () => {
+  const kept = { vkey, since: "2026-02-03T10:00:00.000Z" }
+  const cases: readonly (readonly [text: string | null, keys: readonly object[]])[] = [
+    [null, []],
+    ["", []],
+    ["{", []],
+    ["{}", []],
+    ["null", []],
+    [JSON.stringify([kept]), [kept]],
+    [JSON.stringify([kept, { vkey: "nonsense", since: "x" }, null, 7, { vkey }]), [kept]],
+    [JSON.stringify([{ ...kept, since: 1 }]), []],
+  ]
+  for (const [text, keys] of cases) assert.deepEqual(readTrustedKeys(text), keys, String(text))
+})
+
+test("a key has a name, its id and its bytes, and the three agree", () => {
+  assert.equal(isLogKey(vkey), true)
+  for (const wrong of ["", "name", vkey.slice(0, -1), vkey.replace("ledger", "other"), ` ${vkey}`])
+    assert.equal(isLogKey(wrong), false, wrong)
+})

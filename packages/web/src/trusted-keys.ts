@@ -1,0 +1,50 @@
+// The keys that the reader trusts: noted in this browser, and nowhere else.
+
+import { parseVkey } from "@tallystick/proof"
+import { keep, type Kept } from "./kept.ts"
+
+export interface TrustedKey {
+  readonly vkey: string
+  readonly since: string
+}
+
+export const trustedKeys: Kept<readonly TrustedKey[]> = keep(
+  "trusted keys",
+  readTrustedKeys,
+  JSON.stringify,
+)
+
+export function trust(vkey: string, now: Date): void {
+  const others = trustedKeys.get().filter((key) => key.vkey !== vkey)
+  trustedKeys.set([...others, { vkey, since: now.toISOString() }])
+}
+
+export function distrust(vkey: string): void {
+  trustedKeys.set(trustedKeys.get().filter((key) => key.vkey !== vkey))
+}
+
+/** Whoever edits the store by hand loses what cannot be read, and nothing else. */
+export function readTrustedKeys(text: string | null): readonly TrustedKey[] {
+  const kept = valueOf(text)
+  if (!Array.isArray(kept)) return []
+  return (kept as readonly unknown[]).flatMap((one) => {
+    if (typeof one !== "object" || one === null) return []
+    const { vkey, since } = one as Partial<Record<keyof TrustedKey, unknown>>
+    return typeof vkey === "string" && isLogKey(vkey) && typeof since === "string"
+      ? [{ vkey, since }]
+      : []
+  })
+}
+
+/** `<name>+<8 hex digits>+<base64>`, of a log and not of a witness. */
+export function isLogKey(text: string): boolean {
+  return parseVkey(text)?.type === "log"
+}
+
+function valueOf(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "null")
+  } catch {
+    return undefined
+  }
+}

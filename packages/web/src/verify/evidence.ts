@@ -1,0 +1,111 @@
+// What a reader gives to be checked, and what passes between the page and the worker that checks it.
+
+import type { Finding } from "@tallystick/proof"
+
+/** A file, or the files of a folder by their paths in it. */
+export interface Evidence {
+  readonly name: string
+  readonly bytes: number
+  readonly file?: File
+  readonly folder?: readonly (readonly [path: string, file: File])[]
+}
+
+export interface Task {
+  readonly evidence: Evidence
+  readonly trustedKeys: readonly string[]
+}
+
+export type Report =
+  | { readonly is: "reading"; readonly done: number }
+  | { readonly is: "checking"; readonly hashed: number }
+  | {
+      readonly is: "done"
+      readonly findings: readonly Finding[]
+      readonly packed?: Packed | undefined
+    }
+
+/** The first entries of a pack that holds, as its bodies say. */
+export interface Packed {
+  readonly entries: readonly PackedEntry[]
+  readonly total: number
+}
+
+export interface PackedEntry {
+  readonly index: number
+  readonly action: string
+  readonly lane: string
+  readonly actor: string
+  readonly target: string
+  readonly occurredAt: string
+}
+
+export function evidenceOfFile(file: File): Evidence {
+  return { name: file.name, bytes: file.size, file }
+}
+
+/** Of files that a person chose as a folder: each knows its path, which begins with the folder. */
+export function evidenceOfFolder(files: readonly File[]): Evidence {
+  const [name = "folder"] = files[0]?.webkitRelativePath.split("/") ?? []
+  const folder = files.map(
+    (file) => [file.webkitRelativePath.slice(name.length + 1), file] as const,
+  )
+  return folderOf(name, folder)
+}
+
+function folderOf(
+  name: string,
+  folder: readonly (readonly [path: string, file: File])[],
+): Evidence {
+  return { name: `${name}/`, bytes: folder.reduce((sum, [, { size }]) => sum + size, 0), folder }
+}
+
+/** What was dropped: files, and folders with all that is below them. */
+export async function evidenceIn(dropped: DataTransfer): Promise<readonly Evidence[]> {
+  // Entries are there only until the event is over, so all are taken before the first is read.
+  const entries = [...dropped.items].map((item) => item.webkitGetAsEntry())
+  const files = [...dropped.files]
+  const found = await Promise.all(
+    entries.map(async (entry, at) => {
+      if (entry?.isDirectory === true) return folderOf(entry.name, await filesBelow(entry, ""))
+      const file = files[at]
+      return file === undefined ? undefined : evidenceOfFile(file)
+    }),
+  )
+  return found.filter((one) => one !== undefined)
+}
+
+async function filesBelow(
+  entry: FileSystemEntry,
+  path: string,
+): Promise<readonly (readonly [string, File])[]> {
+  if (isFile(entry)) {
+    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject))
+    return [[path, file]]
+  }
+  if (!isFolder(entry)) return []
+  const children = await childrenOf(entry.createReader())
+  const below = await Promise.all(
+    children.map((child) => filesBelow(child, path === "" ? child.name : `${path}/${child.name}`)),
+  )
+  return below.flat()
+}
+
+function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
+  return entry.isFile
+}
+
+function isFolder(entry: FileSystemEntry): entry is FileSystemDirectoryEntry {
+  return entry.isDirectory
+}
+
+/** A reader gives a hundred at a time, and none when there are no more. */
+async function childrenOf(reader: FileSystemDirectoryReader): Promise<readonly FileSystemEntry[]> {
+  const children: FileSystemEntry[] = []
+  for (;;) {
+    const next = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    )
+    if (next.length === 0) return children
+    children.push(...next)
+  }
+}

@@ -1,0 +1,223 @@
+// What the check of a file found.
+
+import type { Finding } from "@tallystick/proof"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Checks, type CheckRow, type CheckState } from "../parts/checks.tsx"
+import { Facts } from "../parts/facts.tsx"
+import { Hash } from "../parts/hash.tsx"
+import { Icon, rightIcon } from "../parts/icon.tsx"
+import { KeyPanel } from "../parts/key-panel.tsx"
+import { Text } from "../parts/text.tsx"
+import { Time } from "../parts/time.tsx"
+import { Verdict, type Tone } from "../parts/verdict.tsx"
+import { publicKeyOf } from "../public-key.ts"
+import { trust } from "../trusted-keys.ts"
+
+type Word = Finding["verdict"]
+
+export const verdictTitles: Readonly<Record<Word, string>> = {
+  genuine: "Genuine",
+  unconfirmed: "Consistent, not confirmed",
+  refuted: "Not genuine",
+  unreadable: "Not readable",
+}
+const tones: Readonly<Record<Word, Tone>> = {
+  genuine: "intact",
+  unconfirmed: "attention",
+  refuted: "broken",
+  unreadable: "neutral",
+}
+const worstFirst: readonly Word[] = ["refuted", "unreadable", "unconfirmed", "genuine"]
+
+/** The worst of them counts. */
+export function worstOf(findings: readonly Finding[]): Word {
+  return worstFirst.find((word) => findings.some(({ verdict }) => verdict === word)) ?? "unreadable"
+}
+
+export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
+  const [only] = findings
+  return only !== undefined && findings.length === 1 ? (
+    <OneFinding of={only} />
+  ) : (
+    <ManyFindings of={findings} />
+  )
+}
+
+function OneFinding({ of: finding }: { readonly of: Finding }) {
+  const { verdict, what, checks, facts, notCovered } = finding
+  const { key } = facts
+  return (
+    <>
+      <Verdict tone={tones[verdict]} title={titleOf(finding)} isPart>
+        <p>{sentenceOf(finding)}</p>
+      </Verdict>
+      {checks.length > 0 && <Checks rows={rowsOf(finding)} />}
+      {verdict === "unconfirmed" && typeof key === "string" && (
+        <KeyPanel vkey={key} publicKey={publicKeyOf(key)} trust={() => trust(key, new Date())} />
+      )}
+      {Object.keys(facts).length > 0 && (
+        <div class="facts-of">
+          <h3>{`What the ${what} ${verdict === "genuine" ? "says" : "claims"}`}</h3>
+          <Facts rows={Object.entries(facts).map(([name, value]) => factRow(name, value))} />
+        </div>
+      )}
+      {notCovered.length > 0 && (
+        <details>
+          <summary>
+            <Icon of={rightIcon} /> Covered by no hash{" "}
+            <span class="quiet">
+              {notCovered.length === 1
+                ? "1 member, which proves"
+                : `${notCovered.length} members, which prove`}{" "}
+              nothing
+            </span>
+          </summary>
+          <p class="small soft">
+            <Text of={notCovered.join(", ")} />
+          </p>
+        </details>
+      )}
+    </>
+  )
+}
+
+function titleOf({ verdict, what }: Finding): string {
+  if (what === "nothing" || verdict === "unreadable") return verdictTitles[verdict]
+  if (verdict === "refuted") return `This ${what} is not genuine`
+  return verdict === "genuine" ? `This ${what} is genuine` : verdictTitles[verdict]
+}
+
+function sentenceOf({ verdict, what, reason = "", difference, facts }: Finding): Child {
+  if (verdict === "genuine") return scopeOf(what, facts)
+  // What was expected and found stands beside the check.
+  if (difference !== undefined) return <Text of={faultOf(difference)} />
+  return <Text of={`${capital(reason)}.`} />
+}
+
+/** Never "genuine" without what that is said of. */
+function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
+  const all = typeof entries === "number" ? `all ${counted(entries)}` : "all entries"
+  switch (what) {
+    case "pack":
+      return `Manifest, seal and ${all} were recomputed here: nothing was added, left out or changed since it was made.`
+    case "export":
+      return `The export was recomputed here, ${all}: each is linked to the one before it, up to the signed checkpoint.`
+    case "receipt":
+    case "entry":
+    case "proof":
+    case "page":
+    case "nothing":
+      return "It stood in the ledger at its time and place, and has not been changed since. Everything was recomputed here."
+  }
+}
+
+function counted(entries: number): string {
+  return entries === 1 ? "1 entry" : `${entries.toLocaleString("en-GB")} entries`
+}
+
+function rowsOf({ checks, difference }: Finding): readonly CheckRow[] {
+  return checks.map(({ name, ok }) => {
+    const state: CheckState = ok === null ? "attention" : ok ? "intact" : "broken"
+    const here = state === "broken" ? difference : undefined
+    return {
+      name: capital(name),
+      state,
+      says: here === undefined ? saysOf(name, state) : faultOf(here),
+      ...(here?.expected !== undefined && { expected: here.expected }),
+      ...(here?.found !== undefined && { found: here.found }),
+    }
+  })
+}
+
+function saysOf(name: string, state: CheckState): string {
+  if (state === "attention" && name === "key") return "No key that you trust signed it."
+  return meanings[name] ?? ""
+}
+
+function faultOf({ check, in: place, sequence }: NonNullable<Finding["difference"]>): string {
+  if (check === "archive")
+    return "It is not the archive of a pack: it was changed, cut short, or packed again."
+  const entry = sequence === undefined ? "" : `, entry #${sequence.toLocaleString("en-GB")}`
+  return `${capital(check)} does not hold${place === undefined ? "" : `, in ${place}`}${entry}.`
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  archive: "It is one archive, to the last byte.",
+  manifest: "Every file has the hash that the manifest says.",
+  genesis: "The beginning of the ledger can be read.",
+  checkpoint: "A key of the log signed the checkpoint.",
+  seal: "The ledger has an entry that says the hash of this manifest.",
+  record: "The record is one that a ledger writes.",
+  records: "Each record stands in its place, linked to the one before it.",
+  inclusion: "It stands in the tree under the signed root.",
+  content: "The record commits to its content.",
+  canonical: "The content has one reading.",
+  disclosures: "Each field that is shown belongs to a digest of the content.",
+  receipt: "What is shown is what was hashed.",
+  receipts: "The receipts are what records and contents say.",
+  table: "The table is what records and contents say.",
+  policies: "Each policy has the hash that it says.",
+  epochs: "Each ledger goes on from the one before it.",
+  kept: "It is among the entries that were kept.",
+  tiles: "The tiles are what the records make.",
+  root: "The records are those that the checkpoint was signed for.",
+  integrity: "What it says of itself is what was found.",
+  key: "A key that you trust signed it.",
+}
+
+const factNames: Readonly<Record<string, string>> = {
+  eventHash: "Hash",
+  packHash: "Hash of manifest",
+  packId: "Pack",
+  size: "Entries signed for",
+  index: "Place in the log",
+  missingBodies: "Contents missing",
+  withheld: "Fields withheld",
+  newKey: "Announces the key",
+}
+
+function factRow(name: string, value: string | number): readonly [string, Child] {
+  const label = factNames[name] ?? capital(name)
+  if (typeof value === "number") return [label, value.toLocaleString("en-GB")]
+  if (name === "recorded") return [label, <Time at={value} />]
+  return [label, /^[0-9a-f]{64}$/.test(value) ? <Hash of={value} /> : <Text of={value} />]
+}
+
+function capital(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+}
+
+/** A page of entries: how many hold, and each that does not. */
+function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
+  const worst = worstOf(findings)
+  const wrong = findings.filter(({ verdict }) => verdict === worst && verdict !== "genuine")
+  const genuine = findings.filter(({ verdict }) => verdict === "genuine").length
+  const total = findings.length.toLocaleString("en-GB")
+  return (
+    <>
+      <Verdict tone={tones[worst]} title={verdictTitles[worst]} isPart>
+        <p>
+          {worst === "genuine"
+            ? `All ${total} entries were recomputed here.`
+            : `${genuine.toLocaleString("en-GB")} of ${total} are genuine.`}
+        </p>
+      </Verdict>
+      <ol class="wrong">
+        {wrong.slice(0, shownMax).map((finding) => (
+          <li>
+            <b>
+              <Text of={finding.item ?? finding.what} />
+            </b>
+            <p class="soft small">{sentenceOf(finding)}</p>
+          </li>
+        ))}
+      </ol>
+      {wrong.length > shownMax && (
+        <p class="quiet small">{`and ${(wrong.length - shownMax).toLocaleString("en-GB")} more`}</p>
+      )}
+    </>
+  )
+}
+
+/** More is for the result as a file. */
+const shownMax = 50

@@ -1,0 +1,145 @@
+// One file of evidence on the page: its progress, then what was found.
+
+import type { Finding } from "@tallystick/proof"
+import { redraw } from "../elements/redraw.ts"
+import { Icon, fileIcon, saveIcon } from "../parts/icon.tsx"
+import { announce, elementOf } from "../parts/page.tsx"
+import { Text } from "../parts/text.tsx"
+import { Time } from "../parts/time.tsx"
+import { save } from "../save.ts"
+import { trustedKeys } from "../trusted-keys.ts"
+import { version } from "../version.ts"
+import { check } from "./check.ts"
+import type { Evidence, Packed } from "./evidence.ts"
+import { PackedEntries } from "./packed-entries.tsx"
+import { Findings, verdictTitles, worstOf } from "./finding-view.tsx"
+
+export interface Job {
+  readonly place: HTMLElement
+  /** Again, if another key could make a difference: nothing is wrong with it so far. */
+  recheck(): void
+}
+
+export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
+  const place = elementOf(<section class="result" aria-label={evidence.name} />)
+  let running: { cancel(): void } | undefined
+  let findings: readonly Finding[] | undefined
+  const remove = (): void => {
+    running?.cancel()
+    place.remove()
+    removed(job)
+    announce(`${evidence.name} was removed`)
+  }
+  const show = (found: readonly Finding[], packed: Packed | undefined): void => {
+    findings = found
+    redraw(
+      place,
+      <FileName of={evidence} remove={remove} label="Remove" />,
+      <Findings findings={found} />,
+      <PackedEntries of={packed} />,
+      <Result of={found} name={evidence.name} at={new Date().toISOString()} />,
+    )
+    announce(`${evidence.name}: ${verdictTitles[worstOf(found)]}`)
+  }
+  const start = (): void => {
+    running?.cancel()
+    const bar = createProgress(evidence)
+    // What was found before stays while the same file is checked again.
+    if (findings === undefined)
+      redraw(place, <FileName of={evidence} remove={remove} label="Cancel" />, bar.place)
+    const keys = trustedKeys.get().map(({ vkey }) => vkey)
+    running = check(evidence, keys, (report) => {
+      if (report.is === "reading") bar.read(report.done)
+      else if (report.is === "checking") bar.hashed(report.hashed)
+      else show(report.findings, report.packed)
+    })
+  }
+  const job: Job = {
+    place,
+    recheck() {
+      if (findings !== undefined && ["genuine", "unconfirmed"].includes(worstOf(findings))) start()
+    },
+  }
+  start()
+  return job
+}
+
+interface FileNameProps {
+  readonly of: Evidence
+  readonly remove: () => void
+  readonly label: string
+}
+
+function FileName({ of: { name, bytes }, remove, label }: FileNameProps) {
+  return (
+    <div class="file-name">
+      <Icon of={fileIcon} />
+      <b>
+        <Text of={name} />
+      </b>
+      <span class="quiet">{sizeText(bytes)}</span>
+      <button type="button" class="plain" onClick={remove}>
+        {label}
+        <span class="unseen"> {name}</span>
+      </button>
+    </div>
+  )
+}
+
+/** First what was read of the file; then what was hashed, which is about twice as much. */
+function createProgress({ bytes }: Evidence) {
+  const text = elementOf(<span>Reading</span>)
+  const bar = document.createElement("progress")
+  bar.setAttribute("aria-label", "Progress")
+  bar.max = 1
+  return {
+    place: (
+      <div class="progress small soft">
+        {bar} {text}
+      </div>
+    ),
+    read(done: number): void {
+      bar.value = (0.3 * done) / Math.max(bytes, 1)
+      text.textContent = `Reading, ${sizeText(done)} of ${sizeText(bytes)}`
+    },
+    hashed(hashed: number): void {
+      bar.value = Math.min(0.98, 0.3 + (0.35 * hashed) / Math.max(bytes, 1))
+      text.textContent = `Checking, ${sizeText(hashed)} hashed`
+    },
+  }
+}
+
+interface ResultProps {
+  readonly of: readonly Finding[]
+  readonly name: string
+  readonly at: string
+}
+
+/** The findings as a file, in the form of `tallystick verify --json`. */
+function Result({ of: findings, name, at }: ResultProps) {
+  const named = findings.map(({ item, ...finding }) => ({
+    file: item === undefined ? name : `${name} ${item}`,
+    ...finding,
+  }))
+  const json = `${JSON.stringify(named, null, 2)}\n`
+  const fileName = `${name.replace(/\/$/, "")}.result.json`
+  return (
+    <div class="result-end small quiet">
+      <button
+        type="button"
+        class="button not-printed"
+        onClick={() => save(fileName, json, "application/json")}
+      >
+        <Icon of={saveIcon} /> Result as JSON
+      </button>
+      <span>
+        Checked <Time at={at} /> by verifier {version}
+      </span>
+    </div>
+  )
+}
+
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+}

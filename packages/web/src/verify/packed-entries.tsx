@@ -1,0 +1,63 @@
+// What a pack holds, entry by entry.
+
+import { Text } from "../parts/text.tsx"
+import { Time } from "../parts/time.tsx"
+import type { Packed } from "./evidence.ts"
+
+const lanes = ["security", "data", "policy", "operations"]
+
+export function PackedEntries({ of: packed }: { readonly of: Packed | undefined }) {
+  if (packed === undefined) return <></>
+  const { entries, total } = packed
+  return (
+    <div class="packed">
+      <h3>
+        What it holds{" "}
+        <span class="quiet">
+          {total === entries.length
+            ? `${total.toLocaleString("en-GB")} entries`
+            : `the first ${entries.length} of ${total.toLocaleString("en-GB")} entries`}
+        </span>
+      </h3>
+      <div class="table" tabIndex={0} role="region" aria-label="Entries of the pack">
+        <table>
+          <thead>
+            <tr>
+              <th>Occurred</th>
+              <th>Actor</th>
+              <th>Action</th>
+              <th>Target</th>
+              <th>Lane</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map(({ action, actor, target, lane, occurredAt }) => (
+              <tr>
+                <td>
+                  <Time at={occurredAt} />
+                </td>
+                <td>
+                  <Text of={actor} />
+                </td>
+                <td class="mono">
+                  <Text of={action} />
+                </td>
+                <td>
+                  <Text of={target} />
+                </td>
+                <td>
+                  <abbr
+                    class={`lane lane-${lanes.includes(lane) ? lane : "operations"}`}
+                    title={lane}
+                  >
+                    {lane.charAt(0).toUpperCase()}
+                  </abbr>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,4 @@
+declare const VERSION: string
+
+/** Of the package that was built. */
+export const version = VERSION
