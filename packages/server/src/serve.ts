@@ -17,6 +17,7 @@ import { limitFailures } from "./http/failure-log.ts"
 import { createLists } from "./http/lists.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
+import { pageEndpoints } from "./http/page-endpoints.ts"
 import { routes } from "./http/routes.ts"
 import { HttpServer } from "./http/server.ts"
 import { namesWorkspace, type Service } from "./http/service.ts"
@@ -246,7 +247,7 @@ async function listen(
     },
     [
       rootRoute(publicUrl),
-      ...routesOf(routes(service, version), {
+      ...routesOf([...routes(service, version), ...pageEndpoints(service)], {
         guard: guard(service),
         admit: admit(service.ledger.admission),
         pace: service.pace,

@@ -48,7 +48,7 @@ function hashed(text: string) {
 }
 
 /** A proxy that recodes an answer marks its tag as weak. */
-function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+export function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
   const known = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? []
   return known.includes(etag) || known.includes("*")
 }

@@ -13,6 +13,7 @@ import type { TokenBound } from "../../store/documents.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
 import type { Document, Store, Stored } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
+import { preferred } from "../accept.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
@@ -44,20 +45,8 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: ReceiptParams,
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params, incoming }) {
-        const { workspace, found, clear } = await look(service, caller, params, incoming.signal)
-        const vkey = await vkeyOf(
-          service.store.registry,
-          found.epoch,
-          found.inclusion?.checkpoint.note,
-        )
-        const { receipt, entry, verified, proof, disclosures } = showReceipt(
-          found,
-          workspace,
-          vkey,
-          service.publicUrl,
-          clear,
-        )
-        const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
+        if (isForPeople(incoming.headers.accept)) return leadToPage(service, params)
+        const body = await receiptAnswer(service, caller, params, incoming.signal)
         return forEveryone(caller, { status: 200, body })
       },
     }),
@@ -90,6 +79,38 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
   ]
+}
+
+/** Whoever opens the address of a receipt in a browser is led to its page. */
+function leadToPage(
+  { publicUrl }: Service,
+  { workspaceId, receiptId }: Of<typeof ReceiptParams>,
+): Answer {
+  const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/r/${workspaceId}/${receiptId}`
+  return { status: 302, headers: { location, vary: "Accept" } }
+}
+
+function isForPeople(accept: string | undefined): boolean {
+  return preferred(accept, ["application/json", "text/html"]) === "text/html"
+}
+
+/** The receipt in JSON, to whoever may see it. */
+export async function receiptAnswer(
+  service: Service,
+  caller: Caller,
+  params: Of<typeof ReceiptParams>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { workspace, found, clear } = await look(service, caller, params, signal)
+  const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
+  const { receipt, entry, verified, proof, disclosures } = showReceipt(
+    found,
+    workspace,
+    vkey,
+    service.publicUrl,
+    clear,
+  )
+  return `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
 }
 
 interface Looked {
@@ -202,5 +223,7 @@ async function sealedNow(
 
 /** Caches may keep a public answer, but must revalidate it. */
 function forEveryone(caller: Caller, answer: Answer): Answer {
-  return caller === undefined ? { ...answer, headers: { "cache-control": "no-cache" } } : answer
+  return caller === undefined
+    ? { ...answer, headers: { "cache-control": "no-cache", vary: "Accept" } }
+    : answer
 }

@@ -1,0 +1,136 @@
+// The pages for people: each is a frame that loads its script, and asks the API for the rest. A
+// receipt that anyone may see is drawn here as well, for browsers without scripts.
+
+import type { TSchema } from "typebox"
+import type { ReceiptAnswer } from "@tallystick/client/wire"
+import { LedgerError } from "../error.ts"
+import type { Access } from "../workspace/permissions.ts"
+import { createBuiltPages } from "./built-pages.ts"
+import type { Answer, Call, Endpoint } from "./endpoint.ts"
+import type { Html } from "./html.ts"
+import { framed, framePolicy } from "./page-frame.ts"
+import { receiptContent } from "./receipt-content.ts"
+import type { Caller, Service } from "./service.ts"
+import { checkOf } from "./shapes/check.ts"
+import { ReceiptParams } from "./shapes/path.ts"
+import { Type } from "./shapes/type.ts"
+import { receiptAnswer } from "./v1/receipt-endpoints.ts"
+
+const open = { action: "open", anonymous: true, unmetered: true } as const
+const text = Type.String()
+const answers = { 200: text, 304: null }
+
+/** They are no part of the API, so its description has nothing of them. */
+export function pageEndpoints(service: Service): readonly Endpoint<Access, Caller>[] {
+  const built = createBuiltPages()
+  const frame = async (name: string, title: string, depth: number, content?: Html) => {
+    const [files, theme] = await Promise.all([built.page(name), built.page("theme")])
+    return pageAnswer(framed({ title, depth, files, theme: theme.script, content }))
+  }
+  return [
+    page({
+      method: "GET",
+      path: "/assets/{file}",
+      access: open,
+      params: Type.Object({ file: text }),
+      answers,
+      handle: ({ params: { file }, incoming }) =>
+        built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
+    }),
+    page({
+      method: "GET",
+      path: "/verify",
+      access: open,
+      answers,
+      handle: () => frame("verify", "Verify evidence · Tallystick", 0),
+    }),
+    page({
+      method: "GET",
+      path: "/verify.html",
+      access: open,
+      answers,
+      handle: ({ incoming }) => built.file("verify.html", incoming.headers, "no-cache"),
+    }),
+    page({
+      method: "GET",
+      path: "/a/{workspaceId}",
+      access: open,
+      params: Type.Object({ workspaceId: text }),
+      answers,
+      handle: () => frame("activity", "Your activity", 1),
+    }),
+    page({
+      method: "GET",
+      path: "/e/{workspaceId}/{packId}",
+      access: open,
+      params: Type.Object({ workspaceId: text, packId: text }),
+      answers,
+      handle: () => frame("pack", "Evidence pack · Tallystick", 2),
+    }),
+    page({
+      method: "GET",
+      path: "/p/{workspaceId}/{version}",
+      access: open,
+      params: Type.Object({ workspaceId: text, version: text }),
+      query: Type.Object({
+        projectId: Type.Optional(text),
+        compare: Type.Optional(text),
+      }),
+      answers,
+      handle: () => frame("policy", "Policy · Tallystick", 2),
+    }),
+    page({
+      method: "GET",
+      path: "/r/{workspaceId}/{receiptId}",
+      access: ofReceipt,
+      params: Type.Object({ workspaceId: text, receiptId: text }),
+      answers,
+      handle: async (call) =>
+        frame("receipt", "Receipt · Tallystick", 2, await receiptFor(service, call)),
+    }),
+  ]
+}
+
+/** Its handler decides who is shown what, as that of the receipt itself does. */
+const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
+
+function page<P extends TSchema, Q extends TSchema>(
+  value: Endpoint<Access, Caller, P, Q>,
+): Endpoint<Access, Caller> {
+  return value
+}
+
+function pageAnswer(html: string): Answer {
+  return {
+    status: 200,
+    body: html,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": framePolicy,
+    },
+  }
+}
+
+const checkParams = checkOf(ReceiptParams, "path parameter")
+
+/**
+ * Undefined of what the caller may not see: its link may have a token that only the browser knows.
+ * As with every refusal, the time that it takes does not tell what is private from what is not there.
+ */
+async function receiptFor(
+  service: Service,
+  { caller, params, incoming: { signal } }: Call<Caller>,
+): Promise<Html | undefined> {
+  const time = service.clock.sleep(service.limits.refusalMs)
+  try {
+    const named = checkParams(params)
+    const answer = await receiptAnswer(service, caller, named, signal)
+    const { workspaceId, receiptId } = named
+    const address = `${service.publicUrl}/v1/workspaces/${workspaceId}/receipts/${receiptId}`
+    return receiptContent(JSON.parse(answer) as ReceiptAnswer, address)
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.code === "overloaded") throw error
+    await time
+    return undefined
+  }
+}

@@ -1,0 +1,174 @@
+// A real browser for the tests of pages, and pages that are watched while they are used.
+
+import assert from "node:assert/strict"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmod, mkdtemp, rename, rm } from "node:fs/promises"
+import { arch, platform, tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { brotliDecompressSync } from "node:zlib"
+import axe from "axe-core"
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core"
+
+/** What is installed by hand or by a package of the system. */
+const installed = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/opt/google/chrome/chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+]
+
+/** Nothing of the browser's own goes to the network, and a container has no sandbox to give. */
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+]
+
+/** Why there is none, for `skip`; false if there is one. */
+export const noBrowser =
+  installed.some((path) => existsSync(path)) || packaged() !== undefined
+    ? false
+    : "no Chromium or Chrome is installed here, and the packaged one is for Linux on x64"
+
+export async function openBrowser(): Promise<Browser> {
+  const path = installed.find((each) => existsSync(each))
+  if (path !== undefined) return chromium.launch({ executablePath: path, args: flags })
+  const { program, env } = await unpacked()
+  return chromium.launch({ executablePath: program, args: flags, env })
+}
+
+/** Its files, if npm has installed it. */
+function packaged(): string | undefined {
+  const folder = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/bin")
+  return platform() === "linux" && arch() === "x64" && existsSync(folder) ? folder : undefined
+}
+
+/** The program with the libraries and fonts that it brings along, unpacked once for all tests. */
+async function unpacked(): Promise<{ program: string; env: Record<string, string> }> {
+  const folder = packaged()
+  assert.ok(folder !== undefined)
+  const place = join(tmpdir(), "tallystick-chromium-153")
+  const program = join(place, "chromium")
+  if (!existsSync(program)) {
+    for (const name of ["al2023.tar", "fonts.tar"])
+      untar(brotliDecompressSync(readFileSync(join(folder, `${name}.br`))), place)
+    // Renamed last: what was cut short, or is under way in another process, is not there yet.
+    const written = `${program}-${process.pid}`
+    writeFileSync(written, brotliDecompressSync(readFileSync(join(folder, "chromium.br"))))
+    await chmod(written, 0o755)
+    await rename(written, program)
+  }
+  const env = { LD_LIBRARY_PATH: join(place, "lib"), FONTCONFIG_PATH: place }
+  // Node types a variable that is not set as undefined; none of these is.
+  return { program, env: { ...(process.env as Record<string, string>), ...env } }
+}
+
+/** As much of tar as those two archives use: files and folders with short names. */
+function untar(archive: Buffer, place: string): void {
+  const text = (at: number, length: number): string =>
+    archive.toString("latin1", at, at + length).replace(/\0.*$/s, "")
+  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
+    const name = text(at, 100)
+    const size = Number.parseInt(text(at + 124, 12), 8) || 0
+    if (text(at + 156, 1) === "0" || text(at + 156, 1) === "") {
+      mkdirSync(dirname(join(place, name)), { recursive: true })
+      writeFileSync(join(place, name), archive.subarray(at + 512, at + 512 + size))
+    }
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+}
+
+// A page that is watched ------------------------------------------------------------------------------
+
+export interface Watched extends AsyncDisposable {
+  readonly page: Page
+  /** Where the page may ask: the service, and nothing when it was opened from a file. */
+  expectQuiet(): Promise<void>
+}
+
+interface Watching extends BrowserContextOptions {
+  /** The only origin that may be asked. */
+  readonly origin?: string
+  /** Refusals that are part of what is tried: the browser reports them as errors. */
+  readonly refused?: readonly number[]
+}
+
+/** Everything that a page asks, reports and refuses is held against what it may. */
+export async function watch(browser: Browser, options: Watching = {}): Promise<Watched> {
+  const { origin, refused = [], ...settings } = options
+  const context = await browser.newContext({
+    timezoneId: "Europe/Madrid",
+    locale: "en-GB",
+    viewport: { width: 1440, height: 900 },
+    // A colour that is on its way to another one has a contrast of its own.
+    reducedMotion: "reduce",
+    ...settings,
+  })
+  await context.addInitScript(
+    "window.reports = []; addEventListener('securitypolicyviolation', (e) => reports.push(e.violatedDirective + ' ' + e.blockedURI))",
+  )
+  const page = await context.newPage()
+  const asked: string[] = []
+  const faults: string[] = []
+  page.on("request", (request) => asked.push(request.url()))
+  page.on("pageerror", (error) => faults.push(error.message))
+  page.on("console", (message) => {
+    const isExpected = refused.some((status) => message.text().includes(`status of ${status}`))
+    if (message.type() === "error" && !isExpected) faults.push(message.text())
+  })
+  return {
+    page,
+    async expectQuiet() {
+      const reports = await page.evaluate("window.reports")
+      assert.deepEqual(reports, [], "what the policy of the page refused")
+      assert.deepEqual(faults, [], "errors of the page")
+      const elsewhere = asked.filter(
+        (url) =>
+          !/^(?:blob|data|file):/.test(url) &&
+          (origin === undefined || new URL(url).origin !== origin),
+      )
+      assert.deepEqual(elsewhere, [], "requests to somewhere else")
+    },
+    async [Symbol.asyncDispose]() {
+      await context.close()
+    },
+  }
+}
+
+/** What axe finds in both themes, at the width that the page has. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(`${axe.source}; undefined`)
+    const found = (await page.evaluate(
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))",
+    )) as string[]
+    assert.deepEqual(found, [], `axe, ${colorScheme}`)
+  }
+}
+
+/** The element that has the keyboard, after as many tabs as it takes. */
+export async function tabTo(page: Page, name: RegExp): Promise<void> {
+  for (let tabs = 0; tabs < 60; tabs++) {
+    await page.keyboard.press("Tab")
+    const focused = (await page.evaluate(
+      "document.activeElement?.textContent + ' ' + (document.activeElement?.getAttribute('aria-label') ?? '')",
+    )) as string
+    if (name.test(focused)) return
+  }
+  assert.fail(`the keyboard does not come to ${name}`)
+}
+
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "tallystick-pages-"))
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,244 @@
+// The pages that a link opens: one person's activity, an evidence pack, a policy.
+
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { Browser } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import {
+  eventually,
+  makeKey,
+  makeWorkspace,
+  startService,
+  writeMany,
+  type Client,
+  type Service,
+} from "../service.ts"
+import { expectAccessible, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
+
+const skip = noBrowser
+const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
+const own = { id: "usr_1", type: "user", email: "ada@example.com" }
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let admin: Client
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  admin = await makeKey(service, workspace.id, { scopes: ["admin"] })
+  await service.root.patch(`${workspace.path}/projects/core`, { activityLinks: true })
+  await writeMany(workspace, 60, {
+    changes: (place) => ({
+      action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
+      actor: place % 2 === 0 ? own : { id: "support_7", type: "staff" },
+      target: { id: own.id, type: "user", name: `\u202E<b>invoice ${place}</b>` },
+      occurredAt: new Date().toISOString(),
+      userVisible: true,
+    }),
+  })
+  const query = "projectId=all&includeArchive=true&limit=100&cursor=0&includeSystem=true"
+  await eventually("a checkpoint", async () => {
+    const { text } = await service.root.get(`${workspace.path}/events?${query}`)
+    return text.includes('"integrity":"pending"') ? undefined : true
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function made<Answer>(path: string, body: object, by = workspace.reader): Promise<Answer> {
+  const reply = await by.post(`${workspace.path}/${path}`, body)
+  assert.equal(reply.status, 201, reply.text)
+  return reply.json<Answer>()
+}
+
+test(
+  "activity: a person sees their own entries, each recomputed, finds one, and opens its proof by keyboard",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
+      projectId: "core",
+      subject: own.id,
+    })
+    await page.goto(activityUrl)
+    await page.locator(".sum").getByText("All 50 entries below were recomputed").waitFor()
+    assert.equal(page.url(), `${service.url}/a/${workspace.id}`)
+    assert.equal(await page.locator(".days li").count(), 50)
+    await page.getByText("50 of 60").waitFor()
+    await page.getByText("You signed in").first().waitFor()
+    await page.getByText("by support_7").first().waitFor()
+    await page.getByText("⟨U+202E⟩<b>invoice 59</b>").first().waitFor()
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Show older" }).click()
+    await page.locator(".sum").getByText("All 60 entries below were recomputed").waitFor()
+
+    await page.getByLabel("Search your activity").fill("support_7")
+    await page.getByText("30 of 30").waitFor()
+    await tabTo(page, /Receipt of invoice\.document\.viewed/)
+    await page.keyboard.press("Enter")
+    await page.locator(".proof:not([hidden])").getByText("this is what was recorded").waitFor()
+    await expectAccessible(page)
+    await page.getByLabel("Search your activity").fill("zebra")
+    await page.getByText("Nothing matches “zebra”").waitFor()
+    await page.getByRole("button", { name: "Show everything" }).click()
+    await page.getByText("50 of 60").waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "activity: one entry that was altered on its way is loud, the others hold",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
+      projectId: "core",
+      subject: own.id,
+    })
+    await page.route("**/v1/**", async (route) => {
+      const answer = await route.fetch()
+      const text = await answer.text()
+      await route.fulfill({
+        response: answer,
+        body: text.replace("auth.session.created", "auth.session.ended"),
+      })
+    })
+    await page.goto(activityUrl)
+    await page.locator(".sum").getByText("1 of 50 entries below is not what was recorded").waitFor()
+    assert.equal(await page.locator(".show.broken").count(), 1)
+    assert.equal(await page.locator(".notch.broken").count(), 1)
+    await watched.expectQuiet()
+  },
+)
+
+test("activity: nobody's entries, no token, and a link that was withdrawn", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  const { page } = watched
+  const { activityUrl, tokenId } = await made<{ activityUrl: string; tokenId: string }>(
+    "activity/token",
+    { projectId: "core", subject: "usr_nobody" },
+  )
+  await page.goto(`${service.url}/a/${workspace.id}`)
+  await page.getByRole("heading", { name: "Nothing to show" }).waitFor()
+  // A fragment alone loads nothing anew.
+  await page.goto("about:blank")
+  await page.goto(activityUrl)
+  await page.getByText("Nothing recorded for you yet.").waitFor()
+  await expectAccessible(page)
+  await service.root.delete(`${workspace.path}/tokens/${tokenId}`)
+  await page.reload()
+  await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("pack: fetched when asked for, checked at once, saved as it was made", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  const { packId } = await made<{ packId: string }>("evidence-packs", {
+    title: "Q3 <i>",
+    filter: {},
+  })
+  const { pageUrl } = await made<{ pageUrl: string }>(`evidence-packs/${packId}/token`, {})
+  const downloads = async (): Promise<number> =>
+    (
+      await admin.get(
+        `${workspace.path}/events?projectId=system&query=action:evidence.pack.download&includeArchive=true&cursor=0&limit=1`,
+      )
+    ).json<{ total: number }>().total
+  const before = await downloads()
+  await page.goto(pageUrl)
+  assert.equal(page.url(), `${service.url}/e/${workspace.id}/${packId}`)
+  await expectAccessible(page)
+  await tabTo(page, /Fetch and check/)
+  await page.keyboard.press("Enter")
+  await page.getByRole("heading", { name: "Consistent, not confirmed" }).waitFor()
+  await page.getByRole("button", { name: /trust this key/ }).click()
+  await page.getByRole("heading", { name: "This pack is genuine" }).waitFor()
+  await page.locator(".facts").getByText("Q3 <i>").waitFor()
+  assert.equal(await page.locator(".packed tbody tr").count(), 60)
+  await expectAccessible(page)
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save the pack" }).click(),
+  ])
+  const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const { status } = spawnSync(process.execPath, [
+    command,
+    "verify",
+    await saved.path(),
+    "--key",
+    vkey,
+  ])
+  assert.equal(status, 0)
+  assert.equal((await downloads()) - before, 1, "the ledger recorded one download")
+  await page.setViewportSize({ width: 390, height: 844 })
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+  await watched.expectQuiet()
+})
+
+test(
+  "policy: a version with its hash, and what is new in it; private to whoever has no token",
+  { skip },
+  async () => {
+    const sections = (years: string) => [
+      {
+        id: "kept",
+        title: "What is kept",
+        body: `Entries are kept for ${years} years.\n<script>alert(1)</script>\u200B`,
+      },
+      { id: "main", title: "Who sees it", body: "You do." },
+      { id: "third", title: "Your rights", body: "A copy." },
+    ]
+    await made("published-policy", { sections: sections("seven") }, admin)
+    await made("published-policy", { sections: sections("ten") }, admin)
+    const { policyUrl } = await made<{ policyUrl: string }>("published-policy/token", {})
+    await using watched = await watch(browser, { origin: service.url, refused: [401] })
+    const { page } = watched
+    await page.goto(`${service.url}/p/${workspace.id}/latest`)
+    await page.getByRole("heading", { name: "Nothing to show" }).waitFor()
+    await page.goto("about:blank")
+    await page.goto(policyUrl)
+    await page.getByRole("heading", { name: "Policy, version 2" }).waitFor()
+    await page.getByText("Its text hashes to what the server names").waitFor()
+    await page.getByText("<script>alert(1)</script>⟨U+200B⟩").waitFor()
+    await expectAccessible(page)
+    await page.getByRole("link", { name: "Who sees it", exact: true }).click()
+    assert.equal(new URL(page.url()).hash, "#section-main")
+    await page.getByRole("link", { name: "Compare with version 1" }).click()
+    assert.equal((await page.locator("del").textContent())?.trim(), "seven")
+    assert.equal((await page.locator("ins").textContent())?.trim(), "ten")
+    await expectAccessible(page)
+    await page.getByRole("link", { name: "Version 1", exact: true }).click()
+    await page.getByRole("heading", { name: "Policy, version 1" }).waitFor()
+
+    await page.route("**/v1/**", async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace("seven", "eleven"),
+      })
+    })
+    await page.reload()
+    await page.getByText("Its text does not hash to what the server names").waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)

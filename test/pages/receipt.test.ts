@@ -1,0 +1,299 @@
+// The page of a receipt, in a real browser: what it says of what the service answers, of what
+// somebody in between has altered, and of nothing.
+
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { after, before, test } from "node:test"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { eventFor, eventually, makeWorkspace, startService, type Service } from "../service.ts"
+import { expectAccessible, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
+
+const hostile = "\u202Egnp.exe\u200B<img src=x onerror=alert(1)>"
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let receipt: { readonly receipt: string; readonly eventHash: string }
+const skip = noBrowser
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  await service.root.patch(`${workspace.path}/projects/core`, { receipts: "public" })
+  await workspace.writer.write(eventFor(workspace.id))
+  const written = await workspace.writer.write(
+    eventFor(workspace.id, {
+      action: "auth.password.changed",
+      target: { id: hostile, type: "user", name: "Bob" },
+      metadata: { amount: 12.5 },
+    }),
+  )
+  receipt = written.json()
+  await sealed(receipt.receipt)
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function sealed(id: string): Promise<void> {
+  await eventually("a checkpoint", async () =>
+    (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).text.includes('"verified"')
+      ? true
+      : undefined,
+  )
+}
+
+const pageOf = (id: string): string => `${service.url}/r/${workspace.id}/${id}`
+const title = (page: Page) => page.locator("main h1")
+const check = (page: Page, name: string) =>
+  page.locator(".checks > li").filter({ has: page.locator("b", { hasText: name }) })
+
+/** What somebody between the service and the browser makes of an answer. */
+async function alter(page: Page, change: (text: string) => string): Promise<void> {
+  await page.route("**/v1/**", async (route) => {
+    const answer = await route.fetch()
+    const text = await answer.text()
+    const altered = change(text)
+    assert.notEqual(altered, text, "the answer was altered")
+    await route.fulfill({ response: answer, body: altered })
+  })
+}
+
+test(
+  "whoever opens verificationUrl is led to the page: consistent, then genuine with a key that is trusted, by keyboard alone",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(`${service.url}${workspace.path}/receipts/${receipt.receipt}`)
+    assert.equal(page.url(), pageOf(receipt.receipt))
+    await title(page).getByText("Consistent, key not confirmed").waitFor()
+    for (const name of ["Content", "Link", "Inclusion", "Signature"])
+      await check(page, name).locator(".intact").waitFor()
+    await check(page, "Key").locator(".attention").waitFor()
+    await expectAccessible(page)
+
+    await tabTo(page, /how to pin/)
+    await page.keyboard.press("Enter")
+    const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+    await page.locator("#key-panel").getByText(vkey).waitFor()
+    await expectAccessible(page)
+    await tabTo(page, /trust this key/)
+    await page.keyboard.press("Enter")
+    await title(page).getByText("This receipt is genuine").waitFor()
+    assert.match(await page.title(), /^This receipt is genuine/)
+    assert.equal(
+      await page.locator("[role=status]").first().textContent(),
+      "This receipt is genuine",
+    )
+    await expectAccessible(page)
+
+    await page.reload()
+    await title(page).getByText("This receipt is genuine").waitFor()
+    await page.getByText("unpin").click()
+    await title(page).getByText("Consistent, key not confirmed").waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test("data is only ever text, and what is not seen is shown by its number", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.goto(pageOf(receipt.receipt))
+  const shown = page.locator(".what dd").nth(2)
+  await shown.getByText("⟨U+202E⟩").waitFor()
+  assert.equal(
+    (await shown.textContent())?.includes("⟨U+202E⟩gnp.exe⟨U+200B⟩<img src=x onerror=alert(1)>"),
+    true,
+  )
+  assert.equal(await page.locator("img").count(), 0)
+  assert.doesNotMatch(String(await page.locator("main").textContent()), /[\u202E\u200B]/)
+  await watched.expectQuiet()
+})
+
+test(
+  "what somebody has altered on its way is not genuine, and it says where",
+  { skip },
+  async () => {
+    const cases = [
+      [
+        (text: string) => text.replace("12.5", "12.6"),
+        /What is shown is not what was hashed/,
+        ["12.5", "12.6"],
+      ],
+      [
+        (text: string) => text.replace('\\"amount\\":12.5', '\\"amount\\":12.6'),
+        /The content is not what the record commits to/,
+        [],
+      ],
+      [
+        (text: string) => text.replace(/(index 6\\n)./, "$1_"),
+        /does not hold|not one that a ledger gives/,
+        [],
+      ],
+      [
+        (text: string) => text.replace('"verified":true', '"verified":false'),
+        /The server says something else/,
+        [],
+      ],
+      [(text: string) => text.slice(0, -200), /not one that a ledger gives/, []],
+    ] as const
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    for (const [change, sentence, values] of cases) {
+      await page.unroute("**/v1/**")
+      await alter(page, change)
+      await page.goto(pageOf(receipt.receipt))
+      await title(page).getByText("Not genuine").waitFor()
+      assert.match(String(await page.locator(".verdict p").textContent()), sentence)
+      for (const value of values) await page.locator(".difference").getByText(value).waitFor()
+      // What stands behind a check that fails was not made, and is not said to hold.
+      assert.equal(await check(page, "Key").locator(".undone").count(), 1)
+    }
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "a receipt and its proof are saved as the service gave them, and tallystick verify takes them",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(pageOf(receipt.receipt))
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByText("Receipt and proof").click(),
+    ])
+    assert.equal(saved.suggestedFilename(), `${receipt.receipt}.json`)
+    const text = await readFile(await saved.path(), "utf8")
+    const given = await service.client().get(`${workspace.path}/receipts/${receipt.receipt}`)
+    assert.equal(text, given.text)
+    await page.getByText("Copy as curl").click()
+    await page.getByRole("button", { name: "Copied" }).waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "private and unknown are one page, and the token of a link opens the first without staying in the address",
+  { skip },
+  async () => {
+    const written = await workspace.writer.write(eventFor(workspace.id, { projectId: "private" }))
+    const { receipt: hidden } = written.json<{ receipt: string }>()
+    await using watched = await watch(browser, { origin: service.url, refused: [401] })
+    const { page } = watched
+    const texts: unknown[] = []
+    const unknown = hidden.replace(/.$/, hidden.endsWith("0") ? "1" : "0")
+    for (const id of [hidden, unknown, "nonsense"]) {
+      await page.goto(pageOf(id))
+      await title(page).getByText("Nothing to show").waitFor()
+      texts.push(await page.locator("main").textContent())
+    }
+    assert.equal(new Set(texts).size, 1)
+    await expectAccessible(page)
+
+    await sealed(hidden)
+    const made = await workspace.reader.post(`${workspace.path}/receipts/${hidden}/token`, {})
+    const { verificationUrl, tokenId } = made.json<{ verificationUrl: string; tokenId: string }>()
+    await page.goto(verificationUrl)
+    await title(page).getByText("Consistent").waitFor()
+    assert.equal(page.url(), pageOf(hidden))
+    await page.locator(".what").getByText("ada@example.com").waitFor()
+    await page.reload()
+    await page.locator(".what").getByText("ada@example.com").waitFor()
+
+    await service.root.delete(`${workspace.path}/tokens/${tokenId}`)
+    await page.reload()
+    await title(page).getByText("This link was withdrawn").waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test("a receipt that no checkpoint covers yet waits for it by itself", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  let answers = 0
+  await page.route("**/v1/**", async (route) => {
+    const answer = await route.fetch()
+    const whole = await answer.text()
+    const isFirst = answers++ === 0
+    const pending = whole.replace(/"tlogProof":"[^"]*"/, '"tlogProof":null')
+    await route.fulfill({ response: answer, body: isFirst ? pending : whole })
+  })
+  await page.goto(pageOf(receipt.receipt))
+  await title(page).getByText("Recorded, not yet sealed").waitFor()
+  await title(page).getByText("Consistent, key not confirmed").waitFor()
+  assert.equal(answers, 2)
+  await watched.expectQuiet()
+})
+
+test("without an answer there is a reason and a way to try again", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [503] })
+  const { page } = watched
+  await page.route("**/v1/**", (route) =>
+    route.fulfill({
+      status: 503,
+      contentType: "application/json",
+      headers: { "x-request-id": "req-1" },
+      body: '{"error":"overloaded","detail":"too many reads wait"}',
+    }),
+  )
+  await page.goto(pageOf(receipt.receipt))
+  await title(page).getByText("This did not work").waitFor()
+  await page.locator("main").getByText("Too many reads wait.").waitFor()
+  await page.locator("main").getByText("req-1").waitFor()
+  await expectAccessible(page)
+  await page.unroute("**/v1/**")
+  await page.getByText("Try again").click()
+  await title(page).getByText("Consistent, key not confirmed").waitFor()
+  await watched.expectQuiet()
+})
+
+test("without scripts there is what the server states, and how to check it", { skip }, async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto(pageOf(receipt.receipt))
+  await title(page).getByText("Recorded, as the server states").waitFor()
+  const text = String(await page.locator("main").textContent())
+  for (const part of [
+    "auth.password.changed",
+    receipt.eventHash,
+    "tallystick verify",
+    "⟨U+202E⟩gnp.exe",
+  ])
+    assert.ok(text.includes(part), part)
+  assert.ok(!text.includes("ada@example.com"), "what is sealed stays so")
+  await page.goto(pageOf("rcp_unknown"))
+  assert.match(String(await page.locator("#page").textContent()), /needs JavaScript/)
+  await context.close()
+})
+
+test(
+  "times are in one zone for the whole page, and narrow pages do not scroll sideways",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, {
+      origin: service.url,
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = watched
+    await page.goto(pageOf(receipt.receipt))
+    await page.locator(".verdict time").getByText("CET").waitFor()
+    await page.getByRole("button", { name: /UTC/ }).click()
+    await page.locator(".verdict time").getByText("UTC").waitFor()
+    for (const text of await page.locator("time").allTextContents()) assert.match(text, /UTC$/)
+    for (const summary of await page.locator("summary").all()) await summary.click()
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)

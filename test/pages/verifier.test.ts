@@ -1,0 +1,247 @@
+// The verifier, served and saved as one file, in a real browser: genuine, altered and truncated
+// evidence of every kind.
+
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { pathToFileURL } from "node:url"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  settingsOf,
+  startService,
+  writeMany,
+  type Service,
+} from "../service.ts"
+import {
+  expectAccessible,
+  noBrowser,
+  openBrowser,
+  tabTo,
+  temporaryFolder,
+  watch,
+} from "./browser.ts"
+
+const skip = noBrowser
+const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let vkey: string
+
+const inFolder = (name: string): string => join(folder.path, name)
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  folder = await temporaryFolder()
+  workspace = await makeWorkspace(service)
+  const { path, reader } = workspace
+  const [first] = await writeMany(workspace, 40, { changes: (place) => ({ metadata: { place } }) })
+  const written = await workspace.writer.write(
+    eventFor(workspace.id, { metadata: { amount: 12.5 } }),
+  )
+  const { receipt } = written.json<{ receipt: string }>()
+  const answer = await eventually("a checkpoint", async () => {
+    const { text } = await reader.get(`${path}/receipts/${receipt}`)
+    return text.includes('"integrity":"verified"') ? text : undefined
+  })
+  const made = await reader.post(`${path}/evidence-packs`, { title: "Q3", filter: {} })
+  const { packId } = made.json<{ packId: string }>()
+  const { bytes: pack } = await reader.get(`${path}/evidence-packs/${packId}/download`)
+  const { text: proof } = await reader.get(`${path}/receipts/${first?.receipt}/proof`)
+  vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
+  const altered = Buffer.from(pack)
+  altered.write("12.6", altered.indexOf("12.5"))
+  await Promise.all([
+    writeFile(inFolder("receipt.json"), answer),
+    writeFile(inFolder("altered.json"), answer.replaceAll("12.5", "12.6")),
+    writeFile(inFolder("truncated.json"), answer.slice(0, -300)),
+    writeFile(inFolder("first.tlog-proof"), proof),
+    writeFile(inFolder("pack.zip"), pack),
+    writeFile(inFolder("altered.zip"), altered),
+    writeFile(inFolder("truncated.zip"), pack.subarray(0, -1)),
+    writeFile(inFolder("nothing.txt"), "hello"),
+  ])
+  const exported = spawnSync(
+    process.execPath,
+    [command, "export", workspace.id, inFolder("export")],
+    { env: { PATH: process.env["PATH"], ...settingsOf(service) }, encoding: "utf8" },
+  )
+  assert.equal(exported.status, 0, exported.stderr)
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+async function give(page: Page, ...names: readonly string[]): Promise<void> {
+  await page
+    .locator("input[type=file]")
+    .first()
+    .setInputFiles(names.map((name) => inFolder(name)))
+}
+
+/** What is said of a file. */
+async function said(page: Page, name: string): Promise<string> {
+  const place = page.locator(`section.result[aria-label="${name}"]`)
+  await place.locator(".verdict").waitFor()
+  return String(await place.locator(".verdict").textContent())
+}
+
+async function trust(page: Page): Promise<void> {
+  await page.getByLabel("Add a key").fill(vkey)
+  await page.getByRole("button", { name: "Trust this key", exact: true }).click()
+  await page.locator(".keys bdi").getByText(vkey).waitFor()
+}
+
+/** The same evidence, wherever the verifier was opened. */
+async function expectVerdicts(page: Page): Promise<void> {
+  const names = ["receipt.json", "first.tlog-proof", "pack.zip"]
+  await give(page, ...names)
+  for (const name of names) assert.match(await said(page, name), /^Consistent, not confirmed/, name)
+  await trust(page)
+  for (const name of names) {
+    const place = page.locator(`section.result[aria-label="${name}"]`)
+    await place.getByText(/^This (receipt|proof|pack) is genuine/).waitFor()
+  }
+
+  await give(page, "altered.json", "truncated.json", "altered.zip", "truncated.zip", "nothing.txt")
+  assert.match(await said(page, "altered.json"), /This receipt is not genuine.*proof\.body/)
+  await page.locator('[aria-label="altered.json"] .difference').getByText("Expected").waitFor()
+  assert.match(await said(page, "truncated.json"), /^Not readable/)
+  assert.match(await said(page, "altered.zip"), /This pack is not genuine/)
+  assert.match(await said(page, "truncated.zip"), /This pack is not genuine.*cut short/)
+  assert.match(await said(page, "nothing.txt"), /^Not readable.*It is not a receipt/)
+}
+
+test(
+  "the served verifier tells genuine from altered and truncated, and its result is that of tallystick verify",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(`${service.url}/verify`)
+    await expectAccessible(page)
+    await expectVerdicts(page)
+    await expectAccessible(page)
+
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator('[aria-label="altered.json"]').getByText("Result as JSON").click(),
+    ])
+    const verified = spawnSync(
+      process.execPath,
+      [command, "verify", "altered.json", "--json", "--key", vkey],
+      { cwd: folder.path, encoding: "utf8" },
+    )
+    assert.deepEqual(
+      JSON.parse(await readFile(await saved.path(), "utf8")),
+      JSON.parse(verified.stdout),
+    )
+
+    await page.locator('[aria-label="altered.json"]').getByText("Remove").click()
+    assert.equal(await page.locator('[aria-label="altered.json"]').count(), 0)
+    await watched.expectQuiet()
+  },
+)
+
+test("the saved verifier does the same from a file, without a network", { skip }, async () => {
+  await using watched = await watch(browser, { offline: true })
+  const { page } = watched
+  const served = await service.client().get("/verify.html", { "accept-encoding": "identity" })
+  await writeFile(inFolder("verify.html"), served.bytes)
+  await page.goto(pathToFileURL(inFolder("verify.html")).href)
+  await expectVerdicts(page)
+  await expectAccessible(page)
+  // Its policy lets nothing out, whatever would ask.
+  const refused = await page.evaluate(
+    `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
+  )
+  assert.equal(refused, "refused")
+  const reports = await page.evaluate("window.reports.splice(0)")
+  assert.ok(
+    JSON.stringify(reports).includes("connect-src"),
+    "the policy refused it, and not the network alone",
+  )
+})
+
+test(
+  "a folder is checked as an export, and one changed byte of it is found",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(`${service.url}/verify`)
+    await trust(page)
+    const giveFolder = () =>
+      page.locator("input[webkitdirectory]").setInputFiles(inFolder("export"))
+    await giveFolder()
+    assert.match(await said(page, "export/"), /This export is genuine.*recomputed here/)
+    await page.getByText("Remove export/").click()
+    const bodies = inFolder("export/bodies/000.jsonl")
+    await writeFile(bodies, (await readFile(bodies, "utf8")).replace("12.5", "12.6"))
+    await giveFolder()
+    assert.match(
+      await said(page, "export/"),
+      /This export is not genuine.*Content does not hold, in bodies\/000\.jsonl, entry #\d+/,
+    )
+    await watched.expectQuiet()
+  },
+)
+
+test("a long check says how far it is, and can be cancelled", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  // A page of the same entry again and again, each of which is a signature to verify.
+  const { entry, proof, disclosures } = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
+  const events = Array.from({ length: 4000 }, () => ({ ...entry, proof, disclosures }))
+  await writeFile(inFolder("long.json"), JSON.stringify({ events }))
+  await page.goto(`${service.url}/verify`)
+  await give(page, "long.json")
+  await page.locator("progress").waitFor()
+  await page.getByText(/Checking, .* hashed/).waitFor()
+  await tabTo(page, /^Cancel long\.json/)
+  await page.keyboard.press("Enter")
+  assert.equal(await page.locator("section.result").count(), 0)
+  await watched.expectQuiet()
+})
+
+test(
+  "what is no key is refused beside the field, and a dropped file is taken",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, {
+      origin: service.url,
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = watched
+    await page.goto(`${service.url}/verify`)
+    await page.getByLabel("Add a key").fill("nonsense")
+    await page.keyboard.press("Enter")
+    await page.getByText(/This is not the key of a log/).waitFor()
+    const content = JSON.stringify(await readFile(inFolder("receipt.json"), "utf8"))
+    await page.evaluate(`{
+    const dropped = new DataTransfer()
+    dropped.items.add(new File([${content}], "dropped.json"))
+    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+  }`)
+    assert.match(await said(page, "dropped.json"), /^Consistent/)
+    for (const summary of await page.locator("summary").all()) await summary.click()
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
