@@ -7,7 +7,9 @@ import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { tallystick } from "../program.ts"
 import { eventFor, makeKey } from "../service.ts"
-import { startProgram } from "./programs.ts"
+import { makeDisk, noDisk } from "./disks.ts"
+import { startInVain, startProgram } from "./programs.ts"
+import { skipUnlessStrict } from "./strict.ts"
 
 // Data of a version before, in the hands of this one (test/vectors/write-folder.ts has made it).
 
@@ -50,6 +52,33 @@ test(
       assert.equal(await service.end(), 0)
       const { code, output, errors } = await tallystick(["fsck"], settings)
       assert.equal(code, 0, output + errors)
+    }
+  },
+)
+
+test(
+  "a disk that fills up while data is brought forward: a sentence, and no step back",
+  { timeout: 120_000, skip: skipUnlessStrict(noDisk("ext4")) },
+  async () => {
+    using disk = makeDisk("ext4")
+    const data = join(disk.path, "data")
+    cpSync(former, data, { recursive: true })
+    cpSync(join(former, "heads"), `${data}.heads`)
+    {
+      using journal = new DatabaseSync(join(data, "journal.db"))
+      // The copy fits, and its log does not.
+      journal.exec("DROP TRIGGER bodies_are_not_changed")
+      journal.exec("UPDATE bodies SET salted = zeroblob(6000000) WHERE n <= 4")
+    }
+    // The second start finds what the first one copied, and no room for the rest.
+    for (const sentence of [
+      /^tallystick: the disk of .* was full before the journal was copied/m,
+      /^tallystick: the journal is copied into .* needs \d+ MiB of free space/m,
+    ]) {
+      const { code, errors } = await startInVain({ TALLYSTICK_DATA: data })
+      assert.equal(code, 1, errors)
+      assert.match(errors, sentence)
+      assert.doesNotMatch(errors, / {4}at /)
     }
   },
 )

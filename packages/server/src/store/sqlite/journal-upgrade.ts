@@ -34,8 +34,8 @@ export type UpgradeProgress = (done: number, entries: number) => void
 
 /** Of the largest entries half a gigabyte. Each step costs an fsync. */
 const entriesPerStep = 2000
-/** SQLite's code for a file that somebody else uses. */
-const busy = 5
+/** SQLite's codes for a file that somebody else uses, and for a full disk. */
+const [busy, full] = [5, 13]
 
 /** For a program that holds the lock of the folder. */
 export function upgradeJournal(
@@ -51,11 +51,17 @@ export function upgradeJournal(
   if (layout === 0 || layout >= rowLayout) return removeDatabase(next)
   openForWriting(path, "journal", "full", rowLayout - 1).close()
   requireRoom(folder, path, next)
-  {
+  try {
     using upgraded = openNext(path, next)
     copyEntries(upgraded, step, progress)
     copyRegistry(upgraded)
     upgraded.exec("DETACH former")
+  } catch (cause) {
+    if (errorCode(cause) !== full) throw cause
+    throw new StartError(
+      `the disk of ${folder} was full before the journal was copied into the layout of this version; free some space, and the next start goes on from there`,
+      { cause },
+    )
   }
   leaveLog(path)
   renameSync(next, path)
@@ -75,7 +81,10 @@ export function readFormerJournal(journal: DatabaseSync): void {
   )
 }
 
-/** The new file needs about as much as the one that it takes the place of. */
+/**
+ * The new file needs about as much as the one that it takes the place of, and its log the space of
+ * a step besides, which is not known before.
+ */
 function requireRoom(folder: string, path: string, next: string): void {
   const [needed, has] = [path, next].map(
     (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
@@ -84,7 +93,7 @@ function requireRoom(folder: string, path: string, next: string): void {
   if (free + has >= needed) return
   const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
   throw new StartError(
-    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. Nothing was changed`,
+    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is as it was`,
   )
 }
 

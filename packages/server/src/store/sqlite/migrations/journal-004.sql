@@ -1,5 +1,5 @@
 -- Older programs may not run on this. One row for each entry, where there were three. This script makes a new file; one that has entries
--- is copied into such a file (carry-journal.ts), so the tables that are dropped here are empty.
+-- is copied into such a file (journal-upgrade.ts), so the tables that are dropped here are empty.
 
 DROP TABLE disclosures;
 DROP TABLE bodies;
