@@ -7,6 +7,7 @@ import { arch, platform, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { brotliDecompressSync } from "node:zlib"
 import axe from "axe-core"
+import { npmWith } from "../outside/npm.ts"
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core"
 
 /** What is installed by hand or by a package of the system. */
@@ -30,34 +31,38 @@ const flags = [
   "--disable-sync",
 ]
 
+const system = installed.find((path) => existsSync(path))
+
+/** The one that npm has, with the libraries and fonts that it brings along; or why there is none. */
+const packaged =
+  system !== undefined
+    ? undefined
+    : platform() === "linux" && arch() === "x64"
+      ? npmWith("chromium", { "@sparticuz/chromium": "153.0.0" })
+      : "no Chromium or Chrome is installed here, and the packaged one is for Linux on x64"
+
 /** Why there is none, for `skip`; false if there is one. */
-export const noBrowser =
-  installed.some((path) => existsSync(path)) || packaged() !== undefined
-    ? false
-    : "no Chromium or Chrome is installed here, and the packaged one is for Linux on x64"
+export const noBrowser = typeof packaged === "string" ? packaged : false
 
 export async function openBrowser(): Promise<Browser> {
-  const path = installed.find((each) => existsSync(each))
-  if (path !== undefined) return chromium.launch({ executablePath: path, args: flags })
-  const { program, env } = await unpacked()
+  if (system !== undefined) return chromium.launch({ executablePath: system, args: flags })
+  assert.ok(typeof packaged === "object")
+  const { program, env } = await unpacked(join(packaged.modules, "@sparticuz/chromium/bin"))
   return chromium.launch({ executablePath: program, args: flags, env })
 }
 
-/** Its files, if npm has installed it. */
-function packaged(): string | undefined {
-  const folder = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/bin")
-  return platform() === "linux" && arch() === "x64" && existsSync(folder) ? folder : undefined
-}
-
-/** The program with the libraries and fonts that it brings along, unpacked once for all tests. */
-async function unpacked(): Promise<{ program: string; env: Record<string, string> }> {
-  const folder = packaged()
-  assert.ok(folder !== undefined)
-  const place = join(tmpdir(), "tallystick-chromium-153")
+/** Unpacks it once for all tests. */
+async function unpacked(folder: string): Promise<{ program: string; env: Record<string, string> }> {
+  const place = join(folder, "unpacked")
   const program = join(place, "chromium")
   if (!existsSync(program)) {
     for (const name of ["al2023.tar", "fonts.tar"])
       untar(brotliDecompressSync(readFileSync(join(folder, `${name}.br`))), place)
+    // A page without any font crashes, and the package looks for its fonts elsewhere.
+    writeFileSync(
+      join(place, "fonts.conf"),
+      `<fontconfig><dir>${place}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${place}/cache</cachedir></fontconfig>`,
+    )
     // Renamed last: what was cut short, or is under way in another process, is not there yet.
     const written = `${program}-${process.pid}`
     writeFileSync(written, brotliDecompressSync(readFileSync(join(folder, "chromium.br"))))

@@ -107,7 +107,8 @@ function tests(): void {
   test("without room for the copy nothing is begun", async (t) => {
     const folder = folderOf(t)
     truncateSync(join(folder, "journal.db"), 2 ** 43)
-    const said = /needs 8388\d\d\d MiB of free space in .*; \d+ MiB are free. The journal is as it was$/
+    const said =
+      /needs 8388\d\d\d MiB of free space in .*; \d+ MiB are free. The journal is as it was$/
     assert.throws(
       () => upgradeJournal(folder),
       (error) => error instanceof StartError && said.test(error.message),
