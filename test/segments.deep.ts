@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { chancesOf } from "../packages/server/src/ledger/chance-entries.ts"
-import { compareSegments } from "../packages/server/src/ledger/segment-comparison.ts"
+import { chancesOf } from "../packages/server/src/ledger/test-entries.ts"
+import { compareSegments } from "../packages/server/src/ledger/test-segments.ts"
 
 test("a million searches of hostile entries find what the plain filter finds", () => {
   const started = Math.floor(Math.random() * 2 ** 31)

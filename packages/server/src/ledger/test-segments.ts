@@ -1,4 +1,4 @@
-// Segments of hostile entries against the plain filter, by chance.
+// A test aid: compares segments of random entries with the plain filter.
 
 import { strict as assert } from "node:assert"
 import { findableOf, matches } from "../store/search/matching.ts"
@@ -12,7 +12,7 @@ import {
   runSteps,
 } from "../store/search/segment-format.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
-import { storedBy, wantedBy, type Chances } from "./chance-entries.ts"
+import { storedBy, wantedBy, type Chances } from "./test-entries.ts"
 
 /** Asks by chance, and says how many questions had an answer. */
 export function compareSegments(chance: Chances, rounds: number, questions: number): number {

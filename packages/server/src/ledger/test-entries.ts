@@ -1,5 +1,5 @@
-// Entries by chance, sealed as the ledger seals them, and searches by chance for what they say:
-// names and values that are hard to find by, as often as plain ones.
+// A test aid: random entries, sealed as the ledger seals them, and random searches for what they
+// say. Names and values that are hard to search come as often as plain ones.
 
 import { strict as assert } from "node:assert"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
