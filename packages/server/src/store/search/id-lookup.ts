@@ -2,7 +2,7 @@
 // times, and then random bits.
 
 import type { FieldTerm, TextTerm } from "@tallystick/client/grammar"
-import type { NumberSet } from "./list-stream.ts"
+import type { NumberSet } from "./number-set.ts"
 import {
   digits as alphabet,
   idLength,

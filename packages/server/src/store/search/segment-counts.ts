@@ -2,20 +2,20 @@
 // segments add up.
 
 import { LedgerError } from "../../error.ts"
-import { joinedNames, nameEnd, nameJoin, ownerOf, tagsOf } from "./key-groups.ts"
-import { NumberSet, type ListCursor } from "./list-stream.ts"
+import { NumberSet } from "./number-set.ts"
 import { compareBytes } from "./key-stream.ts"
 import { timesIn } from "./segment-columns.ts"
-import type { Counted, Counting } from "./search.ts"
+import type { Counted, Counting, Owner } from "./search.ts"
 import type { Segment } from "./segment-format.ts"
 import {
   addLists,
+  fieldPrefixes,
   filterValues,
   findPrefix,
-  KeyWalk,
-  ListWalk,
+  keysOf,
+  ListedKeys,
+  Range,
   workPerStep,
-  type Range,
 } from "./segment-lookup.ts"
 import type { SegmentMatches } from "./segment-query.ts"
 import type { Steps } from "./segments.ts"
@@ -89,11 +89,11 @@ function* groupsIn(
   groups: number[][],
 ): Steps<Uint32Array> {
   const groupOf = new Uint32Array(segment.count)
-  const { from, end, valueAt } = yield* filterValues(segment, by)
-  const walk = new KeyWalk(segment)
-  for (let number = from; number < end; number++) {
+  const { values, valueAt } = yield* filterValues(segment, by)
+  const walk = keysOf(segment, "keys")
+  for (let number = values.from; number < values.end; number++) {
     const having = new NumberSet(segment.count)
-    yield* addLists(segment, "keys", { from: number, end: number + 1 }, having)
+    yield* addLists(segment, "keys", new Range(number, number + 1), having)
     having.intersect(entries)
     if (having.isEmpty()) continue
     const { key, length } = walk.open(number) ?? (yield* walk.load(number))
@@ -130,13 +130,13 @@ function* addValues(
     if (first === undefined) return
     const count = countOf(segment, same, seen)
     if (count > 0) {
-      const value = first.key.utf8Slice(first.valueAt, first.length)
-      counts.set(value, [count])
+      const { key, length } = first.keys.key
+      counts.set(key.utf8Slice(first.valueAt, length), [count])
     }
     refuseMany(counts, counting)
-    for (const group of same) {
-      work += group.list?.work ?? 0
-      yield* advance(group)
+    for (const { keys } of same) {
+      work += keys.list.work
+      if (!keys.advance()) yield* keys.load()
     }
     if (work < workPerStep) continue
     work = 0
@@ -152,60 +152,29 @@ function refuseMany({ size }: Counts, { valuesMax }: Values): void {
     )
 }
 
-/** A field's values under one tag, one after another. */
+/** An owner's values of a field under one list of names. */
 interface Group {
-  readonly keys: KeyWalk
-  readonly lists: ListWalk
+  readonly keys: ListedKeys
   readonly valueAt: number
-  readonly end: number
-  readonly owner: ReturnType<typeof ownerOf>
-  number: number
-  key: Buffer
-  length: number
-  list: ListCursor | undefined
+  readonly owner: Owner
 }
 
 function* openGroups(segment: Segment, field: string): Steps<Group[]> {
-  const name = Buffer.from(field)
-  const together = segment.facts.namesTogether.filter((names) =>
-    name.equals(names.subarray(names.lastIndexOf(nameJoin) + 1)),
-  )
   const groups: Group[] = []
-  for (const names of [joinedNames([field]), ...together])
-    for (const tag of [...tagsOf("nobody"), ...tagsOf("actor"), ...tagsOf("target")]) {
-      const prefix = Buffer.concat([names, Buffer.of(nameEnd, tag)])
-      const { from, end }: Range = yield* findPrefix(segment, "keys", prefix)
-      const group: Group = {
-        keys: new KeyWalk(segment),
-        lists: new ListWalk(segment, "keys"),
-        valueAt: prefix.length,
-        end,
-        owner: ownerOf(tag),
-        number: from - 1,
-        key: prefix,
-        length: 0,
-        list: undefined,
-      }
-      yield* advance(group)
-      groups.push(group)
+  for (const owner of ["nobody", "actor", "target"] as const)
+    for (const prefix of fieldPrefixes(segment, field, owner, true)) {
+      const keys = new ListedKeys(segment, "keys", yield* findPrefix(segment, "keys", prefix))
+      if (!keys.advance()) yield* keys.load()
+      groups.push({ keys, valueAt: prefix.length, owner })
     }
   return groups
-}
-
-function* advance(group: Group): Steps<void> {
-  const number = ++group.number
-  if (number >= group.end) return
-  const keys = group.keys.open(number) ?? (yield* group.keys.load(number))
-  group.key = keys.key
-  group.length = keys.length
-  group.list = group.lists.open(number) ?? (yield* group.lists.load(number))
 }
 
 /** The groups that show the lowest value. */
 function lowest(groups: readonly Group[]): readonly Group[] {
   let same: Group[] = []
   for (const group of groups) {
-    if (group.number >= group.end) continue
+    if (group.keys.isPast) continue
     const [best] = same
     const difference = best === undefined ? -1 : compareValues(group, best)
     if (difference < 0) same = [group]
@@ -215,14 +184,15 @@ function lowest(groups: readonly Group[]): readonly Group[] {
 }
 
 function compareValues(one: Group, other: Group): number {
-  const [a, b] = [
-    one.key.subarray(one.valueAt, one.length),
-    other.key.subarray(other.valueAt, other.length),
-  ]
+  const [a, b] = [valueOf(one), valueOf(other)]
   return compareBytes(a, a.length, b, b.length)
 }
 
-type Seen = Readonly<Record<ReturnType<typeof ownerOf>, NumberSet>>
+function valueOf({ keys, valueAt }: Group): Uint8Array {
+  return keys.key.key.subarray(valueAt, keys.key.length)
+}
+
+type Seen = Readonly<Record<Owner, NumberSet>>
 
 /** The matches in which a reader may find by the fields of each owner. */
 function seenBy({ entries, sight }: SegmentMatches): Seen {
@@ -238,11 +208,11 @@ function seenBy({ entries, sight }: SegmentMatches): Seen {
 /** An entry that has a value several times counts once. */
 function countOf(segment: Segment, same: readonly Group[], seen: Seen): number {
   const [first] = same
-  if (same.length === 1) return first?.list?.countIn(seen[first.owner]) ?? 0
+  if (same.length === 1) return first?.keys.list.countIn(seen[first.owner]) ?? 0
   const all = new NumberSet(segment.count)
-  for (const { list, owner } of same) {
+  for (const { keys, owner } of same) {
     const having = new NumberSet(segment.count)
-    list?.addTo(having)
+    keys.list.addTo(having)
     having.intersect(seen[owner])
     all.unite(having)
   }

@@ -1,173 +1,178 @@
 // Finds keys and words in a segment, and gathers their lists.
 
-import { filterPrefix, type Filter } from "./key-groups.ts"
-import { KeyCursor, compareBytes } from "./key-stream.ts"
-import { ListCursor, NumberSet } from "./list-stream.ts"
-import type { Segment } from "./segment-format.ts"
+import { strict as assert } from "node:assert"
+import { filterPrefix, joinedNames, nameEnd, nameJoin, tagsOf, type Filter } from "./key-groups.ts"
+import { compareBytes, KeyCursor } from "./key-stream.ts"
+import { ListCursor } from "./list-stream.ts"
+import { NumberSet } from "./number-set.ts"
+import type { Owner } from "./search.ts"
+import type { Segment, StreamName } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
 export type Dictionary = "keys" | "words"
 
-/** Numbers of keys or words: from the first up to, and without, the end. */
-export interface Range {
+/** Numbers of keys or words. */
+interface Numbers {
+  /** The first that is not below `from`; -1 if there is none. */
+  next(from: number): number
+}
+
+/** From the first up to, and without, the end. */
+export class Range implements Numbers {
   readonly from: number
   readonly end: number
+
+  constructor(from: number, end: number) {
+    this.from = from
+    this.end = end
+  }
+
+  next(from: number): number {
+    const number = Math.max(from, this.from)
+    return number < this.end ? number : -1
+  }
 }
 
 /** Bytes and numbers that are looked at, nearly, until there is a pause: some 100 µs. */
 export const workPerStep = 32_768
 
-const listsOf = { keys: "entries", words: "values" } as const
-
 /** The number of one key, as a range that is empty where it does not stand. */
 export function* findExact(segment: Segment, of: Dictionary, key: Uint8Array): Steps<Range> {
   const from = yield* firstFrom(segment, of, key)
-  const cursor = yield* openKeys(segment, of, from)
-  const isFound = cursor !== undefined && cursor.compare(key) === 0
-  return { from, end: isFound ? from + 1 : from }
+  if (from === segment.facts[of]) return new Range(from, from)
+  const cursor = yield* keysOf(segment, of).load(from)
+  return new Range(from, cursor.compare(key) === 0 ? from + 1 : from)
 }
 
-/** All that begin so. The prefix does not end with 0xFF. */
+/** All that begin so. */
 export function* findPrefix(segment: Segment, of: Dictionary, prefix: Uint8Array): Steps<Range> {
   const from = yield* firstFrom(segment, of, prefix)
-  const behind = Uint8Array.from(prefix)
-  behind[behind.length - 1] = (prefix.at(-1) ?? 0) + 1
-  return { from, end: yield* firstFrom(segment, of, behind) }
+  const last = prefix.findLastIndex((byte) => byte !== 0xff)
+  const behind = Uint8Array.from(prefix.subarray(0, last + 1))
+  behind[last] = (prefix[last] ?? 0) + 1
+  return new Range(from, yield* firstFrom(segment, of, behind))
 }
 
 /** How many stand before `target`. */
-export function* firstFrom(segment: Segment, of: Dictionary, target: Uint8Array): Steps<number> {
-  const places = segment.streams[of]
-  let [low, high] = [0, places.length]
-  // The first part whose separator is above the target is behind it.
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const { separator } = places[middle] ?? { separator: target }
-    if (compareBytes(separator, separator.length, target, target.length) <= 0) low = middle + 1
-    else high = middle
-  }
-  const place = places[low - 1]
+function* firstFrom(segment: Segment, of: Dictionary, target: Uint8Array): Steps<number> {
+  const place = segment.streams[of].findLast(
+    ({ separator }) => compareBytes(separator, separator.length, target, target.length) <= 0,
+  )
   if (place === undefined) return 0
-  const cursor = yield* openPart(segment, of, low - 1)
+  const cursor = yield* keysOf(segment, of).load(place.first)
   cursor.seek(target)
   return place.first + cursor.index
 }
 
-function* openPart(segment: Segment, of: Dictionary, at: number): Steps<KeyCursor> {
-  const places = segment.streams[of]
-  const place = places[at]
-  if (place === undefined) return new KeyCursor(new Uint8Array(), 0)
-  const end = places[at + 1]?.first ?? segment.facts[of]
-  return new KeyCursor(yield* segment.raw(place), end - place.first)
-}
-
-/** A cursor that shows the key with this number; undefined behind the last one. */
-function* openKeys(segment: Segment, of: Dictionary, number: number): Steps<KeyCursor | undefined> {
-  if (number >= segment.facts[of]) return undefined
-  const at = partWith(segment.streams[of], number)
-  const cursor = yield* openPart(segment, of, at)
-  cursor.goTo(number - (segment.streams[of][at]?.first ?? 0))
-  return cursor
-}
-
-/** The last part that begins at or before an item. */
-function partWith(places: readonly { readonly first: number }[], item: number): number {
-  let [low, high] = [0, places.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if ((places[middle]?.first ?? 0) <= item) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-/** Walks over lists, or keys, by ascending numbers, and opens each part once. */
-export class ListWalk {
+/** Shows items of a stream by ascending numbers, and opens each of its parts once. */
+export class Walk<C extends { goTo(index: number): void }> {
   readonly #segment: Segment
-  readonly #of: Dictionary
-  #cursor = new ListCursor(new Uint8Array(), 0, 1)
+  readonly #stream: StreamName
+  readonly #total: number
+  readonly #cursorOf: (raw: Uint8Array, items: number) => C
+  #cursor: C | undefined
   #first = 0
   #end = 0
 
-  constructor(segment: Segment, of: Dictionary) {
+  constructor(
+    segment: Segment,
+    stream: StreamName,
+    total: number,
+    cursorOf: (raw: Uint8Array, items: number) => C,
+  ) {
     this.#segment = segment
-    this.#of = of
+    this.#stream = stream
+    this.#total = total
+    this.#cursorOf = cursorOf
   }
 
-  /** The list of a key or word, if it is in the part that is open. */
-  open(number: number): ListCursor | undefined {
+  /** Shows an item if the part that has it is open. */
+  open(number: number): C | undefined {
     if (number < this.#first || number >= this.#end) return undefined
-    this.#cursor.goTo(number - this.#first)
+    this.#cursor?.goTo(number - this.#first)
     return this.#cursor
   }
 
-  /** Opens the part that has it. */
-  *load(number: number): Steps<ListCursor> {
-    const { streams, facts, count } = this.#segment
-    const places = streams[listsOf[this.#of]]
-    const at = partWith(places, number)
-    const place = places[at]
-    this.#first = place?.first ?? 0
-    this.#end = places[at + 1]?.first ?? facts[this.#of]
-    const raw = place === undefined ? new Uint8Array() : yield* this.#segment.raw(place)
-    const most = this.#of === "keys" ? count : facts.keys
-    this.#cursor = new ListCursor(raw, this.#end - this.#first, most)
-    this.#cursor.goTo(number - this.#first)
-    return this.#cursor
+  /** Opens the part that has an item, and shows it. There is such an item. */
+  *load(number: number): Steps<C> {
+    const parts = this.#segment.streams[this.#stream]
+    const at = parts.findLastIndex(({ first }) => first <= number)
+    const place = parts[at]
+    assert(place !== undefined && number < this.#total, "a header knows how many items there are")
+    this.#first = place.first
+    this.#end = parts[at + 1]?.first ?? this.#total
+    const cursor = this.#cursorOf(yield* this.#segment.raw(place), this.#end - this.#first)
+    cursor.goTo(number - this.#first)
+    this.#cursor = cursor
+    return cursor
   }
 }
 
-export class KeyWalk {
-  readonly #segment: Segment
-  #cursor = new KeyCursor(new Uint8Array(), 0)
-  #first = 0
-  #end = 0
+export function keysOf(segment: Segment, of: Dictionary): Walk<KeyCursor> {
+  return new Walk(segment, of, segment.facts[of], (raw, keys) => new KeyCursor(raw, keys))
+}
 
-  constructor(segment: Segment) {
-    this.#segment = segment
+/** The lists of keys have entries, those of words have keys. */
+export function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
+  const [stream, most] =
+    of === "keys"
+      ? (["entries", segment.count] as const)
+      : (["values", segment.facts.keys] as const)
+  const cursorOf = (raw: Uint8Array, lists: number) => new ListCursor(raw, lists, most)
+  return new Walk(segment, stream, segment.facts[of], cursorOf)
+}
+
+/** Shows the keys or words of a range with their lists, one after another. */
+export class ListedKeys {
+  readonly #keys: Walk<KeyCursor>
+  readonly #lists: Walk<ListCursor>
+  readonly #end: number
+  number: number
+  key = noKey
+  list = noList
+
+  constructor(segment: Segment, of: Dictionary, { from, end }: Range) {
+    this.#keys = keysOf(segment, of)
+    this.#lists = listsOf(segment, of)
+    this.#end = end
+    this.number = from - 1
   }
 
-  open(number: number): KeyCursor | undefined {
-    if (number < this.#first || number >= this.#end) return undefined
-    this.#cursor.goTo(number - this.#first)
-    return this.#cursor
+  get isPast(): boolean {
+    return this.number >= this.#end
   }
 
-  *load(number: number): Steps<KeyCursor> {
-    const places = this.#segment.streams.keys
-    const at = partWith(places, number)
-    this.#first = places[at]?.first ?? 0
-    this.#end = places[at + 1]?.first ?? this.#segment.facts.keys
-    this.#cursor = yield* openPart(this.#segment, "keys", at)
-    this.#cursor.goTo(number - this.#first)
-    return this.#cursor
+  /** Shows the next one. False if parts must be loaded first: `load` does, and shows it. */
+  advance(): boolean {
+    if (++this.number >= this.#end) return true
+    const key = this.#keys.open(this.number)
+    const list = this.#lists.open(this.number)
+    if (key === undefined || list === undefined) return false
+    this.key = key
+    this.list = list
+    return true
+  }
+
+  *load(): Steps<void> {
+    const { number } = this
+    this.key = this.#keys.open(number) ?? (yield* this.#keys.load(number))
+    this.list = this.#lists.open(number) ?? (yield* this.#lists.load(number))
   }
 }
 
-/** Adds the lists of a range to a set. */
+const noKey = new KeyCursor(new Uint8Array(), 0)
+const noList = new ListCursor(new Uint8Array(), 0, 1)
+
+/** Adds the lists of these keys or words to a set. */
 export function* addLists(
   segment: Segment,
   of: Dictionary,
-  { from, end }: Range,
+  numbers: Numbers,
   set: NumberSet,
 ): Steps<void> {
-  const walk = new ListWalk(segment, of)
+  const walk = listsOf(segment, of)
   let work = 0
-  for (let number = from; number < end; number++) {
-    const list = walk.open(number) ?? (yield* walk.load(number))
-    list.addTo(set)
-    work += list.work
-    if (work < workPerStep) continue
-    work = 0
-    yield
-  }
-}
-
-/** Adds the entries of all these keys to a set. */
-export function* addEntries(segment: Segment, keys: NumberSet, set: NumberSet): Steps<void> {
-  const walk = new ListWalk(segment, "keys")
-  let work = 0
-  for (let number = keys.next(0); number >= 0; number = keys.next(number + 1)) {
+  for (let number = numbers.next(0); number >= 0; number = numbers.next(number + 1)) {
     const list = walk.open(number) ?? (yield* walk.load(number))
     list.addTo(set)
     work += list.work
@@ -183,7 +188,7 @@ export function* keepKeys(
   keys: NumberSet,
   passes: (key: Buffer, length: number) => boolean,
 ): Steps<void> {
-  const walk = new KeyWalk(segment)
+  const walk = keysOf(segment, "keys")
   let work = 0
   for (let number = keys.next(0); number >= 0; number = keys.next(number + 1)) {
     const { key, length } = walk.open(number) ?? (yield* walk.load(number))
@@ -211,11 +216,28 @@ export function* filterSet(
 export function* filterValues(
   segment: Segment,
   filter: Filter,
-): Steps<Range & { readonly valueAt: number }> {
+): Steps<{ readonly values: Range; readonly valueAt: number }> {
   const prefix = filterPrefix(filter)
-  // The prefix ends with 0xFF, and before that with a letter.
-  const behind = Buffer.from(prefix.subarray(0, -1))
-  behind[behind.length - 1] = (behind.at(-1) ?? 0) + 1
-  const from = yield* firstFrom(segment, "keys", prefix)
-  return { from, end: yield* firstFrom(segment, "keys", behind), valueAt: prefix.length }
+  return { values: yield* findPrefix(segment, "keys", prefix), valueAt: prefix.length }
+}
+
+/**
+ * What the keys of an owner's field begin with, whichever other names it has; `isLast`: where this
+ * is the last of its names.
+ */
+export function fieldPrefixes(
+  segment: Segment,
+  field: string,
+  owner: Owner,
+  isLast = false,
+): readonly Buffer[] {
+  const join = Buffer.of(nameJoin)
+  const sought = Buffer.concat([join, Buffer.from(field), join])
+  const together = segment.facts.namesTogether.filter((names) => {
+    const all = Buffer.concat([join, names, join])
+    return isLast ? all.subarray(-sought.length).equals(sought) : all.includes(sought)
+  })
+  return [joinedNames([field]), ...together].flatMap((names) =>
+    tagsOf(owner).map((tag) => Buffer.concat([names, Buffer.of(nameEnd, tag)])),
+  )
 }

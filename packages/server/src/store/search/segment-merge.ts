@@ -3,11 +3,11 @@
 
 import { strict as assert } from "node:assert"
 import { nameEnd, nameJoin, ownerOf } from "./key-groups.ts"
-import { compareBytes, KeyCursor } from "./key-stream.ts"
-import { ListCursor } from "./list-stream.ts"
+import { compareBytes, type KeyCursor } from "./key-stream.ts"
 import type { Owner } from "./search.ts"
 import { ColumnWriter } from "./segment-columns.ts"
 import type { MadeSegment, Segment } from "./segment-format.ts"
+import { ListedKeys, Range, type Dictionary } from "./segment-lookup.ts"
 import { SegmentWriter } from "./segment-writer.ts"
 import type { Steps } from "./segments.ts"
 
@@ -45,26 +45,22 @@ function* mergeKeys(
   isErased: IsErased | undefined,
 ): Steps<void> {
   const [{ first } = { first: 0 }] = segments
-  const merged = new Merged(segments, "keys", "entries", ({ count }) => count)
-  yield* merged.begin()
   let entries = new Uint32Array(1024)
-  while (merged.sources.length > 0) {
+  yield* eachKey(segments, "keys", ({ key, length }, same) => {
     let count = 0
-    const same = merged.same()
-    for (const { lists, segment } of same) {
-      if (count + lists.count > entries.length) entries = grown(entries, count + lists.count)
-      lists.copyTo(entries, count, segment.first - first)
-      count += lists.count
+    for (const { shown, segment } of same) {
+      const { list } = shown
+      if (count + list.count > entries.length) entries = grown(entries, count + list.count)
+      list.copyTo(entries, count, segment.first - first)
+      count += list.count
     }
-    const { key, length } = same[0]?.keys ?? nothing
     if (isErased !== undefined) count = kept(entries, count, first, ownerIn(key, length), isErased)
-    for (const { place, number } of same) {
+    for (const { place, shown } of same) {
       const of = numbers[place]
-      if (of !== undefined) of[number] = count === 0 ? gone : writer.keyCount
+      if (of !== undefined) of[shown.number] = count === 0 ? gone : writer.keyCount
     }
     if (count > 0) writer.key(key, length, entries, 0, count)
-    if (!merged.advance(same)) yield* merged.load()
-  }
+  })
 }
 
 /** Leaves the entries from which this is not erased, in front, and says how many they are. */
@@ -95,27 +91,23 @@ function* mergeWords(
   numbers: readonly Uint32Array[],
   writer: SegmentWriter,
 ): Steps<void> {
-  const merged = new Merged(segments, "words", "values", ({ facts }) => facts.keys)
-  yield* merged.begin()
   let values = new Uint32Array(1024)
-  while (merged.sources.length > 0) {
+  yield* eachKey(segments, "words", ({ key, length }, same) => {
     let count = 0
-    const same = merged.same()
-    for (const { lists, place } of same) {
-      if (count + lists.count > values.length) values = grown(values, count + lists.count)
-      lists.copyTo(values, count, 0)
+    for (const { shown, place } of same) {
+      const { list } = shown
+      if (count + list.count > values.length) values = grown(values, count + list.count)
+      list.copyTo(values, count, 0)
       const of = numbers[place] ?? new Uint32Array()
-      const end = count + lists.count
+      const end = count + list.count
       for (let at = count; at < end; at++) {
         const number = of[values[at] ?? 0] ?? gone
         if (number !== gone) values[count++] = number
       }
     }
     if (same.length > 1) count = distinct(values, count)
-    const { key, length } = same[0]?.keys ?? nothing
     if (count > 0) writer.word(key, length, values, 0, count)
-    if (!merged.advance(same)) yield* merged.load()
-  }
+  })
 }
 
 /** In order, each once. */
@@ -133,150 +125,54 @@ function grown(array: Uint32Array, needed: number): Uint32Array<ArrayBuffer> {
   return larger
 }
 
-const nothing = { key: Buffer.alloc(0), length: 0 }
-
-/** One segment's keys or words with their lists, one after another. */
+/** One segment's keys or words with their lists. */
 interface Source {
   readonly segment: Segment
   /** Its place among the segments. */
   readonly place: number
-  part: number
-  keys: KeyCursor
-  lists: ListCursor
-  listPart: number
-  listEnd: number
-  /** Of the shown key, counted through all parts. */
-  number: number
+  readonly shown: ListedKeys
 }
 
-/** Several sources, the one with the lowest key first; of equal keys the earlier segment. */
-class Merged {
-  sources: Source[] = []
-  #waiting: Source[] = []
-  readonly #segments: readonly Segment[]
-  readonly #keyStream: "keys" | "words"
-  readonly #listStream: "entries" | "values"
-  readonly #most: (segment: Segment) => number
-
-  constructor(
-    segments: readonly Segment[],
-    keyStream: "keys" | "words",
-    listStream: "entries" | "values",
-    most: (segment: Segment) => number,
-  ) {
-    this.#segments = segments
-    this.#keyStream = keyStream
-    this.#listStream = listStream
-    this.#most = most
+/** Visits every key or word once, in order, with the sources that show it, in order. */
+function* eachKey(
+  segments: readonly Segment[],
+  of: Dictionary,
+  visit: (key: KeyCursor, same: readonly Source[]) => void,
+): Steps<void> {
+  const sources: Source[] = []
+  for (const [place, segment] of segments.entries()) {
+    const shown = new ListedKeys(segment, of, new Range(0, segment.facts[of]))
+    if (!shown.advance()) yield* shown.load()
+    insert(sources, { segment, place, shown })
   }
-
-  *begin(): Steps<void> {
-    const [keys, lists] = [
-      new KeyCursor(new Uint8Array(), 0),
-      new ListCursor(new Uint8Array(), 0, 1),
-    ]
-    for (const [place, segment] of this.#segments.entries()) {
-      const source: Source = {
-        segment,
-        place,
-        part: -1,
-        keys,
-        lists,
-        listPart: -1,
-        listEnd: 0,
-        number: -1,
-      }
-      if (this.#isLast(source)) continue
-      yield* this.#load(source)
-      this.#show(source)
-    }
-  }
-
-  /** All sources that show the lowest key. */
-  same(): Source[] {
-    const { sources } = this
-    const [lowest] = sources
+  for (let lowest = sources[0]; lowest !== undefined; lowest = sources[0]) {
     let count = 1
-    while (lowest !== undefined && count < sources.length) {
-      const other = sources[count]
-      if (other === undefined || compare(lowest, other) !== 0) break
-      count++
-    }
-    return sources.slice(0, count)
-  }
-
-  /** These have been taken, and show their next keys; false if parts have to be loaded first. */
-  advance(same: readonly Source[]): boolean {
-    this.sources.splice(0, same.length)
-    let isLoaded = true
+    for (let other = sources[1]; other !== undefined; other = sources[++count])
+      if (compare(lowest, other) !== 0) break
+    const same = sources.splice(0, count)
+    visit(lowest.shown.key, same)
     for (const source of same) {
-      if (this.#isLast(source)) continue
-      if (source.keys.index + 1 < source.keys.count && source.number + 1 < source.listEnd)
-        this.#show(source)
-      else {
-        this.#waiting.push(source)
-        isLoaded = false
-      }
+      if (!source.shown.advance()) yield* source.shown.load()
+      insert(sources, source)
     }
-    return isLoaded
-  }
-
-  /** Loads what `advance` found lacking. */
-  *load(): Steps<void> {
-    for (const source of this.#waiting) {
-      yield* this.#load(source)
-      this.#show(source)
-    }
-    this.#waiting = []
-  }
-
-  #isLast({ segment, number }: Source): boolean {
-    return number + 1 >= segment.facts[this.#keyStream]
-  }
-
-  /** Opens the parts that the next key and its list stand in. */
-  *#load(source: Source): Steps<void> {
-    const { segment, keys } = source
-    const keyParts = segment.streams[this.#keyStream]
-    const listParts = segment.streams[this.#listStream]
-    const total = segment.facts[this.#keyStream]
-    if (keys.index + 1 >= keys.count) {
-      const place = keyParts[++source.part]
-      assert(place !== undefined, "a header knows how many keys there are")
-      const end = keyParts[source.part + 1]?.first ?? total
-      source.keys = new KeyCursor(yield* segment.raw(place), end - place.first)
-    }
-    if (source.number + 1 >= source.listEnd) {
-      const place = listParts[++source.listPart]
-      assert(place !== undefined, "a header knows how many lists there are")
-      source.listEnd = listParts[source.listPart + 1]?.first ?? total
-      const lists = source.listEnd - place.first
-      source.lists = new ListCursor(yield* segment.raw(place), lists, this.#most(segment))
-    }
-  }
-
-  #show(source: Source): void {
-    source.number++
-    source.keys.next()
-    source.lists.next()
-    this.#insert(source)
-  }
-
-  #insert(source: Source): void {
-    const { sources } = this
-    let [low, high] = [0, sources.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const other = sources[middle]
-      const difference = other === undefined ? -1 : compare(source, other)
-      if (difference > 0 || (difference === 0 && source.place > (other?.place ?? 0)))
-        low = middle + 1
-      else high = middle
-    }
-    sources.splice(low, 0, source)
   }
 }
 
-function compare(one: Source, other: Source): number {
-  return compareBytes(one.keys.key, one.keys.length, other.keys.key, other.keys.length)
+/** Keeps sources in the order of their keys, and of their places; without those that have ended. */
+function insert(sources: Source[], source: Source): void {
+  if (source.shown.isPast) return
+  let [low, high] = [0, sources.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const other = sources[middle]
+    const difference =
+      other === undefined ? -1 : compare(source, other) || source.place - other.place
+    if (difference > 0) low = middle + 1
+    else high = middle
+  }
+  sources.splice(low, 0, source)
+}
+
+function compare({ shown: { key: one } }: Source, { shown: { key: other } }: Source): number {
+  return compareBytes(one.key, one.length, other.key, other.length)
 }

@@ -4,20 +4,21 @@
 import type { FieldTerm, Term, TextTerm } from "@tallystick/client/grammar"
 import type { Instant } from "../instant.ts"
 import { addByIds } from "./id-lookup.ts"
-import { joinedNames, nameEnd, nameJoin, partyValue, tagsOf, textTagOf } from "./key-groups.ts"
-import { NumberSet } from "./list-stream.ts"
+import { nameEnd, partyValue, textTagOf } from "./key-groups.ts"
+import { NumberSet } from "./number-set.ts"
 import type { Owner, Wanted } from "./search.ts"
 import { numbersIn, timesIn } from "./segment-columns.ts"
 import type { Segment } from "./segment-format.ts"
 import {
-  addEntries,
   addLists,
+  fieldPrefixes,
   filterSet,
   filterValues,
   findExact,
   findPrefix,
   keepKeys,
-  KeyWalk,
+  keysOf,
+  Range,
 } from "./segment-lookup.ts"
 import type { Matches, Steps } from "./segments.ts"
 import { hasPhrase } from "./value-words.ts"
@@ -134,12 +135,12 @@ function* applyFilters(segment: Segment, wanted: Wanted, entries: NumberSet): St
 function* projectSet(segment: Segment, projectIds: readonly string[]): Steps<NumberSet> {
   const set = new NumberSet(segment.count)
   const chosen = new Set(projectIds)
-  const { from, end, valueAt } = yield* filterValues(segment, "project")
-  const walk = new KeyWalk(segment)
-  for (let number = from; number < end; number++) {
+  const { values, valueAt } = yield* filterValues(segment, "project")
+  const walk = keysOf(segment, "keys")
+  for (let number = values.from; number < values.end; number++) {
     const { key, length } = walk.open(number) ?? (yield* walk.load(number))
     if (chosen.has(key.utf8Slice(valueAt, length)))
-      yield* addLists(segment, "keys", { from: number, end: number + 1 }, set)
+      yield* addLists(segment, "keys", new Range(number, number + 1), set)
   }
   return set
 }
@@ -200,7 +201,7 @@ function* addText(
     yield* keepKeys(segment, keys, (key, length) =>
       hasPhrase(key, key.indexOf(nameEnd) + 2, length, bytes, isPrefix),
     )
-  yield* addEntries(segment, keys, found)
+  yield* addLists(segment, "keys", keys, found)
 }
 
 function* addField(
@@ -217,24 +218,4 @@ function* addField(
       : findExact(segment, "keys", key)
     yield* addLists(segment, "keys", range, found)
   }
-}
-
-/** What the keys of a field begin with, whichever other names it has. */
-function fieldPrefixes(segment: Segment, field: string, owner: Owner): readonly Buffer[] {
-  const name = Buffer.from(field)
-  const together = segment.facts.namesTogether.filter((names) => hasName(names, name))
-  return [joinedNames([field]), ...together].flatMap((names) =>
-    tagsOf(owner).map((tag) => Buffer.concat([names, Buffer.of(nameEnd, tag)])),
-  )
-}
-
-/** Whether one of these names, which are joined, is this one. */
-function hasName(names: Uint8Array, name: Buffer): boolean {
-  for (let start = 0; start <= names.length;) {
-    const found = names.indexOf(nameJoin, start)
-    const end = found < 0 ? names.length : found
-    if (name.equals(names.subarray(start, end))) return true
-    start = end + 1
-  }
-  return false
 }

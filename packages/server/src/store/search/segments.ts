@@ -3,14 +3,16 @@
 // same header, byte for byte, and the header has the SHA-256 of every other part. So putting one
 // twice does no harm, and `fsck` makes it again and compares headers.
 //
-// This file has the types. Where to find the functions:
+// This file has the types. The code, from the entry to the answer:
 //
-//   segment-builder.ts   createSegmentBuilder(first): add(stored) | addFiled(filed), then finish()
-//   segment-merge.ts     mergeSegments(segments, isDropped?): of neighbours one; of one, the same without what was erased
-//   segment-format.ts    packSegment(made): what is kept, part 0 first; openSegment(header, read), openMade(made)
-//   segment-query.ts     matchesIn(segment, wanted): a bitmap of entries, exact, with its count and pages
-//   segment-counts.ts    addTimeline(…), addValues(…): per segment, on what matchesIn found
-//   segment-plan.ts      which segments cover a range, and what to build or to merge next
+//   entry-scanner.ts, searchable-fields.ts   what can be searched in an entry
+//   segment-builder.ts                       makes a segment from entries
+//   segment-merge.ts                         merges neighbours, or drops erased fields
+//   segment-format.ts                        how segments are kept; opens them
+//   segment-lookup.ts, segment-query.ts      which entries of a segment match
+//   segment-counts.ts                        counts of the matches
+//   segment-search.ts                        asks all segments of a workspace, newest first
+//   segment-plan.ts                          which segment covers an entry, and which to make next
 
 /** Level `l`, place `k`: entries `k * size + 1` to `(k + 1) * size`, where size is `sizes[l]`. */
 export interface SegmentName {
