@@ -61,7 +61,7 @@ test(
       ["SIGHUP", null],
       ["SIGKILL", null],
     ] as const) {
-      await using service = await startService({ prefix, environment })
+      await using service = await startService({ program, prefix, environment })
       assert.equal(await service.end(signal), code, signal)
       if (code === null) assert.equal(service.process.signalCode, signal)
       // The port is free, and the data is nobody's.
