@@ -1,12 +1,19 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { PassThrough } from "node:stream"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
 import { readBody, type BodyRules } from "./body.ts"
 
-function openBody(headers: Record<string, string>, bytesMax = 100_000, place?: BodyRules["place"]) {
+function openBody(
+  headers: Record<string, string>,
+  bytesMax = 100_000,
+  place?: BodyRules["place"],
+  arrived: readonly string[] = [],
+) {
   const stream = new PassThrough()
+  for (const part of arrived) stream.write(part)
   const raw = Object.assign(stream, {
     headers: { "content-type": "application/json", ...headers },
   }) as unknown as IncomingMessage
@@ -35,6 +42,14 @@ for (const [about, headers] of ways) {
   })
 }
 
+test("a body that has arrived with its headers is returned at once, and its stream ends", async () => {
+  const headers = { "content-length": "6" }
+  const { stream, body } = openBody(headers, 100, undefined, ["123", "456"])
+  assert.deepEqual(body, Buffer.from("123456"))
+  stream.end()
+  await once(stream, "end")
+})
+
 test("room is taken for a whole body before it is read, or as it comes, and a refusal ends it", async () => {
   const taken: number[] = []
   const place: BodyRules["place"] = {
@@ -44,9 +59,9 @@ test("room is taken for a whole body before it is read, or as it comes, and a re
       taken.push(bytes)
     },
   }
-  await assert.rejects(openBody({ "content-length": "11" }, 100, place).body, /no room/)
+  assert.throws(() => openBody({ "content-length": "11" }, 100, place), /no room/)
   const { stream, body } = openBody({ "transfer-encoding": "chunked" }, 100, place)
   for (const part of ["123456", "1234", "1", "12345"]) stream.write(part)
-  await assert.rejects(body, /no room/)
+  await assert.rejects(async () => await body, /no room/)
   assert.deepEqual(taken, [6, 4])
 })

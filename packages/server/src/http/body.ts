@@ -14,10 +14,11 @@ export interface BodyRules {
 /** Stands for an absent body. */
 export const none: Buffer = Buffer.alloc(0)
 
-export async function readBody(
+/** Throws if the headers are refused. Most bodies have arrived and are returned at once. */
+export function readBody(
   incoming: Pick<Incoming, "raw" | "askForBody">,
   { mayBeAbsent, bytesMax, place }: BodyRules,
-): Promise<Buffer> {
+): Buffer | Promise<Buffer> {
   const { raw } = incoming
   const length = raw.headers["content-length"]
   if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
@@ -33,7 +34,11 @@ export async function readBody(
     )
   if (bytes !== undefined) place?.take(bytes)
   incoming.askForBody()
-  return await collect(raw, bytes, bytesMax, place)
+  const hasArrived = raw.readableLength === bytes && !raw.destroyed
+  const body = hasArrived ? (raw.read(bytes) as Buffer | null) : null // the stream has no encoding
+  if (body === null) return collect(raw, bytes, bytesMax, place)
+  raw.resume() // only the end follows
+  return body
 }
 
 function checkMediaType(headers: IncomingHttpHeaders): void {

@@ -154,13 +154,12 @@ class EndpointRoute<Access, Caller> implements Route {
     // A query that is ambiguous is refused before anything else.
     const { query } = incoming
     const caller = await guard(incoming, this.#endpoint)
-    if (this.#checks.body === undefined || admit === undefined)
-      return await this.#answerTo(incoming, query, caller, undefined)
-    const place = admit(caller, incoming, this.#endpoint)
+    const hasBody = this.#checks.body !== undefined
+    const place = hasBody ? admit?.(caller, incoming, this.#endpoint) : undefined
     try {
       return await this.#answerTo(incoming, query, caller, place)
     } finally {
-      place.leave()
+      place?.leave()
     }
   }
 
@@ -176,7 +175,8 @@ class EndpointRoute<Access, Caller> implements Route {
     const query = this.#checks.query(given)
     const headers = this.#checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
-    const bytes = this.#checks.body === undefined ? none : await this.#bodyOf(incoming, place)
+    const body = this.#checks.body === undefined ? none : this.#bodyOf(incoming, place)
+    const bytes = body instanceof Promise ? await body : body
     const turn = place?.turn()
     if (turn !== undefined) await turn
     // A body that is larger than an event is checked part by part.
@@ -194,10 +194,18 @@ class EndpointRoute<Access, Caller> implements Route {
       context,
       pace: isLarge ? pace : unpaced,
     }
-    return await this.#handle(call)
+    // The time of a refusal begins before the look-ups. If it began at the refusal, longer look-ups
+    // would still show.
+    const time = this.#options.refusalTime?.(this.#endpoint)
+    try {
+      return await this.#endpoint.handle(call)
+    } catch (error) {
+      if (error instanceof LedgerError && hiding.has(error.code)) await time
+      throw error
+    }
   }
 
-  #bodyOf(incoming: Incoming, place: Place | undefined): Promise<Buffer> {
+  #bodyOf(incoming: Incoming, place: Place | undefined): Buffer | Promise<Buffer> {
     const { bodyMayBeAbsent = false, bodyBytesMax } = this.#endpoint
     return readBody(incoming, {
       mayBeAbsent: bodyMayBeAbsent,
@@ -214,20 +222,6 @@ class EndpointRoute<Access, Caller> implements Route {
     // The handler begins with a slice of its own.
     if (pace.isUp()) await pace.next()
     return body
-  }
-
-  /**
-   * The time of a refusal begins before the look-ups. If it began at the refusal, longer look-ups
-   * would still show.
-   */
-  async #handle(call: Parameters<Endpoint<Access, Caller>["handle"]>[0]): Promise<Answer> {
-    const time = this.#options.refusalTime?.(this.#endpoint)
-    try {
-      return await this.#endpoint.handle(call)
-    } catch (error) {
-      if (error instanceof LedgerError && hiding.has(error.code)) await time
-      throw error
-    }
   }
 }
 
