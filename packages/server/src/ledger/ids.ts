@@ -8,10 +8,7 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const timeCharacters = 10
 const randomBytes = 17
 
-const pairs: readonly string[] = Array.from(
-  { length: 1024 },
-  (_, bits) => `${alphabet[bits >>> 5]}${alphabet[bits & 31]}`,
-)
+const randomCharacters = 26
 
 export type MakeId = (prefix: "evt" | "rcp" | "pol" | "pack", timeMs: number) => string
 
@@ -39,17 +36,22 @@ function timeText(timeMs: number): string {
   return text
 }
 
-/** Thirteen groups of ten bits each. */
+const letters = Buffer.from(alphabet, "latin1")
+/** Written anew for each id: one string for it, and not one for each character. */
+const text = Buffer.alloc(randomCharacters)
+
+/** Five bits for each character. */
 function randomText(bytes: Uint8Array): string {
-  let text = ""
   let bits = 0
   let held = 0
-  for (const byte of bytes) {
-    bits = ((bits << 8) | byte) & 0x3ffff
-    held += 8
-    if (held < 10) continue
-    held -= 10
-    text += pairs[(bits >>> held) & 1023]
+  let from = 0
+  for (let at = 0; at < randomCharacters; at++) {
+    if (held < 5) {
+      bits = ((bits << 8) | (bytes[from++] as number)) & 0xfff // 26 characters take 130 of 136 bits
+      held += 8
+    }
+    held -= 5
+    text[at] = letters[(bits >>> held) & 31] as number // below 32
   }
-  return text
+  return text.latin1Slice()
 }
