@@ -99,45 +99,39 @@ export function createLedger({
     async record(workspace, drafts, changes, pace = unpaced) {
       const chain = chainOf(workspace)
       const contents: Content[] = []
-      const placed = await place(workspace, chain, drafts, contents, changes, pace)
-      const originals = await originalsOf(journal, chain, placed)
+      let placed: readonly Placed[]
+      admission.takeEntries(workspace.id, drafts.length)
+      try {
+        const sealed: SealedEntry[] = []
+        for (const one of drafts) {
+          if (pace.isUp()) await pace.next()
+          const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
+          contents.push(content)
+          sealed.push(sealOne(workspace, chain, one, content, random))
+        }
+        placed = await sequencer.submit(chain, sealed, changes)
+      } finally {
+        admission.giveBackEntries(workspace.id, drafts.length)
+      }
       const recorded: RecordOutcome[] = []
-      for (const [at, { kind }] of drafts.entries()) {
+      let originals: ReadonlyMap<number, Stored> | undefined
+      let at = 0
+      for (const { kind } of drafts) {
         if (pace.isUp()) await pace.next()
         // Each draft has a content and a place.
-        const [content, place] = [contents[at] as Content, placed[at] as Placed]
-        if (place.kind === "placed")
+        const content = contents[at] as Content
+        const place = placed[at++] as Placed
+        if (place.kind === "placed") {
           recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
-        else recorded.push(await recordedBefore(kind, content, originals.get(place.sequence), pace))
+        } else {
+          originals ??= await originalsOf(journal, chain, placed)
+          recorded.push(await recordedBefore(kind, content, originals.get(place.sequence), pace))
+        }
       }
       return recorded
     },
     knows: async (workspace, idempotency) =>
       (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
-  }
-
-  /** Seals drafts and gives them their places. Adds their contents to `contents`. */
-  async function place(
-    workspace: Document<"workspace">,
-    chain: KeyedChain,
-    drafts: readonly Draft[],
-    contents: Content[],
-    changes: readonly Change[] | undefined,
-    pace: Pace,
-  ): Promise<readonly Placed[]> {
-    admission.takeEntries(workspace.id, drafts.length)
-    try {
-      const sealed: SealedEntry[] = []
-      for (const one of drafts) {
-        if (pace.isUp()) await pace.next()
-        const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
-        contents.push(content)
-        sealed.push(sealOne(workspace, chain, one, content, random))
-      }
-      return await sequencer.submit(chain, sealed, changes)
-    } finally {
-      admission.giveBackEntries(workspace.id, drafts.length)
-    }
   }
 
   async function recordedBefore(
@@ -169,7 +163,7 @@ async function originalsOf(
   placed: readonly Placed[],
 ): Promise<ReadonlyMap<number, Stored>> {
   const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
-  const entries = sequences.length === 0 ? [] : await journal.at(workspace, sequences)
+  const entries = await journal.at(workspace, sequences)
   return new Map(entries.flatMap((entry) => (entry === undefined ? [] : [[entry.sequence, entry]])))
 }
 

@@ -65,7 +65,7 @@ export function createSequencer(
         const submission: Submission = {
           chain,
           changes,
-          placed: [],
+          placed: entries.map(() => undefined),
           waiting: [],
           again: false,
           relinks: 0,
@@ -135,7 +135,8 @@ export function createSequencer(
         for (const [at, one] of taken.entries())
           one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
-        settleKeys(submissions, taken, (at) => the(links[at]).sequence)
+        if (submissions.some(hasCopies))
+          settleKeys(submissions, taken, (at) => the(links[at]).sequence)
         report.advanced(group.workspace, group.from.sequence + links.length)
         break
       case "used": {
@@ -193,6 +194,11 @@ export function createSequencer(
     submission.waiting = []
     return submission
   }
+}
+
+/** Whether an entry of it was left out of a group, because another one has its key. */
+function hasCopies({ waiting, placed }: Submission): boolean {
+  return waiting.some(({ place }) => placed[place] === undefined)
 }
 
 /**

@@ -216,16 +216,22 @@ function saidOf(
   const named = metadata["policyVersion"]
   const policyVersion =
     typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
+  const { keyId, context: kept } = sender(caller, context)
+  // A literal, because every event passes here.
   return {
-    ...event,
     kind: "event",
+    projectId: event.projectId,
+    action: event.action,
     // The strict parser returns nothing but JSON.
     actor: actor as Party,
     target: target as Party,
+    occurredAt: event.occurredAt,
+    source: event.source,
     userVisible,
     metadata: metadata as JsonObject,
     policyVersion,
-    ...sender(caller, context),
+    keyId,
+    context: kept,
     receivedAtMs,
     idempotency: { route: "/v1/events", key },
   }

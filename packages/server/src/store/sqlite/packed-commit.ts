@@ -98,11 +98,11 @@ function packOne(buffer: Buffer, at: number, entry: Linked): number {
   buffer.writeUInt32LE(entry.disclosures.length, at + 4)
   buffer[at + 8] = entry.receipt.length
   buffer[at + 9] = entry.idem?.length ?? 0
-  let next = at + prefixBytes
-  for (const part of [entry.record, entry.bodySalt, entry.body]) {
-    buffer.set(part, next)
-    next += part.length
-  }
+  const salt = at + prefixBytes + recordBytes
+  buffer.set(entry.record, at + prefixBytes)
+  buffer.set(entry.bodySalt, salt)
+  buffer.set(entry.body, salt + saltBytes)
+  let next = salt + saltBytes + entry.body.length
   next += buffer.latin1Write(entry.disclosures, next)
   next += buffer.latin1Write(entry.receipt, next)
   if (entry.idem !== undefined) next += buffer.latin1Write(entry.idem, next)
