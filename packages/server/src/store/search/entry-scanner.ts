@@ -1,6 +1,6 @@
 // Reads what can be searched of an entry from its stored bytes, without making objects of them:
 // bodies are canonical JSON, because the ledger wrote them. It posts what `filedOf` would say, for
-// a fifth of the cost; what looks unusual in any way is left to `filedOf`.
+// less than half of the cost; what looks unusual in any way is left to `filedOf`.
 
 import { hash } from "node:crypto"
 import { kindOf, recordBytes } from "@tallystick/proof"
@@ -8,7 +8,6 @@ import type { Stored } from "../store.ts"
 import { instantOf } from "../instant.ts"
 import type { EntryPoster } from "./entry-poster.ts"
 import { isShort, nameEnd, partyValue } from "./key-groups.ts"
-import { hashFactor } from "./posting-table.ts"
 import type { Owner } from "./search.ts"
 import { systemProject } from "./searchable-fields.ts"
 
@@ -80,8 +79,6 @@ export class EntryScanner {
   readonly #parties: Readonly<Record<"actor" | "target", PartySpans>>
   readonly #digests: Readonly<Record<Place, Digests>>
   #scratch: Buffer = Buffer.alloc(4096)
-  /** The day of the last entry: the next one is of the same. */
-  #day: { readonly text: string; readonly ms: number } = { text: "", ms: 0 }
 
   constructor(poster: EntryPoster) {
     const { groups } = poster
@@ -245,28 +242,10 @@ export class EntryScanner {
     this.#postParty("target", isVisible)
   }
 
-  /** In UTC and to the millisecond, as most write it, the day is looked up; else by hand. */
   #postTime({ start, end }: Span): void {
-    const bytes = this.#bytes
-    const day = end - start === 24 && bytes[end - 1] === 0x5a ? this.#dayMs(start) : undefined
-    const ms = day === undefined ? Number.NaN : day + timeOfDay(bytes, start + 11)
-    if (ms >= 0) {
-      this.#poster.occurred(ms, 0)
-      return
-    }
-    const instant = instantOf(bytes.latin1Slice(start, end))
+    const instant = instantOf(this.#bytes.latin1Slice(start, end))
     if (instant === undefined) throw unusual
     this.#poster.occurred(instant.ms, instant.ns)
-  }
-
-  /** When the day began that a time in UTC is of; undefined if it has another form. */
-  #dayMs(start: number): number | undefined {
-    const { text, ms } = this.#day
-    if (isName(text, this.#bytes, start, dayLength)) return ms
-    const asked = this.#bytes.latin1Slice(start, start + dayLength)
-    const instant = instantOf(`${asked}00:00:00Z`)
-    if (instant !== undefined) this.#day = { text: asked, ms: instant.ms }
-    return instant?.ms
   }
 
   #postId(field: "id" | "receipt", span: Span): void {
@@ -543,14 +522,11 @@ export class EntryScanner {
     const length = span.end - span.start
     const arena = table.room(length)
     let place = table.end
-    let hashed = group ^ length
     for (let at = span.start; at < span.end; at++) {
       const byte = bytes[at] ?? 0
-      const lower = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
-      arena[place++] = lower
-      hashed = Math.imul(hashed ^ lower, hashFactor)
+      arena[place++] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
     }
-    table.postHashed(group, length, hashed)
+    table.post(group, length)
   }
 
   #postAsIs(group: number, span: Span): void {
@@ -573,25 +549,6 @@ export class EntryScanner {
     for (let at = type.start; at < type.end; at++) arena[place++] = bytes[at] ?? 0
     table.post(group, place - table.end)
   }
-}
-
-/** `2026-01-31T` */
-const dayLength = 11
-
-/** Of `09:30:00.250Z`; not a number if it has another form. */
-function timeOfDay(bytes: Uint8Array, at: number): number {
-  if (bytes[at + 2] !== colon || bytes[at + 5] !== colon || bytes[at + 8] !== 0x2e)
-    return Number.NaN
-  const hour = digit(bytes, at) * 10 + digit(bytes, at + 1)
-  const minute = digit(bytes, at + 3) * 10 + digit(bytes, at + 4)
-  const second = digit(bytes, at + 6) * 10 + digit(bytes, at + 7)
-  const ms = digit(bytes, at + 9) * 100 + digit(bytes, at + 10) * 10 + digit(bytes, at + 11)
-  return ((hour * 60 + minute) * 60 + second) * 1000 + ms
-}
-
-function digit(bytes: Uint8Array, at: number): number {
-  const value = (bytes[at] ?? 0) - 0x30
-  return value >= 0 && value <= 9 ? value : Number.NaN
 }
 
 interface PartyGroups {

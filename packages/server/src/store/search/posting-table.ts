@@ -3,10 +3,10 @@
 // one long buffer, because an entry has twenty keys, and an object for each would cost more than
 // all else.
 
-import { strict as assert } from "node:assert"
+import { KeySort } from "./key-sort.ts"
 
 /** Of FNV-1a, by which keys are hashed. */
-export const hashFactor = 0x01000193
+const hashFactor = 0x01000193
 
 export class PostingTable {
   /** The keys' bytes, end to end. A new key is written behind them, at `end`. */
@@ -75,12 +75,7 @@ export class PostingTable {
     let hash = group ^ length
     for (let at = end; at < end + length; at++)
       hash = Math.imul(hash ^ (arena[at] ?? 0), hashFactor)
-    this.postHashed(group, length, hash)
-  }
-
-  /** As `post`, where the bytes have been hashed as they were written. */
-  postHashed(group: number, length: number, unmixed: number): void {
-    const key = this.#numberOf(group, length, Math.imul(unmixed ^ (unmixed >>> 15), 0x2c1b3c6d))
+    const key = this.#numberOf(group, length, Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d))
     if (this.#lastItem[key] === this.items) return
     this.#lastItem[key] = this.items
     if (this.#postedCount === this.#posted.length) this.#posted = doubled(this.#posted)
@@ -190,148 +185,4 @@ function doubled<T extends Uint32Array | Int32Array>(array: T): T {
   const larger = new (array.constructor as new (length: number) => T)(array.length * 2)
   larger.set(array)
   return larger
-}
-
-const smallRun = 8
-const chunkBytes = 5
-
-/**
- * Sorts runs of keys by their bytes, five at a time: they and the key's place in the run are one
- * number of 64 bits, and numbers are sorted by the engine. What has five bytes in common is a run
- * again.
- */
-class KeySort {
-  readonly #table: PostingTable
-  readonly #order: Uint32Array
-  readonly #halves: Uint32Array
-  readonly #numbers: BigUint64Array
-  readonly #copy: Uint32Array
-
-  constructor(table: PostingTable, order: Uint32Array) {
-    assert(order.length < 2 ** 24, "a key's place in its run has 24 bits")
-    this.#table = table
-    this.#order = order
-    this.#halves = new Uint32Array(order.length * 2)
-    this.#numbers = new BigUint64Array(this.#halves.buffer)
-    this.#copy = new Uint32Array(order.length)
-  }
-
-  /** Runs that are to be sorted: where each begins and ends, and how many bytes are the same. */
-  readonly #runs: number[] = []
-
-  /** No recursion: keys that are each the start of the next would have it go as deep as they are. */
-  run(start: number, end: number): void {
-    const runs = this.#runs
-    runs.push(start, end, 0)
-    while (runs.length > 0) {
-      const known = runs.pop() ?? 0
-      const to = runs.pop() ?? 0
-      const from = runs.pop() ?? 0
-      if (to - from <= smallRun) this.#insert(from, to, known)
-      else this.#sort(from, to, known)
-    }
-  }
-
-  #sort(from: number, to: number, known: number): void {
-    const depth = known + this.#inCommon(from, to, known)
-    this.#sortByChunk(from, to, depth)
-    for (let start = from; start < to;) {
-      let end = start + 1
-      while (end < to && this.#isSameChunk(start, end)) end++
-      const rest = end - start > 1 ? this.#endedFirst(start, end, depth) : end
-      if (end - rest > 1) this.#runs.push(rest, end, depth + chunkBytes)
-      start = end
-    }
-  }
-
-  #sortByChunk(from: number, to: number, depth: number): void {
-    const order = this.#order
-    const copy = this.#copy
-    const halves = this.#halves
-    const { arena, starts } = this.#table
-    for (let at = from; at < to; at++) {
-      const key = order[at] ?? 0
-      const start = (starts[key] ?? 0) + depth
-      const end = this.#table.endOf(key)
-      const b = (place: number): number => (start + place < end ? (arena[start + place] ?? 0) : 0)
-      halves[at * 2] = (b(4) << 24) | (at - from)
-      halves[at * 2 + 1] = (b(0) << 24) | (b(1) << 16) | (b(2) << 8) | b(3)
-      copy[at] = key
-    }
-    this.#numbers.subarray(from, to).sort()
-    for (let at = from; at < to; at++)
-      order[at] = copy[from + ((halves[at * 2] ?? 0) & 0xffffff)] ?? 0
-  }
-
-  #isSameChunk(one: number, other: number): boolean {
-    const halves = this.#halves
-    return (
-      halves[one * 2 + 1] === halves[other * 2 + 1] &&
-      (halves[one * 2] ?? 0) >>> 24 === (halves[other * 2] ?? 0) >>> 24
-    )
-  }
-
-  /** How many more bytes all of them have in common. */
-  #inCommon(from: number, to: number, known: number): number {
-    const { arena, starts } = this.#table
-    const first = this.#order[from] ?? 0
-    const start = (starts[first] ?? 0) + known
-    let common = this.#table.endOf(first) - start
-    for (let at = from + 1; at < to && common > 0; at++) {
-      const key = this.#order[at] ?? 0
-      const other = (starts[key] ?? 0) + known
-      const most = Math.min(common, this.#table.endOf(key) - other)
-      common = 0
-      while (common < most && arena[start + common] === arena[other + common]) common++
-    }
-    return common
-  }
-
-  /**
-   * Of a run with the same chunk, keys that ended in it are the first, by their length: what looks
-   * the same are zero bytes of others. Says where the rest begins.
-   */
-  #endedFirst(start: number, end: number, depth: number): number {
-    const order = this.#order
-    const lengthOf = (key: number): number =>
-      this.#table.endOf(key) - (this.#table.starts[key] ?? 0)
-    let rest = start
-    for (let at = start; at < end; at++) {
-      const key = order[at] ?? 0
-      if (lengthOf(key) > depth + chunkBytes) continue
-      order[at] = order[rest] ?? 0
-      let place = rest++
-      while (place > start && lengthOf(order[place - 1] ?? 0) > lengthOf(key)) {
-        order[place] = order[place - 1] ?? 0
-        place--
-      }
-      order[place] = key
-    }
-    return rest
-  }
-
-  #insert(from: number, to: number, known: number): void {
-    const order = this.#order
-    for (let at = from + 1; at < to; at++) {
-      const key = order[at] ?? 0
-      let place = at
-      while (place > from && this.#compare(order[place - 1] ?? 0, key, known) > 0) {
-        order[place] = order[place - 1] ?? 0
-        place--
-      }
-      order[place] = key
-    }
-  }
-
-  #compare(one: number, other: number, known: number): number {
-    const { arena, starts } = this.#table
-    const [a, b] = [(starts[one] ?? 0) + known, (starts[other] ?? 0) + known]
-    const [aEnd, bEnd] = [this.#table.endOf(one), this.#table.endOf(other)]
-    const most = Math.min(aEnd - a, bEnd - b)
-    for (let at = 0; at < most; at++) {
-      const difference = (arena[a + at] ?? 0) - (arena[b + at] ?? 0)
-      if (difference !== 0) return difference
-    }
-    return aEnd - a - (bEnd - b)
-  }
 }
