@@ -80,6 +80,7 @@ const operations = [
   "createReceiptToken",
   "createWorkspace",
   "downloadPack",
+  "followEvents",
   "getCheckpoint",
   "getDescription",
   "getDocs",

@@ -55,7 +55,7 @@ export function createClient({
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
   const writing = { newKey, context }
   return {
-    events: eventCalls(call, writing),
+    events: eventCalls(call, writing, effects),
     consents: consentCalls(call, writing),
     activity: activityCalls(call),
     receipts: receiptCalls(call, trustedKeys),

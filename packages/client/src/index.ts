@@ -6,6 +6,8 @@ export type { RetryOptions } from "./retry.ts"
 export type { Context, WriteOptions, Written } from "./write.ts"
 export type { ActivityAsked } from "./calls/activity.ts"
 export type { BatchEvent, BatchOutcome, EventsAsked } from "./calls/events.ts"
+export type { FeedAsked } from "./calls/feed.ts"
+export type { FollowAsked } from "./follow.ts"
 export type { VerifyOptions } from "./calls/receipts.ts"
 // Verifies downloaded files later, without a service.
 export { verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"

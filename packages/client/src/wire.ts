@@ -281,6 +281,24 @@ export interface EventsQuery extends EventsFilter {
   readonly include?: "proof"
 }
 
+/** The query of `GET …/events/feed`. */
+export interface FeedQuery extends EventsFilter {
+  /** Only entries above this sequence; 0 begins at the oldest. */
+  readonly after: number
+  readonly limit: number
+  /** Seconds to wait for a match, if there is none yet. */
+  readonly wait: number
+}
+
+/** Entries as they are recorded, oldest first. */
+export interface EventsFeed {
+  readonly events: readonly ListedEntry[]
+  /** What to ask for next. It also passes over entries that do not match. */
+  readonly nextAfter: number
+  /** There are more now. */
+  readonly hasMore: boolean
+}
+
 /** The query of `GET …/events/timeline`. */
 export interface TimelineQuery extends Omit<EventsFilter, "from" | "to"> {
   readonly from: Time

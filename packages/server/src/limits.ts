@@ -104,6 +104,20 @@ export const defaultLimits = {
   countedValuesMax: 100_000,
   /** How often followers hear of new entries at most. A busy ledger is followed in larger steps. */
   pokeEveryMs: 50,
+  /**
+   * Followers of feeds that wait, some 30 KB each with their connections, in all and of one
+   * workspace: fewer than half of all connections, and half of them for other workspaces.
+   */
+  followersMax: 4000,
+  followersOfWorkspaceMax: 2000,
+  /** How often followers of feeds hear of new entries at most: each costs a write to a socket. */
+  feedEveryMs: 100,
+  /** How often a waiting follower is looked after: whether its credential holds, and its time. */
+  feedBeatMs: 1000,
+  /** How often a silent stream says that it is alive: proxies often close one after 30 s or 60 s. */
+  feedCommentMs: 15_000,
+  /** Entries that a stream is given at once. All followers may have as much unread. */
+  feedBytesMax: 64 * 1024,
   /** How often a workspace's checkpoint is signed at most, while it is written to. */
   checkpointEveryMs: 900,
   /** How long a request for a proof waits for the checkpoint that covers its entry. */

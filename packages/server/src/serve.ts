@@ -28,9 +28,10 @@ import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { createPace } from "./runtime/pace.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
-import { createFinding } from "./query/search-scheduling.ts"
+import { createFinding, type Finding } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
 import type { VerificationSource } from "./query/verified-entries.ts"
+import { createFeed } from "./query/entry-feed.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { isSealedBy } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
@@ -163,21 +164,22 @@ async function start(
   const file = (workspace: string) => filing.catchUp(workspace)
   const finding = createFinding({ search, clock: systemClock, limits, file })
   const parts = { registry, ledger, clock: systemClock, keyring, limits }
-  const reading = createReading(limits)
-  const pace = createPace(systemClock, limits.pieceMs)
-  const shared = { reading, pace, limits }
+  const host = new URL(address.url).hostname
+  const administration = createAdministration({ ...parts, host }, rootKeys)
+  const { workspaces } = administration
+  const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const service: Service = {
     store,
-    ...shared,
+    ...reads,
     ledger,
+    limits,
     signIns: createSignIns(systemClock, limits),
-    ...createAdministration({ ...parts, host: new URL(address.url).hostname }, rootKeys),
+    ...administration,
     lists: createLists(keyring.secret),
     rates: createRates(limits, config.keyRequestsPerMinute),
     source,
-    queries: createQueries({ store: { ...source, registry }, finding, ...shared }),
     logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
-    packs: createPacks({ ...parts, store, checkpoints, pace, seal }),
+    packs: createPacks({ ...parts, store, checkpoints, pace: reads.pace, seal }),
     clock: systemClock,
     metrics,
     seal,
@@ -192,12 +194,14 @@ async function start(
   const { server, port } = await listen(config, service, log, version, readOnly !== undefined)
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
-  health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces: service.workspaces }))
+  health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
   return {
     url: address.url,
     listensOn,
     service,
     async close() {
+      // They would wait for what is recorded after the last request.
+      reads.feed.close()
       await server.close()
       health.close()
       await ledger.sequencer.drained()
@@ -304,6 +308,36 @@ function createAdministration(parts: WorkspaceParts, rootKeys: RootKeys) {
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
   }
+}
+
+interface ReadParts extends Pick<Service, "source" | "store" | "workspaces" | "limits"> {
+  readonly finding: Finding
+}
+
+function createReads(
+  { source, store, finding, workspaces, limits }: ReadParts,
+  onDeath: (cause: Error) => void,
+): Pick<Service, "reading" | "pace" | "queries" | "feed"> {
+  const reading = createReading(limits)
+  const pace = createPace(systemClock, limits.pieceMs)
+  const { registry } = store
+  const queries = createQueries({
+    store: { ...source, registry },
+    finding,
+    reading,
+    pace,
+    limits,
+  })
+  const feed = createFeed({
+    queries,
+    pace,
+    limits,
+    clock: systemClock,
+    grown: (end) => store.grown(end),
+    workspaceOf: (id) => workspaces.get(id),
+    onDeath,
+  })
+  return { reading, pace, queries, feed }
 }
 
 function createReading(limits: Limits): Service["reading"] {

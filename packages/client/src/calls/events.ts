@@ -8,6 +8,8 @@ import {
 } from "../write.ts"
 import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Effects } from "../effects.ts"
+import { feedCalls } from "./feed.ts"
 import { eachOf, placeAfter } from "../paging.ts"
 import type {
   AuditEvent,
@@ -34,7 +36,11 @@ export type EventsAsked = Partial<EventsQuery>
 export type TimelineAsked = Partial<TimelineQuery> & Pick<TimelineQuery, "from" | "to">
 export type ValuesAsked = Partial<ValuesQuery> & Pick<ValuesQuery, "field">
 
-export function eventCalls(call: Call, writing: Writing) {
+export function eventCalls(
+  call: Call,
+  writing: Writing,
+  effects: Pick<Effects, "sleep" | "random">,
+) {
   const list = (
     workspaceId: string,
     query: EventsAsked = {},
@@ -79,6 +85,8 @@ export function eventCalls(call: Call, writing: Writing) {
 
     /** One page of entries, newest first. */
     list,
+
+    ...feedCalls(call, effects),
 
     /** How many entries occurred when, by lane or project. */
     timeline: (

@@ -14,9 +14,19 @@ import { permit, sentences, type Caller, type Service } from "./service.ts"
 
 type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl">
 
-export function guard(
-  service: Guarding,
-): (incoming: Incoming, endpoint: { readonly access: Access }) => Promise<Caller> {
+type Guard = (incoming: Incoming, endpoint: { readonly access: Access }) => Promise<Caller>
+
+export function guard(service: Guarding): Guard {
+  const recognise = createRecognise(service)
+  return async (incoming, endpoint) => {
+    const caller = await recognise(incoming, endpoint)
+    if (caller?.kind === "api-key") service.rates.keys?.take(caller.id)
+    return caller
+  }
+}
+
+/** The caller, without counting a request: an answer without end asks again and again. */
+export function createRecognise(service: Guarding): Guard {
   const { authenticate, rates } = service
   const memberOf = memberReader(service)
   return async (incoming, { access }) => {
@@ -38,7 +48,6 @@ export function guard(
         throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
       rates.reads.take(incoming.address)
     }
-    if (caller?.kind === "api-key") rates.keys?.take(caller.id)
     return caller
   }
 }

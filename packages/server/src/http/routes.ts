@@ -7,6 +7,7 @@ import { apiKeyEndpoints } from "./v1/api-key-endpoints.ts"
 import { consentEndpoints } from "./v1/consent-endpoints.ts"
 import { countEndpoints } from "./v1/count-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"
+import { feedEndpoints } from "./v1/feed-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
 import { packEndpoints } from "./v1/pack-endpoints.ts"
@@ -25,6 +26,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...consentEndpoints(service), //   POST /v1/consents
     ...queryEndpoints(service), //     GET …/events, …/activity
     ...countEndpoints(service), //     GET …/events/timeline, …/values
+    ...feedEndpoints(service), //      GET …/events/feed
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}

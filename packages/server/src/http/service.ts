@@ -9,6 +9,7 @@ import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { VerificationSource } from "../query/verified-entries.ts"
+import type { EntryFeed } from "../query/entry-feed.ts"
 import type { Queries } from "../query/entry-queries.ts"
 import type { Document, Store } from "../store/store.ts"
 import {
@@ -50,6 +51,7 @@ export interface Service {
   readonly logKeys: LogKeys
   readonly packs: Packs
   readonly queries: Queries
+  readonly feed: EntryFeed
   /** Limits how many pages, receipts and tiles are read at once. */
   readonly reading: FairQueue
   /** Slices long work, so that all requests share the thread. */

@@ -99,6 +99,23 @@ async function openTimes() {
   return { served, queries: queriesOf(served), times, append }
 }
 
+/** No more than a search needs. */
+function bodyIn(projectId: string): string {
+  const party = { id: "usr_1", type: "user" }
+  const texts = { id: "", receipt: "", action: "a.b", source: "api", lane: "operations" }
+  const occurredAt = "2026-01-31T09:30:00Z"
+  const body = { ...texts, projectId, occurredAt, actor: party, target: party, metadata: {} }
+  return JSON.stringify({ ...body, userVisible: false })
+}
+
+function chanceOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
 const workspaceOf = (hotDays: number) =>
   testWorkspace("acme", { ledgerId: ledgerId.toString("hex"), hotDays })
 
@@ -113,11 +130,7 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
 test("the archive ends where the days do, to the millisecond, as time goes on and the days are raised and lowered", async () => {
   const { queries, times, append } = await openTimes()
   const seed = Math.floor(Math.random() * 2 ** 31)
-  let state = seed
-  const chance = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
+  const chance = chanceOf(seed)
   let nowMs = Date.UTC(2026, 0, 1)
   let hotDays = 3
   let split = 0
@@ -254,4 +267,65 @@ test("where the archive ends is read once, and again when its next entry is old 
   assert.deepEqual(await readsOf(nowMs + dayMs), [2, 0])
   const [total, again] = await readsOf(nowMs + dayMs + 1)
   assert.deepEqual([total, again > 0], [1, true])
+})
+
+test("a feed has every match once, oldest first, where few match and where all do", async () => {
+  const { queries, times, append } = await openTimes()
+  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+  const chance = chanceOf(seed)
+  const nowMs = Date.UTC(2026, 0, 1)
+  /** The project of each entry. A search for a thousand entries has more than one answer holds. */
+  const projects: string[] = []
+  for (const rareness of [1, 4000, 1, 3, 4000, 1]) {
+    const some = Array.from({ length: 1000 + chance(1500) }, () =>
+      chance(rareness) === 0 ? "desk" : "core",
+    )
+    projects.push(...some)
+    await append(
+      some.map(() => nowMs),
+      some.map(bodyIn),
+    )
+  }
+  for (const projectId of ["desk", "core", "unheard-of"]) {
+    for (let round = 0; round < 5; round++) {
+      const from = chance(times.length)
+      const found: number[] = []
+      for (let after = from; ;) {
+        const page = await queries.after(
+          workspaceOf(3),
+          {
+            wanted: { projectIds: [projectId], system: "without" },
+            storage: "all",
+            after,
+            limit: 1 + chance(900),
+            bytesMax: 4 * 1024 * 1024,
+          },
+          nowMs,
+        )
+        assert.equal(page.events.length, page.sequences.length)
+        found.push(...page.sequences)
+        after = page.nextAfter
+        if (!page.hasMore) break
+      }
+      const expected = projects.flatMap((one, at) =>
+        one === projectId && at + 1 > from ? [at + 1] : [],
+      )
+      assert.deepEqual(found, expected, `seed ${seed}`)
+    }
+  }
+})
+
+test("a feed of the archive does not pass over what is still hot", async () => {
+  const { queries, append } = await openTimes()
+  const nowMs = Date.UTC(2026, 0, 10)
+  await append([nowMs - 5 * dayMs, nowMs - 4 * dayMs, nowMs - dayMs])
+  const asked = { wanted: { system: "without" }, storage: "archive", limit: 9 } as const
+  const at = async (after: number, timeMs: number) => {
+    const request = { ...asked, after, bytesMax: 64 * 1024 }
+    const { sequences, nextAfter } = await queries.after(workspaceOf(3), request, timeMs)
+    return { sequences, nextAfter }
+  }
+  assert.deepEqual(await at(0, nowMs), { sequences: [1, 2], nextAfter: 2 })
+  assert.deepEqual(await at(2, nowMs), { sequences: [], nextAfter: 2 })
+  assert.deepEqual(await at(2, nowMs + 3 * dayMs), { sequences: [3], nextAfter: 3 })
 })

@@ -4,9 +4,16 @@
 import { parseRecord } from "@tallystick/proof"
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
-import type { Counted, Counting, Wanted } from "../store/search/search.ts"
+import type { Counted, Counting } from "../store/search/search.ts"
 import type { Finding } from "./search-scheduling.ts"
 import { buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
+import {
+  allAtOnce,
+  createPageAfter,
+  type Bounds,
+  type FeedPage,
+  type FeedRequest,
+} from "./feed-page.ts"
 import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
@@ -35,6 +42,8 @@ export interface Queries {
     nowMs: number,
   ): Promise<readonly Counted[]>
   page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  /** The oldest matches after a sequence. */
+  after(workspace: Document<"workspace">, request: FeedRequest, nowMs: number): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(
     workspace: Document<"workspace">,
@@ -43,8 +52,6 @@ export interface Queries {
     nowMs: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
 }
-
-const allAtOnce = 1000
 
 export interface QueryParts extends PageSource {
   readonly finding: Finding
@@ -56,16 +63,23 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
   const { store } = source
   const { find } = finding
   const hotFrom = createArchiveEnds(store)
+  const boundsFor = async (
+    workspace: Document<"workspace">,
+    storage: PageRequest["storage"],
+    nowMs: number,
+  ): Promise<Bounds> =>
+    storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+  const pageAfter = createPageAfter({ finding, reading, ...source })
 
   return {
     async count(workspace, { wanted, storage, signal }, counting, nowMs) {
-      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const bounds = await boundsFor(workspace, storage, nowMs)
       return await finding.count(workspace.id, { ...wanted, ...bounds }, counting, signal)
     },
 
     async page(workspace, { storage, cursor, limit, ...reader }, nowMs) {
       const { wanted, signal } = reader
-      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const bounds = await boundsFor(workspace, storage, nowMs)
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const { sequences, total, hasMore } = await find(
         workspace.id,
@@ -88,8 +102,11 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
       }
     },
 
+    after: async (workspace, request, nowMs) =>
+      pageAfter(workspace, request, await boundsFor(workspace, request.storage, nowMs), nowMs),
+
     async all(workspace, { wanted, storage, signal }, most, nowMs) {
-      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const bounds = await boundsFor(workspace, storage, nowMs)
       const sequences: number[] = []
       for (let before = Number.MAX_SAFE_INTEGER; ;) {
         const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce, signal)
@@ -103,10 +120,7 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
   }
 }
 
-function boundsOf(
-  storage: "hot" | "archive",
-  hotFrom: number,
-): Pick<Wanted, "firstSequence" | "lastSequence"> {
+function boundsOf(storage: "hot" | "archive", hotFrom: number): Bounds {
   return storage === "hot" ? { firstSequence: hotFrom } : { lastSequence: hotFrom - 1 }
 }
 

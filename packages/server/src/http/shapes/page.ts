@@ -2,8 +2,10 @@ import { queryBytesMax, queryTermsMax } from "@tallystick/client/grammar"
 import type {
   ActivityPage as WireActivityPage,
   ActivityQuery as WireActivityQuery,
+  EventsFeed as WireEventsFeed,
   EventsPage as WireEventsPage,
   EventsQuery as WireEventsQuery,
+  FeedQuery as WireFeedQuery,
   FieldValues as WireFieldValues,
   ListedEntry as WireListedEntry,
   Timeline as WireTimeline,
@@ -48,6 +50,25 @@ const filter = {
 export const EventsQuery = shapeOf<WireEventsQuery>()(
   Type.Object({ ...filter, cursor: Cursor, limit: Limit, include: Include }),
 )
+
+export const FeedQuery = shapeOf<WireFeedQuery>()(
+  Type.Object({
+    ...filter,
+    after: Cursor,
+    limit: Limit,
+    wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
+  }),
+)
+
+/** A stream goes on after this sequence: `after` is where the first one began. */
+export const FeedHeaders = Type.Object({
+  "last-event-id": Type.Optional(Type.String({ pattern: "^(?:0|[1-9][0-9]{0,15})?$" })),
+})
+
+/** Server-sent events. */
+export const EventsStream = Type.String({
+  examples: [`: follows\nid: 4\nevent: entry\ndata: {"sequence":4,"receipt":"rcp_…"}\n\n`],
+})
 
 export const TimelineQuery = shapeOf<WireTimelineQuery>()(
   Type.Object({
@@ -150,6 +171,14 @@ const examplePage: WireEventsPage = {
 export const EventsPage = shapeOf<WireEventsPage>()(
   Type.Object(pageFields, { title: "EventsPage" }),
   examplePage,
+)
+
+export const EventsFeed = shapeOf<WireEventsFeed>()(
+  Type.Object(
+    { events: Type.Array(ListedEntry), nextAfter: count, hasMore: Type.Boolean() },
+    { title: "EventsFeed" },
+  ),
+  { events: [exampleEntry], nextAfter: 4, hasMore: false },
 )
 
 export const ActivityPage = shapeOf<WireActivityPage>()(

@@ -136,19 +136,17 @@ function searchOf(text: string | undefined, at = ""): { readonly query?: Query }
   return { query: parsed.query }
 }
 
-/** A buffer: joining large entries to a string and encoding that again would take too long. */
 function pageJson(
   { events, total, nextCursor, hasMore, verified }: EntryPage,
   about: object,
 ): Buffer {
-  const rest = JSON.stringify({
-    returned: events.length,
-    total,
-    nextCursor,
-    hasMore,
-    verified,
-    ...about,
-  })
+  const returned = events.length
+  return entriesJson(events, { returned, total, nextCursor, hasMore, verified, ...about })
+}
+
+/** A buffer: joining large entries to a string and encoding that again would take too long. */
+export function entriesJson(events: readonly Uint8Array[], about: object): Buffer {
+  const rest = JSON.stringify(about)
   const joined = events.flatMap((event, place) => (place === 0 ? [event] : [comma, event]))
   return Buffer.concat([Buffer.from('{"events":['), ...joined, Buffer.from(`],${rest.slice(1)}`)])
 }

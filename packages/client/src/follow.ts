@@ -1,0 +1,122 @@
+// Entries as they are recorded, over connections that may be cut at any time.
+
+import { TallystickError } from "./error.ts"
+import { path, type Call } from "./call.ts"
+import type { Effects } from "./effects.ts"
+import type { CallOptions } from "./exchange.ts"
+import type { FeedQuery, ListedEntry } from "./wire.ts"
+
+export type FollowAsked = Partial<Omit<FeedQuery, "wait">>
+
+/** The service says something every 15 s. A connection that is silent for longer is cut. */
+const silentMaxMs = 45_000
+/** The longest wait before the next connection, if the last one was cut. */
+const waitMs = 1000
+
+/**
+ * After a cut it goes on behind the last entry that was given out. Rejects like any other call: if
+ * the credential ends, or if no connection can be made for as long as a call is retried.
+ */
+export async function* follow(
+  call: Call,
+  { sleep, random }: Pick<Effects, "sleep" | "random">,
+  workspaceId: string,
+  { after: from = 0, ...query }: FollowAsked,
+  options: CallOptions = {},
+): AsyncGenerator<ListedEntry, void, undefined> {
+  const never = new AbortController().signal
+  const signal = options.signal ?? never
+  let after = String(from)
+  for (;;) {
+    const left = new AbortController()
+    const body = await call.exchange(
+      {
+        method: "GET",
+        path: path`/v1/workspaces/${workspaceId}/events/feed`,
+        query,
+        headers: { accept: "text/event-stream", "last-event-id": after },
+      },
+      async (response) => response.body,
+      { ...options, signal: AbortSignal.any([signal, left.signal]) },
+    )
+    try {
+      for await (const { id, data } of messagesOf(body, sleep)) {
+        after = id ?? after
+        // The service promises this type, as for every answer.
+        if (data !== undefined) yield JSON.parse(data) as ListedEntry
+      }
+    } catch (error) {
+      if (error instanceof SyntaxError) throw unexpected(error)
+    } finally {
+      left.abort()
+    }
+    if (signal.aborted) throw abortedBy(signal)
+    await sleep(random() * waitMs, signal)
+  }
+}
+
+interface Message {
+  readonly id: string | undefined
+  readonly data: string | undefined
+}
+
+/** The messages of a stream of server-sent events, up to its end or its cut. */
+async function* messagesOf(
+  body: ReadableStream<Uint8Array> | null,
+  sleep: Effects["sleep"],
+): AsyncGenerator<Message, void, undefined> {
+  if (body === null) return
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let unread = ""
+  for (;;) {
+    const read = await withinSilence(reader, sleep)
+    if (read === undefined || read.done) return
+    const messages = (unread + decoder.decode(read.value, { stream: true })).split("\n\n")
+    unread = messages.pop() ?? ""
+    for (const message of messages) yield messageOf(message)
+  }
+}
+
+function messageOf(text: string): Message {
+  const values = new Map(
+    text.split("\n").map((line) => {
+      const colon = line.indexOf(": ")
+      return [line.slice(0, colon), line.slice(colon + 2)] as const
+    }),
+  )
+  return { id: values.get("id"), data: values.get("data") }
+}
+
+/** Undefined after too long a silence. */
+async function withinSilence(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  sleep: Effects["sleep"],
+) {
+  const heard = new AbortController()
+  try {
+    return await Promise.race([
+      reader.read(),
+      sleep(silentMaxMs, heard.signal).then(() => undefined),
+    ])
+  } finally {
+    heard.abort()
+  }
+}
+
+function abortedBy(signal: AbortSignal): TallystickError {
+  const detail = "the caller gave the call up"
+  const cause: unknown = signal.reason
+  return new TallystickError({ code: "aborted", detail, status: 0, outcome: "rejected", cause })
+}
+
+function unexpected(cause: unknown): TallystickError {
+  const detail = "an entry of the stream is not JSON"
+  return new TallystickError({
+    code: "unexpected_answer",
+    detail,
+    status: 200,
+    outcome: "rejected",
+    cause,
+  })
+}

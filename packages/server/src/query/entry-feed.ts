@@ -1,0 +1,163 @@
+// Followers of a workspace sleep until it has grown. What they then ask for alike is looked for
+// once, whatever their number.
+
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Limits } from "../limits.ts"
+import type { Pace } from "../runtime/pace.ts"
+import type { Document, Store } from "../store/store.ts"
+import type { Queries } from "./entry-queries.ts"
+import type { FeedPage, FeedRequest } from "./feed-page.ts"
+
+export interface EntryFeed {
+  /** What there is now. */
+  look(workspace: string, request: FeedRequest): Promise<FeedPage>
+  /**
+   * Yields a page after another, at first what there is, then whenever the workspace has grown;
+   * `undefined` now and then, so that a follower looks at its own time. Ends when the signal is
+   * aborted, and at a stop. Throws `overloaded` at its beginning if there are too many followers.
+   */
+  follow(
+    workspace: string,
+    request: FeedRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedPage | undefined, void, undefined>
+  /** Ends all that follow. */
+  close(): void
+}
+
+export interface FeedParts extends Pick<Store, "grown"> {
+  readonly queries: Pick<Queries, "after">
+  readonly workspaceOf: (id: string) => Promise<Document<"workspace">>
+  readonly clock: Clock
+  readonly pace: Pace
+  readonly limits: Pick<
+    Limits,
+    "followersMax" | "followersOfWorkspaceMax" | "feedEveryMs" | "feedBeatMs"
+  >
+  /** No follower hears of new entries any more. */
+  readonly onDeath: (cause: Error) => void
+}
+
+interface Follower {
+  /** There may be something that it has not looked for. */
+  isBehind: boolean
+  wake: () => void
+}
+
+export function createFeed(parts: FeedParts): EntryFeed {
+  const { queries, workspaceOf, clock, pace } = parts
+  const stop = new AbortController()
+  const crowd = createCrowd(parts, stop.signal)
+  const looks = new Map<string, Promise<FeedPage>>()
+
+  /** Followers that wake together ask together, and share the answer. */
+  function look(workspace: string, request: FeedRequest): Promise<FeedPage> {
+    const key = JSON.stringify([workspace, request])
+    const under = looks.get(key)
+    if (under !== undefined) return under
+    const begun = workspaceOf(workspace)
+      .then((document) => queries.after(document, request, clock.now()))
+      .finally(() => looks.delete(key))
+    looks.set(key, begun)
+    return begun
+  }
+
+  return {
+    look,
+    async *follow(workspace, request, signal) {
+      const follower = crowd.enter(workspace)
+      const wake = (): void => follower.wake()
+      signal.addEventListener("abort", wake)
+      try {
+        let { after } = request
+        while (!signal.aborted && !stop.signal.aborted) {
+          if (!follower.isBehind) await asleep(follower)
+          if (!follower.isBehind) {
+            yield undefined
+            continue
+          }
+          follower.isBehind = false
+          const page = await look(workspace, { ...request, after }).catch(laterIfBusy)
+          if (pace.isUp()) await pace.next()
+          if (page === undefined) await asleep(follower)
+          else after = page.nextAfter
+          follower.isBehind ||= page?.hasMore ?? true
+          yield page
+        }
+      } finally {
+        signal.removeEventListener("abort", wake)
+        crowd.leave(workspace, follower)
+      }
+    },
+    close() {
+      stop.abort()
+      crowd.wakeAll()
+    },
+  }
+}
+
+function asleep(follower: Follower): Promise<void> {
+  return new Promise((resolve) => (follower.wake = resolve))
+}
+
+/** A follower has time: it looks again at its next beat, and many do not come anew at once. */
+function laterIfBusy(error: unknown): undefined {
+  const isBusy =
+    error instanceof LedgerError &&
+    (error.code === "overloaded" || error.code === "ledger_unavailable")
+  if (!isBusy) throw error
+}
+
+/** Everybody who follows, by workspace. One loop hears of growth and one keeps the time, for all. */
+function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSignal) {
+  const crowd = new Map<string, Set<Follower>>()
+  let inAll = 0
+  let isBeating = false
+  let isListening = false
+  const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()))
+
+  const wakeAll = (): void => {
+    for (const followers of crowd.values()) for (const follower of followers) follower.wake()
+  }
+  const beat = async (): Promise<void> => {
+    isBeating = true
+    while (inAll > 0) {
+      await clock.sleep(limits.feedBeatMs)
+      wakeAll()
+    }
+    isBeating = false
+  }
+  const listen = async (): Promise<void> => {
+    isListening = true
+    for await (const workspaces of grown(stop)) {
+      for (const workspace of workspaces)
+        for (const follower of crowd.get(workspace) ?? []) {
+          follower.isBehind = true
+          follower.wake()
+        }
+      await Promise.race([clock.sleep(limits.feedEveryMs), stopped])
+    }
+  }
+
+  return {
+    wakeAll,
+    enter(workspace: string): Follower {
+      const followers = crowd.get(workspace) ?? new Set()
+      if (inAll >= limits.followersMax || followers.size >= limits.followersOfWorkspaceMax)
+        throw new LedgerError("overloaded", "there are too many followers; ask again in a moment")
+      const follower: Follower = { isBehind: true, wake: () => {} }
+      crowd.set(workspace, followers.add(follower))
+      inAll += 1
+      if (!isListening) listen().catch(onDeath)
+      if (!isBeating) void beat()
+      return follower
+    },
+    leave(workspace: string, follower: Follower): void {
+      const followers = crowd.get(workspace)
+      if (followers?.delete(follower) !== true) return
+      inAll -= 1
+      if (followers.size === 0) crowd.delete(workspace)
+    },
+  }
+}
