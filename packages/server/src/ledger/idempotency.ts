@@ -24,9 +24,8 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
   at += preimage.latin1Write(route, at)
   preimage[at] = 0x0a
   preimage.latin1Write(key, at + 1)
-  return Buffer.from(hash("sha256", preimage, "latin1").slice(0, keptBytes), "latin1").toString(
-    "base64url",
-  )
+  const whole = Buffer.from(hash("sha256", preimage, "latin1"), "latin1")
+  return whole.base64urlSlice(0, keptBytes)
 }
 
 /** Whether the recorded request and the new one are the same, whatever the order of members. */
