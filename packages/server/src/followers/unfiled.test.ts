@@ -122,6 +122,36 @@ test("others have their turn while it is read", async () => {
   assert.deepEqual([paused, rest], [10, [1, 100]])
 })
 
+test("others have their turn while a chunk of very many names is made", async () => {
+  const namesOf = (sequence: number) =>
+    Object.fromEntries(sequences(9000).map((at) => [`name${sequence}of${at}`, at]))
+  const entries = sequences(7).map((at) => stored(at, "a.b.c", namesOf(at)))
+  const { chunks, paused } = await journalOf(entries, 2 ** 24, 0).unfiled(0)
+  assert.equal(chunks?.length, 1)
+  assert.ok(paused > 40, `${paused} pauses`)
+})
+
+test("searches that read the same in turns find each entry once", async () => {
+  const note = "x".repeat(20_000)
+  const all = sequences(200).map((sequence) => stored(sequence, "a.b.c", { note }))
+  const entries = all.slice(0, 10)
+  const { unfiled } = journalOf(entries, 2 ** 24, 0)
+  await unfiled(0)
+  entries.push(...all.slice(10))
+  for (const { chunks = [], rest = [] } of await Promise.all([
+    unfiled(0),
+    unfiled(0),
+    unfiled(0),
+  ])) {
+    let next = 1
+    for (const [first, last = 0] of [...chunks, rest]) {
+      assert.equal(first, next)
+      next = last + 1
+    }
+    assert.equal(next, 201)
+  }
+})
+
 test("of large entries a chunk has few, and too many or too much of them is not read", async () => {
   const note = "x".repeat(200_000)
   const large = sequences(20).map((sequence) => stored(sequence, "a.b.c", { note }))

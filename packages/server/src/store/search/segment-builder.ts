@@ -13,7 +13,7 @@ import { createPartCache, openMade, openSegment, packSegment, runSteps } from ".
 import type { MadeSegment } from "./segment-format.ts"
 import { mergeSegments } from "./segment-merge.ts"
 import { SegmentWriter } from "./segment-writer.ts"
-import type { SegmentParts } from "./segments.ts"
+import type { SegmentParts, Steps } from "./segments.ts"
 import { eachWord } from "./value-words.ts"
 
 export interface SegmentBuilder {
@@ -25,10 +25,14 @@ export interface SegmentBuilder {
   /** The entries up to this sequence are gone from the journal. */
   addMissing(last: number): void
   finish(): MadeSegment
+  /** The same in steps, for a thread in which others wait. It asks for no parts. */
+  finishing(): Steps<MadeSegment>
 }
 
 /** Of what is posted; words take as much again. 65,536 ordinary entries have a third of it. */
 const postedBytesMax = 48 * 1024 * 1024
+/** Keys and words that are written until there is a pause: about a millisecond. */
+const keysPerStep = 2048
 
 /** `first` is the sequence that its entries begin with, and `entries` how many come at most. */
 export function createSegmentBuilder(
@@ -45,7 +49,7 @@ export function createSegmentBuilder(
   const begin = (sequence: number): void => {
     assert(sequence === next && sequence < first + entries, "a segment is filled without a gap")
     if (poster.memoryBytes > bytesMax) {
-      runs.push(packSegment(segmentOf(poster, runFirst, next - runFirst)))
+      runs.push(packSegment(runSteps(made(), nothingKept)))
       runFirst = next
       poster = new EntryPoster(entries)
       scanner = new EntryScanner(poster)
@@ -53,12 +57,28 @@ export function createSegmentBuilder(
     next++
     poster.begin()
   }
+  const made = (): Steps<MadeSegment> => segmentOf(poster, runFirst, next - runFirst)
   const addFiled = (filed: Filed): void => {
     begin(filed.sequence)
     poster.filed(filed)
   }
   const addMissing = (last: number): void => {
     while (next <= last) addFiled(missing(next))
+  }
+
+  function* finishing(): Steps<MadeSegment> {
+    const last = yield* made()
+    if (runs.length === 0) return last
+    const opened = runs.map((parts) =>
+      openSegment(parts[0] ?? new Uint8Array(), createPartCache(0)),
+    )
+    const partsOf = new Map(opened.map((segment, at) => [segment.hash, runs[at]]))
+    const steps = mergeSegments([...opened, openMade(last)])
+    for (let step = steps.next(); ; yield) {
+      if (step.done === true) return step.value
+      const asked = step.value
+      step = steps.next(asked && partsOf.get(asked.segment.hash)?.[asked.part])
+    }
   }
 
   return {
@@ -72,32 +92,28 @@ export function createSegmentBuilder(
     },
     addFiled,
     addMissing,
-    finish() {
-      const made = segmentOf(poster, runFirst, next - runFirst)
-      if (runs.length === 0) return made
-      const opened = runs.map((parts) =>
-        openSegment(parts[0] ?? new Uint8Array(), createPartCache(0)),
-      )
-      const partsOf = new Map(opened.map((segment, at) => [segment.hash, runs[at]]))
-      return runSteps(
-        mergeSegments([...opened, openMade(made)]),
-        (segment, part) => partsOf.get(segment.hash)?.[part],
-      )
-    },
+    finish: () => runSteps(finishing(), nothingKept),
+    finishing,
   }
 }
 
-function segmentOf(
+const nothingKept = (): undefined => undefined
+
+function* segmentOf(
   { table, groups, columns }: EntryPoster,
   first: number,
   count: number,
-): MadeSegment {
+): Steps<MadeSegment> {
   const writer = new SegmentWriter(count)
-  const order = table.sorted(groups.ranks(), groups.prefixes.length)
+  const ranks = groups.ranks()
+  yield
+  const order = table.sorted(ranks, groups.prefixes.length)
+  yield
   const { items, starts } = table.lists()
   const words = new PostingTable(Math.max(table.count >>> 1, 16), Math.max(table.end >>> 1, 64))
   let key = Buffer.alloc(1024)
-  for (const number of order) {
+  for (const [at, number] of order.entries()) {
+    if (at % keysPerStep === 0) yield
     const [start, end] = [starts[number] ?? 0, starts[number + 1] ?? 0]
     // A key that an entry had before it was read otherwise.
     if (start === end) continue
@@ -111,7 +127,7 @@ function segmentOf(
     words.begin()
     postWords(words, key, prefix, length)
   }
-  writeWords(writer, words)
+  yield* writeWords(writer, words)
   return writer.finish(first, columns)
 }
 
@@ -131,11 +147,13 @@ function postWords(words: PostingTable, key: Buffer, prefix: Buffer, length: num
   })
 }
 
-function writeWords(writer: SegmentWriter, words: PostingTable): void {
+function* writeWords(writer: SegmentWriter, words: PostingTable): Steps<void> {
   const order = words.sorted(Uint32Array.of(0, 1, 2), textTags.length)
+  yield
   const { items, starts } = words.lists()
   let word = Buffer.alloc(256)
-  for (const number of order) {
+  for (const [at, number] of order.entries()) {
+    if (at % keysPerStep === 0) yield
     const wordStart = words.starts[number] ?? 0
     const length = 1 + words.endOf(number) - wordStart
     if (length > word.length) word = Buffer.alloc(length * 2)

@@ -47,6 +47,7 @@ import {
   type OpenSegment,
   type SegmentParts,
   type Steps,
+  type Turns,
 } from "./segments.ts"
 
 export const streamNames = [
@@ -299,4 +300,17 @@ export function runSteps<T>(
     step = steps.next(asked === undefined ? undefined : read(asked.segment, asked.part))
   }
   return step.value
+}
+
+/** Runs to the end, and pauses when the turn is up. */
+export async function* runInTurns<T>(
+  steps: Steps<T>,
+  isUp: () => boolean,
+  read: (part: number) => Promise<Uint8Array | undefined> = async () => undefined,
+): Turns<T> {
+  for (let step = steps.next(); ;) {
+    if (step.done === true) return step.value
+    if (isUp()) yield
+    step = steps.next(step.value && (await read(step.value.part)))
+  }
 }

@@ -6,8 +6,8 @@ import type { Filed } from "./search.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
 import { packSegment } from "./segment-format.ts"
 import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
-import { createSegmentSearch, type Turns } from "./segment-search.ts"
-import type { SegmentKeeper, SegmentName } from "./segments.ts"
+import { createSegmentSearch } from "./segment-search.ts"
+import type { SegmentKeeper, SegmentName, Turns } from "./segments.ts"
 
 interface House extends OpenedSearch {
   readonly segments: SegmentKeeper

@@ -5,9 +5,8 @@
 import type { Clock } from "../../clock.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
 import { matches, type Findable } from "./matching.ts"
-import { createSegmentBuilder } from "./segment-builder.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
-import { createPartCache, openMade, openSegment, runSteps, type Segment } from "./segment-format.ts"
+import { createPartCache, openSegment, runInTurns, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
 import { matchesIn } from "./segment-query.ts"
 import {
@@ -17,11 +16,9 @@ import {
   type Matches,
   type SegmentReader,
   type Steps,
+  type Turns,
 } from "./segments.ts"
-import { createUnfiled, type Recorded } from "./unfiled-entries.ts"
-
-/** Work in turns: between two of them others may have theirs. */
-export type Turns<T> = AsyncGenerator<undefined, T>
+import { createUnfiled, segmentOfFiled, type Recorded } from "./unfiled-entries.ts"
 
 export interface SegmentSearchParts {
   readonly recorded: Recorded
@@ -84,10 +81,10 @@ export function createSegmentSearch({
       const fresh = yield* unfiled(workspace, position, end)
       if (fresh === undefined) return undefined
       const bounded = { ...wanted, firstSequence: first, lastSequence: last }
-      asking.rest(fresh.rest, bounded)
+      yield* runInTurns(asking.rest(fresh.rest, bounded), isUp)
       for (const { segment } of fresh.chunks.toReversed()) {
-        const done = yield* run(asking.steps(segment, bounded), async () => undefined, isUp)
-        done(undefined)
+        const note = yield* runInTurns(asking.steps(segment, bounded), isUp)
+        note(undefined)
       }
     }
     yield* eachKept({ workspace, wanted, first, last: Math.min(last, position) }, kept, asking)
@@ -113,7 +110,7 @@ export function createSegmentSearch({
 /** What is asked of each segment. */
 interface Asking {
   /** Asks entries that follow each other and are in no segment. */
-  rest(entries: readonly Findable[], wanted: Wanted): void
+  rest(entries: readonly Findable[], wanted: Wanted): Steps<void>
   /** Whether a whole segment need not be asked, because its answer is known. */
   isKnown(kept: KeptSegment): boolean
   /** Asks, and gives back what notes the answer; `kept` where the whole of a segment was asked. */
@@ -122,9 +119,11 @@ interface Asking {
 
 function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
-    rest(entries, wanted) {
-      for (const entry of entries.toReversed())
+    *rest(entries, wanted) {
+      for (const entry of entries.toReversed()) {
         if (matches(entry, wanted)) found.one(entry.filed.sequence)
+        yield
+      }
     },
     isKnown(kept) {
       const one = known.get(kept.hash)
@@ -146,13 +145,10 @@ function pageAsking(found: Collected, known: KnownSegments): Asking {
 
 function countAsking(total: Counts, counting: Counting): Asking {
   const asking: Asking = {
-    rest(entries, wanted) {
-      const [oldest] = entries
-      if (oldest === undefined) return
-      const builder = createSegmentBuilder(oldest.filed.sequence, entries.length)
-      for (const { filed } of entries) builder.addFiled(filed)
-      const steps = asking.steps(openMade(builder.finish()), wanted)
-      runSteps(steps, () => undefined)(undefined)
+    *rest(entries, wanted) {
+      if (entries.length === 0) return
+      const note = yield* asking.steps(yield* segmentOfFiled(entries), wanted)
+      note(undefined)
     },
     isKnown: () => false,
     *steps(segment, wanted) {
@@ -189,7 +185,8 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
           const bounds = isWhole ? {} : { firstSequence: first, lastSequence: cursor }
           const asked = { ...unbounded(wanted), ...bounds }
           const steps = asking.steps(await opened(workspace, one), asked)
-          const note = yield* run(steps, (part) => segments.part(workspace, one, part), isUp)
+          const read = (part: number) => segments.part(workspace, one, part)
+          const note = yield* runInTurns(steps, isUp, read)
           note(isWhole ? one : undefined)
         }
         cursor = firstOf(one) - 1
@@ -211,18 +208,6 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
     headers.set(kept.hash, segment)
     dropOldest(headers, openedMax)
     return segment
-  }
-}
-
-async function* run<T>(
-  steps: Steps<T>,
-  read: (part: number) => Promise<Uint8Array | undefined>,
-  isUp: () => boolean,
-): Turns<T> {
-  for (let step = steps.next(); ;) {
-    if (step.done === true) return step.value
-    if (isUp()) yield
-    step = steps.next(step.value && (await read(step.value.part)))
   }
 }
 

@@ -66,6 +66,9 @@ export interface SegmentKeeper extends SegmentReader {
  */
 export type Steps<T> = Generator<PartAsked | undefined, T, Uint8Array | undefined>
 
+/** Steps in turns: between two of them others may have theirs. */
+export type Turns<T> = AsyncGenerator<undefined, T>
+
 export interface PartAsked {
   readonly segment: OpenSegment
   readonly part: number

@@ -7,10 +7,10 @@ import { findableOf, type Findable } from "./matching.ts"
 import type { JournalReader } from "../store.ts"
 import { bytesOf } from "../stored-bytes.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
-import { openMade, type Segment } from "./segment-format.ts"
+import { openMade, runInTurns, type Segment } from "./segment-format.ts"
 import type { Filed } from "./search.ts"
 import { positionOf } from "./segment-plan.ts"
-import type { KeptSegment } from "./segments.ts"
+import type { KeptSegment, Steps, Turns } from "./segments.ts"
 
 /** The journal, as far as a search reads it. */
 export interface Recorded {
@@ -44,7 +44,7 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
 const entriesMax = 32_768
 /** More than the entries of the smallest segment can have. */
 const unfiledBytesMax = 96 * 1024 * 1024
-/** A chunk is made in some milliseconds, which nothing interrupts. */
+/** A chunk of ordinary entries is made in some milliseconds. */
 const chunkEntries = 512
 const chunkBytesMax = 1024 * 1024
 /** Read at once: some milliseconds of work. */
@@ -81,7 +81,7 @@ export type ReadUnfiled = (
   workspace: string,
   position: number,
   end: number,
-) => AsyncGenerator<undefined, Unfiled | undefined>
+) => Turns<Unfiled | undefined>
 
 /**
  * Reads what follows `position` up to `end`, in pieces between which others may have their turn.
@@ -112,7 +112,7 @@ export function createUnfiled(
         unfiled.restBytes += bytes
         unfiled.last = filed.sequence
         if (filed.sequence % chunkEntries === 0 || unfiled.restBytes >= chunkBytesMax)
-          makeChunk(unfiled)
+          yield* makeChunk(unfiled, isUp)
         if (bytesIn(unfiled) > unfiledBytesMax) {
           known.delete(workspace)
           return undefined
@@ -137,15 +137,25 @@ function knownFrom(known: Known | undefined, position: number): Known {
   return { chunks, rest, restBytes: known.restBytes, last: known.last }
 }
 
-function makeChunk(unfiled: Known): void {
-  const first = unfiled.rest[0]?.filed.sequence
-  if (first === undefined) return
-  const builder = createSegmentBuilder(first, unfiled.rest.length)
-  for (const { filed } of unfiled.rest) builder.addFiled(filed)
-  const made = builder.finish()
-  unfiled.chunks.push({ segment: openMade(made), bytes: unfiled.restBytes })
-  unfiled.rest = []
-  unfiled.restBytes = 0
+/** Makes a chunk of the rest, if no other search has done so meanwhile. */
+async function* makeChunk(unfiled: Known, isUp: () => boolean): Turns<void> {
+  const some = [...unfiled.rest]
+  const bytes = unfiled.restBytes
+  const segment = yield* runInTurns(segmentOfFiled(some), isUp)
+  if (unfiled.rest[0] !== some[0]) return
+  unfiled.chunks.push({ segment, bytes })
+  unfiled.rest = unfiled.rest.slice(some.length)
+  unfiled.restBytes -= bytes
+}
+
+/** A segment in memory of entries that follow each other. There is at least one. */
+export function* segmentOfFiled(entries: readonly Findable[]): Steps<Segment> {
+  const builder = createSegmentBuilder(entries[0]?.filed.sequence ?? 1, entries.length)
+  for (const { filed } of entries) {
+    builder.addFiled(filed)
+    yield
+  }
+  return openMade(yield* builder.finishing())
 }
 
 /** The workspaces that were not asked for longest make room. */

@@ -16,7 +16,8 @@ import {
   type Turn,
   type Wanted,
 } from "../search/search.ts"
-import { createSegmentSearch, type SegmentSearch, type Turns } from "../search/segment-search.ts"
+import { createSegmentSearch, type SegmentSearch } from "../search/segment-search.ts"
+import type { Turns } from "../search/segments.ts"
 import { recordedIn } from "../search/unfiled-entries.ts"
 import { openForReading } from "./database.ts"
 import { journalReads } from "./reads.ts"
