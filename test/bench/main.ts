@@ -5,12 +5,14 @@
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
 //   npm run bench -- --search          the search alone: making its segments, and asking them
+//   npm run bench -- --followers 1000  a writer beside so many who follow
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { measureFollowers } from "./followers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     turns: { type: "string", default: "3" },
     against: { type: "string" },
     search: { type: "boolean", default: false },
+    followers: { type: "string" },
   },
 })
 const entries = Number(values.entries)
@@ -37,6 +40,7 @@ try {
     `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
   )
   if (values.search) for (const line of measureSegments(entries)) say(line)
+  else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
     await ratios()
     await growth()
@@ -120,6 +124,15 @@ async function pair(
   const ours = await runLoad({ ...common, url: service.url, connections, batch })
   if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
   return { bare: first, ours }
+}
+
+async function followers(count: number): Promise<void> {
+  say(
+    "| who | follow | of a core while nothing is written | written | p50 and p99 ms | µs each | seen by each |",
+  )
+  say("| --- | --- | --- | --- | --- | --- | --- |")
+  for await (const row of measureFollowers({ folder, followers: count, turns, seconds }))
+    say(`| ${row.join(" | ")} |`)
 }
 
 async function versions(before: string): Promise<void> {

@@ -13,15 +13,16 @@ export interface EntryFeed {
   /** What there is now. */
   look(workspace: string, request: FeedRequest): Promise<FeedPage>
   /**
-   * Yields a page after another, at first what there is, then whenever the workspace has grown;
-   * `undefined` now and then, so that a follower looks at its own time. Ends when the signal is
-   * aborted, and at a stop. Throws `overloaded` at its beginning if there are too many followers.
+   * Yields a page after another, at first what there is, then whenever the workspace has grown by a
+   * match; an empty one now and then, so that a follower looks at its own time. Ends when the
+   * signal is aborted, and at a stop. Throws `overloaded` at its beginning if there are too many
+   * followers.
    */
   follow(
     workspace: string,
     request: FeedRequest,
     signal: AbortSignal,
-  ): AsyncGenerator<FeedPage | undefined, void, undefined>
+  ): AsyncGenerator<FeedPage, void, undefined>
   /** Ends all that follow. */
   close(): void
 }
@@ -42,6 +43,8 @@ export interface FeedParts extends Pick<Store, "grown"> {
 interface Follower {
   /** There may be something that it has not looked for. */
   isBehind: boolean
+  /** It was not heard of for a while. */
+  isDue: boolean
   wake: () => void
 }
 
@@ -52,8 +55,8 @@ export function createFeed(parts: FeedParts): EntryFeed {
   const looks = new Map<string, Promise<FeedPage>>()
 
   /** Followers that wake together ask together, and share the answer. */
-  function look(workspace: string, request: FeedRequest): Promise<FeedPage> {
-    const key = JSON.stringify([workspace, request])
+  function shared(of: string, workspace: string, request: FeedRequest): Promise<FeedPage> {
+    const key = `${request.after} ${of}`
     const under = looks.get(key)
     if (under !== undefined) return under
     const begun = workspaceOf(workspace)
@@ -64,26 +67,27 @@ export function createFeed(parts: FeedParts): EntryFeed {
   }
 
   return {
-    look,
+    look: (workspace, request) => shared(nameOf(workspace, request), workspace, request),
     async *follow(workspace, request, signal) {
+      const name = nameOf(workspace, request)
       const follower = crowd.enter(workspace)
       const wake = (): void => follower.wake()
       signal.addEventListener("abort", wake)
       try {
         let { after } = request
         while (!signal.aborted && !stop.signal.aborted) {
-          if (!follower.isBehind) await asleep(follower)
-          if (!follower.isBehind) {
-            yield undefined
-            continue
-          }
-          follower.isBehind = false
-          const page = await look(workspace, { ...request, after }).catch(laterIfBusy)
-          if (pace.isUp()) await pace.next()
-          if (page === undefined) await asleep(follower)
-          else after = page.nextAfter
-          follower.isBehind ||= page?.hasMore ?? true
-          yield page
+          if (follower.isBehind) {
+            follower.isBehind = false
+            const page = await laterIfBusy(shared(name, workspace, { ...request, after }))
+            if (pace.isUp()) await pace.next()
+            after = page?.nextAfter ?? after
+            follower.isBehind ||= page?.hasMore ?? true
+            if (page !== undefined && page.events.length > 0) yield page
+            if (page === undefined && !follower.isDue) await asleep(follower)
+          } else if (!follower.isDue) await asleep(follower)
+          if (!follower.isDue) continue
+          follower.isDue = false
+          yield { events: [], sequences: [], nextAfter: after, hasMore: false }
         }
       } finally {
         signal.removeEventListener("abort", wake)
@@ -101,12 +105,23 @@ function asleep(follower: Follower): Promise<void> {
   return new Promise((resolve) => (follower.wake = resolve))
 }
 
-/** A follower has time: it looks again at its next beat, and many do not come anew at once. */
-function laterIfBusy(error: unknown): undefined {
-  const isBusy =
-    error instanceof LedgerError &&
-    (error.code === "overloaded" || error.code === "ledger_unavailable")
-  if (!isBusy) throw error
+/** Of what is asked for, wherever it begins. */
+function nameOf(workspace: string, request: FeedRequest): string {
+  return JSON.stringify([workspace, { ...request, after: 0 }])
+}
+
+/** A follower has time: it looks again later, and many do not come anew at once. */
+async function laterIfBusy(looked: Promise<FeedPage>): Promise<FeedPage | undefined> {
+  try {
+    return await looked
+  } catch (error) {
+    if (
+      error instanceof LedgerError &&
+      (error.code === "overloaded" || error.code === "ledger_unavailable")
+    )
+      return undefined
+    throw error
+  }
 }
 
 /** Everybody who follows, by workspace. One loop hears of growth and one keeps the time, for all. */
@@ -118,7 +133,11 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()))
 
   const wakeAll = (): void => {
-    for (const followers of crowd.values()) for (const follower of followers) follower.wake()
+    for (const followers of crowd.values())
+      for (const follower of followers) {
+        follower.isDue = true
+        follower.wake()
+      }
   }
   const beat = async (): Promise<void> => {
     isBeating = true
@@ -146,7 +165,7 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
       const followers = crowd.get(workspace) ?? new Set()
       if (inAll >= limits.followersMax || followers.size >= limits.followersOfWorkspaceMax)
         throw new LedgerError("overloaded", "there are too many followers; ask again in a moment")
-      const follower: Follower = { isBehind: true, wake: () => {} }
+      const follower: Follower = { isBehind: true, isDue: true, wake: () => {} }
       crowd.set(workspace, followers.add(follower))
       inAll += 1
       if (!isListening) listen().catch(onDeath)

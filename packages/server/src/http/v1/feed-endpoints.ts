@@ -96,7 +96,7 @@ async function answer(
   for await (const page of feed.follow(workspaceId, request, signal)) {
     if (!isFirst) await recheck()
     isFirst = false
-    newest = page ?? newest
+    newest = page
     if (newest.events.length > 0 || clock.elapsed() >= endMs) break
   }
   return feedJson(newest)
@@ -113,17 +113,15 @@ async function* stream(
 ): AsyncGenerator<Buffer, void, undefined> {
   let checkedMs = clock.elapsed()
   let saidMs = -Infinity
-  let { after } = request
   for await (const page of feed.follow(workspaceId, request, signal)) {
     if (clock.elapsed() - checkedMs >= limits.feedBeatMs) {
       if (!(await holds(recheck))) return
       checkedMs = clock.elapsed()
     }
-    after = page?.nextAfter ?? after
-    const isSilent = page === undefined || page.events.length === 0
+    const isSilent = page.events.length === 0
     if (isSilent && clock.elapsed() - saidMs < limits.feedCommentMs) continue
     saidMs = clock.elapsed()
-    yield isSilent ? Buffer.from(`: follows\nid: ${after}\n\n`) : messagesOf(page)
+    yield isSilent ? Buffer.from(`: follows\nid: ${page.nextAfter}\n\n`) : messagesOf(page)
   }
 }
 
