@@ -116,7 +116,7 @@ export const defaultLimits = {
   feedBeatMs: 1000,
   /** How often a silent stream says that it is alive: proxies often close one after 30 s or 60 s. */
   feedCommentMs: 15_000,
-  /** Entries that a stream is given at once. All followers may have as much unread. */
+  /** Bytes of entries that a stream is given at once: each follower may have as many unread. */
   feedBytesMax: 64 * 1024,
   /** How often a workspace's checkpoint is signed at most, while it is written to. */
   checkpointEveryMs: 900,

@@ -62,7 +62,7 @@ export const FeedQuery = shapeOf<WireFeedQuery>()(
 
 /** A stream goes on after this sequence: `after` is where the first one began. */
 export const FeedHeaders = Type.Object({
-  "last-event-id": Type.Optional(Type.String({ pattern: "^(?:0|[1-9][0-9]{0,15})?$" })),
+  "last-event-id": Type.Optional(Type.String({ pattern: "^(?:0|[1-9][0-9]{0,14})?$" })),
 })
 
 /** Server-sent events. */
