@@ -7,7 +7,8 @@ import { kindOf, recordBytes } from "@tallystick/proof"
 import type { Stored } from "../store.ts"
 import { instantOf } from "../instant.ts"
 import type { EntryPoster } from "./entry-poster.ts"
-import { isShort, nameEnd, partyValue } from "./key-groups.ts"
+import { nameEnd, partyValue } from "./key-groups.ts"
+import { isName, NameList, PathNode } from "./metadata-paths.ts"
 import type { Owner } from "./search.ts"
 import { systemProject } from "./searchable-fields.ts"
 
@@ -79,6 +80,8 @@ export class EntryScanner {
   readonly #parties: Readonly<Record<"actor" | "target", PartySpans>>
   readonly #digests: Readonly<Record<Place, Digests>>
   #scratch: Buffer = Buffer.alloc(4096)
+  /** The day of the last entry: the next one is of the same. */
+  #day: { readonly text: string; readonly ms: number } = { text: "", ms: 0 }
 
   constructor(poster: EntryPoster) {
     const { groups } = poster
@@ -242,10 +245,28 @@ export class EntryScanner {
     this.#postParty("target", isVisible)
   }
 
+  /** In UTC and to the millisecond, as most write it, the day is looked up; else by hand. */
   #postTime({ start, end }: Span): void {
-    const instant = instantOf(this.#bytes.latin1Slice(start, end))
+    const bytes = this.#bytes
+    const day = end - start === 24 && bytes[end - 1] === 0x5a ? this.#dayMs(start) : undefined
+    const ms = day === undefined ? Number.NaN : day + timeOfDay(bytes, start + 11)
+    if (ms >= 0) {
+      this.#poster.occurred(ms, 0)
+      return
+    }
+    const instant = instantOf(bytes.latin1Slice(start, end))
     if (instant === undefined) throw unusual
     this.#poster.occurred(instant.ms, instant.ns)
+  }
+
+  /** When the day began that a time in UTC is of; undefined if it has another form. */
+  #dayMs(start: number): number | undefined {
+    const { text, ms } = this.#day
+    if (isName(text, this.#bytes, start, dayLength)) return ms
+    const asked = this.#bytes.latin1Slice(start, start + dayLength)
+    const instant = instantOf(`${asked}00:00:00Z`)
+    if (instant !== undefined) this.#day = { text: asked, ms: instant.ms }
+    return instant?.ms
   }
 
   #postId(field: "id" | "receipt", span: Span): void {
@@ -551,6 +572,25 @@ export class EntryScanner {
   }
 }
 
+/** `2026-01-31T` */
+const dayLength = 11
+
+/** Of `09:30:00.250Z`; not a number if it has another form. */
+function timeOfDay(bytes: Uint8Array, at: number): number {
+  if (bytes[at + 2] !== colon || bytes[at + 5] !== colon || bytes[at + 8] !== 0x2e)
+    return Number.NaN
+  const hour = digit(bytes, at) * 10 + digit(bytes, at + 1)
+  const minute = digit(bytes, at + 3) * 10 + digit(bytes, at + 4)
+  const second = digit(bytes, at + 6) * 10 + digit(bytes, at + 7)
+  const ms = digit(bytes, at + 9) * 100 + digit(bytes, at + 10) * 10 + digit(bytes, at + 11)
+  return ((hour * 60 + minute) * 60 + second) * 1000 + ms
+}
+
+function digit(bytes: Uint8Array, at: number): number {
+  const value = (bytes[at] ?? 0) - 0x30
+  return value >= 0 && value <= 9 ? value : Number.NaN
+}
+
 interface PartyGroups {
   readonly id: number
   readonly type: number
@@ -566,74 +606,5 @@ function memberGroups(
   return {
     email: groups.ofField([party, "email"], owner, true),
     name: groups.ofField([party, "name"], owner, true),
-  }
-}
-
-/** Names that were met, as texts. They come in about the same order each time. */
-class NameList {
-  readonly #names: string[] = []
-  #next = 0
-
-  nameOf(bytes: Buffer, start: number, end: number): string {
-    const names = this.#names
-    for (let tried = 0; tried < names.length; tried++) {
-      const at = (this.#next + tried) % names.length
-      const name = names[at] ?? ""
-      if (!isName(name, bytes, start, end - start)) continue
-      this.#next = at + 1
-      return name
-    }
-    const name = bytes.latin1Slice(start, end)
-    if (names.length < knownNamesMax) names.push(name)
-    return name
-  }
-}
-
-/** More than the members of a body, and few enough to look through. */
-const knownNamesMax = 32
-
-function isName(name: string, bytes: Uint8Array, start: number, length: number): boolean {
-  if (name.length !== length) return false
-  for (let at = 0; at < length; at++) if (name.charCodeAt(at) !== bytes[start + at]) return false
-  return true
-}
-
-/** A name of metadata with what it is a part of; or of members that have no name to be found by. */
-class PathNode {
-  readonly #poster: EntryPoster
-  readonly #path: string | undefined
-  // Most have no members, and there may be hundreds of thousands.
-  #children: Map<string, PathNode> | undefined
-  #known: NameList | undefined
-  readonly #groups: Partial<Record<Owner, number>> = {}
-
-  constructor(poster: EntryPoster, path: string | undefined) {
-    this.#poster = poster
-    this.#path = path
-  }
-
-  childAt(bytes: Buffer, start: number, end: number): PathNode {
-    return this.#path === undefined
-      ? this
-      : this.child((this.#known ??= new NameList()).nameOf(bytes, start, end))
-  }
-
-  child(name: string): PathNode {
-    if (this.#path === undefined) return this
-    const children = (this.#children ??= new Map<string, PathNode>())
-    const known = children.get(name)
-    if (known !== undefined) return known
-    const path = `${this.#path}.${name}`
-    const made = new PathNode(this.#poster, isShort(path) ? path : undefined)
-    children.set(name, made)
-    return made
-  }
-
-  groupOf(owner: Owner): number {
-    return (this.#groups[owner] ??= this.#poster.groups.ofField(
-      this.#path === undefined ? [] : [this.#path],
-      owner,
-      true,
-    ))
   }
 }
