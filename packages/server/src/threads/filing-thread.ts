@@ -1,6 +1,5 @@
-// The third program: files entries, in a thread of its own beside the one that serves. It is in no
-// hurry: the system gives it what the others leave, and whoever searches looks through what is not
-// filed yet.
+// Runs the filing program in a thread of its own. It has a low priority: a search reads entries
+// that are not filed yet from the journal.
 
 import { setPriority } from "node:os"
 import { systemClock } from "../clock.ts"
@@ -31,13 +30,10 @@ type FilingQuestions = {
   catchUp(workspace: string): Promise<number>
 }
 
-/**
- * What the system is asked to give the thread's processor time: less than to all others, and still
- * some.
- */
+/** The thread gets less processor time than all others, and still some. */
 const niceness = 10
 
-/** `onDeath` hears of an end that nobody asked for. */
+/** Calls `onDeath` when the thread ends unasked. */
 export async function fileBeside(
   options: FilingOptions,
   store: Pick<Store, "grown">,
@@ -92,15 +88,12 @@ if (options !== undefined) {
   )
 }
 
-/**
- * On Linux this is the calling thread's own; where it is the whole process's, all of it would stand
- * back.
- */
+/** On Linux each thread has a priority of its own. Elsewhere this would slow the whole process. */
 function beNice(): void {
   if (process.platform !== "linux") return
   try {
     setPriority(0, niceness)
   } catch {
-    // Not allowed here. It files all the same.
+    // The system does not allow it. Filing works at normal priority.
   }
 }

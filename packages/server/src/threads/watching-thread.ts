@@ -1,5 +1,5 @@
-// The second program: follows the journal beside the one that serves, in a thread of its own where
-// the store has files to share, in the same thread where it has not.
+// Runs the watching program, which follows the journal: in a thread of its own if the store has
+// files to share, else in the thread of its caller.
 
 import { systemClock, type Clock } from "../clock.ts"
 import { followBeside } from "./follower-thread.ts"
@@ -71,7 +71,7 @@ export function watchHere(
   })
 }
 
-/** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */
+/** Follows in a thread of its own. Calls `onDeath` when that thread ends unasked. */
 export async function watchBeside(
   options: WatchOptions,
   store: Pick<Store, "grown">,

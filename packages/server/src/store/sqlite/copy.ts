@@ -1,30 +1,28 @@
-// Copies one of the files while others write to it, and knows a copy again: the mark stands in the
-// header of the copied journal, so that it goes wherever the file goes.
+// Copies a database file while others write to it, and marks the copy in the header of its journal,
+// so that the mark goes wherever the file goes.
 
 import { backup, DatabaseSync } from "node:sqlite"
 import { syncPath } from "../../runtime/durable-file.ts"
 import { StartError } from "../../error.ts"
 import { errorCode, isDamage, openForReading } from "./database.ts"
 
-/** Pages that are copied before it is said how far it has come: 32 MiB. */
+/** Pages between two reports of progress: 32 MiB. */
 const pagesPerStep = 4096
 /** "copy"; the header of an original has 0 in this place, which SQLite leaves to applications. */
 const copyMark = 0x636f7079
 
 /**
- * The original may have gone on from here, and a copy that does so too would be a second history
- * under the same name.
+ * The original may have grown since. A copy that grows too would be a second history under the same
+ * name.
  */
 export const copied =
   "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
-/**
- * Opens a file as it is at this moment, for reading and for copying, whatever others write to it.
- */
+/** Opens a file for reading and copying, and keeps its state of this moment while others write. */
 export function openStill(path: string): DatabaseSync {
   try {
     const database = openForReading(path)
-    // Without a transaction a copy would begin anew at each commit of the others.
+    // Without a transaction a copy would restart at each commit of another connection.
     database.exec("BEGIN; SELECT count(*) FROM sqlite_schema;")
     return database
   } catch (cause) {
@@ -36,10 +34,7 @@ export function openStill(path: string): DatabaseSync {
   }
 }
 
-/**
- * Copies a database that was opened so into a new file, with no log beside it; on the disk when it
- * returns.
- */
+/** Copies such a database into a new file without a log. It is on the disk on return. */
 export async function copyDatabase(
   from: DatabaseSync,
   path: string,

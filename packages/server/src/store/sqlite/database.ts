@@ -1,5 +1,5 @@
-// Opens one of our SQLite files the way we rely on it, and asserts that it is so: a setting that
-// silently did not take would lose acknowledged entries at the next power cut.
+// Opens our SQLite files with the settings that we rely on, and asserts these settings: one that
+// silently did not take effect would lose acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs"
@@ -14,8 +14,8 @@ export type Layout = "journal" | "index" | "search"
 const oldestVersion = [3, 51, 3] as const
 
 /**
- * An entry is a row of about a kilobyte, and what is left at the end of a page holds none: of 8 KiB
- * it is a tenth.
+ * An entry is a row of about a kilobyte. The space left at the end of a page holds no row: with 8
+ * KiB pages that is a tenth of the file.
  */
 const pageBytes = { journal: 16_384, index: 8192, search: 8192 } as const
 const busyTimeoutMs = 10_000
@@ -24,14 +24,14 @@ export const rowLayout = 4
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
- * Of each connection, and there are eight. The writer appends, so a few pages are all it touches;
- * readers have the system's cache behind theirs.
+ * The cache of each of the eight connections. The writer appends, so it touches few pages; readers
+ * also have the cache of the system.
  */
 const cacheKiB = 4096
 
 /**
- * Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk
- * when it returns. `upTo`: the layout that an older file gets at most.
+ * Opens a file for its one writer; creates or migrates it if needed. `full`: a commit is on the
+ * disk when it returns. `upTo`: the newest layout that an older file is migrated to.
  */
 export function openForWriting(
   path: string,
@@ -66,7 +66,7 @@ export function openForWriting(
   return database
 }
 
-/** Which layout a file has; 0 of one that has none yet. */
+/** The layout of a file; 0 if it has none yet. */
 export function layoutOf(path: string): number {
   using database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
@@ -77,7 +77,7 @@ export function versionOf(database: DatabaseSync): number {
   return Number(pragma(database, "user_version"))
 }
 
-/** What is free of the disk that a folder is on. */
+/** The free space of the disk that a folder is on. */
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
@@ -104,8 +104,8 @@ export function openForReading(path: string): DatabaseSync {
 }
 
 /**
- * Opens a file at all. SQLite does not say which one it could not, nor why: it is another
- * account's, most often.
+ * Opens a file. SQLite's own error names neither the file nor the cause, which is mostly another
+ * account's permissions.
  */
 export function openFile(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   try {
@@ -120,8 +120,8 @@ export function openFile(path: string, options: DatabaseSyncOptions = {}): Datab
 }
 
 /**
- * Throws where no ledger is, and likewise, with the system's own sentence, where that cannot be
- * seen for want of a permission.
+ * Throws if a folder has no ledger, and also, with the sentence of the system, if a permission is
+ * missing to see that.
  */
 export function requireLedger(folder: string): void {
   if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
@@ -146,7 +146,7 @@ function requireVersion(database: DatabaseSync): void {
   }
 }
 
-/** The first look into the file: what is no database, or is not one any more, is found here. */
+/** The first read of the file: throws if it is not a database, or is damaged. */
 function requireDatabase(database: DatabaseSync, path: string): void {
   try {
     database.exec("PRAGMA schema_version")
@@ -165,12 +165,12 @@ export function isDamage(error: unknown): boolean {
   return damaged.includes(errorCode(cause) & 0xff)
 }
 
-/** What SQLite says of an error; 0 of one that is not its own. The last eight bits are its kind. */
+/** SQLite's code of an error, 0 for other errors. The last eight bits are its kind. */
 export function errorCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
 }
 
-/** What a file is made of, by name, and what this program's scripts make of one of its layout. */
+/** The schema of a file, by name, and the schema that our scripts give a file of its layout. */
 export function schemaOf(database: DatabaseSync, layout: Layout) {
   const done = versionOf(database)
   using fresh = new DatabaseSync(":memory:")
@@ -190,7 +190,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
-/** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
+/** Migrations only go forward. A file of a newer program is refused and not changed. */
 function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const scripts = scriptsOf(layout)
   const done = versionOf(database)
@@ -208,7 +208,7 @@ function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   }
 }
 
-/** In order. The first may have another number than 1: what came before it is not migrated. */
+/** In order. Layouts before the first script are not migrated. */
 function scriptsOf(
   layout: Layout,
 ): readonly { readonly number: number; readonly script: string }[] {

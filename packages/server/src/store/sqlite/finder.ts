@@ -1,6 +1,5 @@
-// The threads that find: one searches for words, the other answers lists, so that a broad search
-// delays neither a list nor a look-up. A search is many short turns, and whose is next is decided
-// by whoever asks.
+// The two finder threads: one searches for words, the other answers lists, so that a broad search
+// delays no list. A search is many short turns; the thread that asks decides whose turn is next.
 
 import { strict as assert } from "node:assert"
 import { join } from "node:path"
@@ -30,7 +29,7 @@ export interface FinderOptions {
   readonly limits: Pick<Limits, "searchCacheBytesMax">
 }
 
-/** Undefined as `Finder.find` says it; a number: the search goes on under it. */
+/** Undefined means what it means in `Finder.find`. A number names a search that has not ended. */
 type Answered<T> = T | undefined | number
 
 export type FinderQuestions = {
@@ -118,7 +117,7 @@ function questionsOf({ find, count, begin }: SegmentSearch): FinderQuestions {
     goOn(search) {
       const turns = unfinished.get(search)
       assert(turns !== undefined, "only what is unfinished goes on")
-      // What fails is not asked again.
+      // A search that fails has ended.
       unfinished.delete(search)
       return turn(search, turns)
     },

@@ -1,4 +1,4 @@
-// The index as the watching program holds it: the one connection that writes it.
+// The index for the watching program: the only connection that writes it.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"

@@ -32,9 +32,9 @@ import { removeDatabase } from "./search-file.ts"
 /** Says how many of the entries were copied: before the first step, and after each. */
 export type UpgradeProgress = (done: number, entries: number) => void
 
-/** Of the largest entries half a gigabyte. Each step costs an fsync. */
+/** Half a gigabyte of the largest entries. Each step costs an fsync. */
 const entriesPerStep = 2000
-/** SQLite's codes for a file that somebody else uses, and for a full disk. */
+/** SQLite's codes for a file that another program uses, and for a full disk. */
 const [busy, full] = [5, 13]
 
 /** For a program that holds the lock of the folder. */
@@ -68,10 +68,7 @@ export function upgradeJournal(
   syncPath(folder)
 }
 
-/**
- * Lets a connection that only reads find the rows of an older layout where those of this one would
- * be.
- */
+/** Gives a reading connection the rows of an older layout under the names of this one. */
 export function readFormerJournal(journal: DatabaseSync): void {
   if (versionOf(journal) >= rowLayout) return
   journal.exec(
@@ -82,8 +79,8 @@ export function readFormerJournal(journal: DatabaseSync): void {
 }
 
 /**
- * The new file needs about as much as the one that it takes the place of, and its log the space of
- * a step besides, which is not known before.
+ * The new file needs about the space of the former one. Its log needs the space of one step
+ * besides, which is not known before.
  */
 function requireRoom(folder: string, path: string, next: string): void {
   const [needed, has] = [path, next].map(
@@ -97,7 +94,7 @@ function requireRoom(folder: string, path: string, next: string): void {
   )
 }
 
-/** What was copied before, if it is the beginning of this journal; else a new file. */
+/** Opens the copy that was begun, if it is the beginning of this journal; else a new file. */
 function openNext(path: string, next: string): DatabaseSync {
   try {
     const upgraded = openForWriting(next, "journal", "full")
@@ -162,7 +159,7 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
   }
 }
 
-/** All at once: it is small, and the older version may have been at work since a copy was begun. */
+/** Copied at once: it is small, and the older version may have changed it since the copy began. */
 function copyRegistry(upgraded: DatabaseSync): void {
   within(upgraded, () =>
     upgraded.exec(
@@ -179,7 +176,7 @@ function copyRegistry(upgraded: DatabaseSync): void {
   upgraded.exec(`PRAGMA main.application_id = ${Number(mark)}`)
 }
 
-/** A log that stayed beside the file would be taken for that of the new one. */
+/** A log that stayed beside the file would be taken for the log of the new one. */
 function leaveLog(path: string): void {
   using former = openForWriting(path, "journal", "full", rowLayout - 1)
   try {

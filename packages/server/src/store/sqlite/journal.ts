@@ -1,5 +1,5 @@
-// The journal as the serving program holds it: keys are looked up here, in memory; what is new goes
-// to the writer in one message.
+// The journal for the serving program: looks keys up in memory, and sends new entries to the writer
+// in one message.
 
 import { strict as assert } from "node:assert"
 import { parseRecord, toHex } from "@tallystick/proof"
@@ -15,7 +15,7 @@ import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
 type Used = Extract<Outcome, { kind: "used" }>["keys"]
 
-/** What is looked at of a group to find what its keys belong to already. */
+/** The part of a group that is needed to look its keys up. */
 interface Keyed {
   readonly workspace: string
   readonly entries: readonly { readonly idem: string | undefined }[]
@@ -31,8 +31,7 @@ export function createJournal(
   kept: (group: Group) => void,
 ): Journal {
   const packer = createPacker()
-  // After an error nobody knows what was kept, so the tail is read again before it is trusted
-  // again.
+  // After an error nobody knows what was recorded, so the tail is read again before it is used.
   let inDoubt = false
   let settling: Promise<void> | undefined
 
@@ -45,7 +44,7 @@ export function createJournal(
     }
     inDoubt = false
   }
-  // Whoever comes meanwhile waits for the same answer: an entry passes through the tail once.
+  // Callers that come meanwhile wait for the same read, because the tail takes each entry once.
   const resolveDoubt = () =>
     (resolving ??= readTail().finally(() => {
       resolving = undefined
@@ -93,8 +92,8 @@ export function createJournal(
           : outcomeOf(group, written.next().value)
       })
       const run = tail.due()
-      // Where the index cannot be read now, memory goes on answering, and it is asked again after
-      // the next commit.
+      // If the index cannot be read now, the tail in memory answers, and the index is read again
+      // after the next commit.
       if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
       return outcomes
     }),
@@ -116,7 +115,7 @@ export function createJournal(
       })
     } catch (error) {
       inDoubt = true
-      // The changes may have been made, so what was known of their documents is in doubt as well.
+      // The changes may have been made, so the cached documents are in doubt as well.
       for (const group of groups) kept(group)
       throw error
     } finally {
@@ -145,14 +144,14 @@ export function createJournal(
   }
 }
 
-/** All of a group have one time. */
+/** All entries of a group have the same time. */
 function timeOf([first]: readonly Linked[]): number {
   return (first && parseRecord(first.record)?.timeMs) ?? 0
 }
 
 /**
- * For each group the keys that earlier entries have. Most are answered by memory; one question is
- * asked for all the others.
+ * Finds, for each group, the keys that earlier entries have. Memory answers for most; one question
+ * to the reader answers for all others.
  */
 async function usedKeys(
   reader: Thread<ReaderQuestions>,

@@ -3,11 +3,12 @@
 //
 // Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete,
 // its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the last ten
-// characters, then the entry's place in the run as four hex digits), and its keys into a filter that
-// says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run is the
-// *tail*, kept in memory and read again at start. Filters and tail together answer exactly; a bucket
-// is read only for a key that is there, or seems to be. Two keys may end alike, so a piece only says
-// which entry to look at. Filling a run touches 257 rows, whatever the size of the ledger.
+// characters, then the entry's place in the run as four hex digits), and its keys into a filter
+// that says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run
+// is the *tail*, kept in memory and read again at start. Filters and tail together answer exactly;
+// a bucket is read only for a key that is there, or seems to be. Two keys may end alike, so a piece
+// only says which entry to look at. Filling a run touches 257 rows, whatever the size of the
+// ledger.
 
 import { strict as assert } from "node:assert"
 
@@ -35,12 +36,12 @@ export interface Run {
   readonly highestReceipt: string
 }
 
-/** The run that an entry belongs to, and its place in it. `n` counts from 1. */
+/** The run of an entry, and its place in that run. `n` counts from 1. */
 export function runOf(n: number): number {
   return Math.floor((n - 1) / runEntries)
 }
 
-/** Makes a run of the entries that belong to it, all of them, in the order of `n`. */
+/** Makes a run of all of its entries, in the order of `n`. */
 export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   const filter = new Uint8Array(filterBits / 8)
   const keys: string[] = Array.from({ length: buckets }, () => "")
@@ -80,7 +81,7 @@ export function probe(idem: string): Probe {
   }
 }
 
-/** False when the run certainly holds no such key. */
+/** False if the run certainly has no such key. */
 export function mayHold(filter: Uint8Array, { start, step }: Probe): boolean {
   for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
     const at = bit & (filterBits - 1)
@@ -93,7 +94,7 @@ export function bucketOf(key: string): number {
   return spread(key, key.length - 8, key.length, 0) & (buckets - 1)
 }
 
-/** The entries of a run whose keys end as this one does: none, one, and hardly ever two. */
+/** The entries of a run whose keys have the same end as this one: none, one, rarely two. */
 export function* findInBucket(run: number, bucket: string, key: string): Generator<number> {
   const end = endOf(key)
   for (let at = bucket.indexOf(end); at >= 0; at = bucket.indexOf(end, at + 1)) {

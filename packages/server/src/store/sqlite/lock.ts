@@ -1,4 +1,4 @@
-// One program at a time on a data folder. The lock is one that the operating system drops when the
+// Lets one program at a time use a data folder. The operating system drops the lock when the
 // process ends, however it ends.
 
 import { existsSync } from "node:fs"
@@ -10,7 +10,7 @@ export interface Lock {
   release(): void
 }
 
-/** SQLite's code for a file that somebody else has locked. */
+/** SQLite's code for a file that another program has locked. */
 const busy = 5
 
 export function lockFolder(folder: string): Lock {
@@ -32,7 +32,7 @@ export function lockFolder(folder: string): Lock {
   return { release: () => lock.close() }
 }
 
-/** Only looks, and so keeps no other program from locking it. */
+/** Only reads, so other programs can lock the folder meanwhile. */
 export function isLocked(folder: string): boolean {
   const path = join(folder, "lock")
   if (!existsSync(path)) return false

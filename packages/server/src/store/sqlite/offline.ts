@@ -1,4 +1,4 @@
-// The files as the operator's tools hold them: while nobody serves, or as they were at one moment.
+// The files for the operator's tools: while no service runs, or in their state at one moment.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -14,40 +14,34 @@ import { registryOf } from "./registry.ts"
 import { journalReads } from "./reads.ts"
 import { removeDatabase } from "./search-file.ts"
 
-/** What a program holds that makes all that is derived again. */
+/** For a program that makes all derived data again. */
 export interface DerivedStore {
   readonly watched: WatchedStore
   readonly filing: FilingStore
   close(): Promise<void>
 }
 
-/**
- * What a program holds that only looks: what is kept, as it was when it was opened, whoever writes
- * meanwhile.
- */
+/** For a program that only reads: the state at its opening, whatever others write meanwhile. */
 export interface Snapshot {
   readonly journal: JournalReader
   readonly registry: Registry
-  /** Copies what is kept into a folder, and marks the copy as one; on the disk when it returns. */
+  /** Copies the data into a folder, and marks it as a copy. It is on the disk on return. */
   copyTo(folder: string, progress: (done: number, pages: number) => void): Promise<void>
   close(): Promise<void>
 }
 
-/** What a program holds that goes on from a copy, while nobody serves. */
+/** For a program that makes a copy the ledger, while no service runs. */
 export interface StoppedStore {
   readonly journal: JournalReader
   readonly registry: Registry
   readonly isCopy: boolean
   takeOffMark(): void
-  /** Writes all documents anew: nothing of what they held before is left in the file. */
+  /** Writes all documents again, so that no former content of theirs is left in the file. */
   rewriteDocuments(): void
   close(): Promise<void>
 }
 
-/**
- * For a program that makes everything derived again, while no other uses the folder: what was
- * derived before is removed first.
- */
+/** Removes all derived data, for a program that makes it again. No other may use the folder. */
 export function openAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
@@ -72,12 +66,11 @@ export function openAnew(folder: string): DerivedStore {
 }
 
 /**
- * For a program that looks at what is kept at this moment, and may copy it, while others use the
- * folder.
+ * For a program that reads the state of this moment, and may copy it, while others use the folder.
  */
 export function openSnapshot(folder: string): Snapshot {
   requireLedger(folder)
-  // First the index, so that it knows of nothing that the journal does not have.
+  // The index first, so that it has nothing that the journal lacks.
   const index = openIndexStill(join(folder, "index.db"))
   const journal = openStill(join(folder, "journal.db"))
   readFormerJournal(journal)
@@ -98,7 +91,7 @@ export function openSnapshot(folder: string): Snapshot {
   }
 }
 
-/** A copy without it is still a copy: where it is not there, or is damaged, it is left out. */
+/** Leaves the index out if it is missing or damaged: the copy is complete without it. */
 function openIndexStill(path: string): DatabaseSync | undefined {
   try {
     return existsSync(path) ? openStill(path) : undefined
@@ -108,7 +101,7 @@ function openIndexStill(path: string): DatabaseSync | undefined {
   }
 }
 
-/** For a program that goes on from a copy, while no other uses the folder. */
+/** For a program that makes a copy the ledger. No other may use the folder. */
 export function openStopped(folder: string): StoppedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)

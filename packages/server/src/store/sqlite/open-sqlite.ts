@@ -1,5 +1,6 @@
-// The SQLite driver, put together: for the program that serves (threads of a writer, a reader and a
-// finder), and for those that watch and file (their own connections, each in its own thread).
+// Opens the SQLite driver: for the program that serves, with threads of a writer, a reader and two
+// finders; and for the programs that watch and file, with their own connections in their own
+// threads.
 
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -29,8 +30,8 @@ import { writerModule, type WriterOptions, type WriterQuestions } from "./writer
 export type StoreConfig = Pick<Config, "data" | "limits">
 
 /**
- * `onDeath`: a storage thread has died. Nothing can be said of what it was doing, and the process
- * must end. `progress`: data of an older version is brought forward.
+ * Calls `onDeath` when a storage thread has died. What it was doing is unknown, so the process must
+ * end. Calls `progress` while it upgrades data of an older version.
  */
 export async function openSqlite(
   config: StoreConfig,
@@ -108,10 +109,7 @@ async function openLocked(
   }
 }
 
-/**
- * A thread that only reads fails when its files cannot be read: whoever asked may ask again, and
- * the log says why.
- */
+/** A thread that only reads rejects if its files cannot be read. The caller may try again. */
 function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
   return {
     ...thread,
@@ -127,7 +125,7 @@ function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
   }
 }
 
-/** For the program that watches, once the serving one has opened the folder. */
+/** For the program that watches, after the serving program has opened the folder. */
 export function openSqliteWatched(folder: string): WatchedStore {
   const journal = openForReading(join(folder, "journal.db"))
   const index = openForWriting(join(folder, "index.db"), "index", "normal")
@@ -144,7 +142,7 @@ export function openSqliteWatched(folder: string): WatchedStore {
   }
 }
 
-/** For the program that files, once the serving one has opened the folder. */
+/** For the program that files, after the serving program has opened the folder. */
 export function openSqliteFiling(folder: string): FilingStore {
   const journal = openForReading(join(folder, "journal.db"))
   const search = openForWriting(join(folder, "search.db"), "search", "normal")

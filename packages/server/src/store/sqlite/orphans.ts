@@ -1,6 +1,6 @@
-// What lies in the three files and belongs to no entry, or is counted as there and is not. Entries
-// are numbered 1, 2, 3, … by `n`, whatever their workspace, so most of it is seen by comparing ends
-// and counts; only where those do not agree is everything looked through.
+// Finds rows of the three files that belong to no entry, and entries that are counted but missing.
+// Entries are numbered 1, 2, 3, … by `n` across all workspaces, so comparing ends and counts finds
+// most of them; all rows are read only if these disagree.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { schemaOf, type Layout } from "./database.ts"
@@ -10,8 +10,7 @@ import { firstOf, lastOf } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
 /**
- * Something that is kept and belongs to nothing, or is not there though it is counted; of an entry,
- * if it is one's.
+ * A row that belongs to nothing, or a counted row that is missing; with its entry, if it has one.
  */
 export interface Stray {
   readonly workspace?: string
@@ -26,14 +25,14 @@ const known = "SELECT id FROM documents WHERE kind = 'workspace'"
 
 const knownLogs = `SELECT id, json_array_length(value, '$.former') AS former FROM documents WHERE kind = 'workspace'`
 
-/** Under which the trees of a workspace's epochs are found. */
+/** The names of the trees of a workspace's epochs. */
 function logNames(row: Row): readonly string[] {
   return Array.from({ length: num(row["former"]) + 1 }, (_, former) =>
     logName(String(row["id"]), former + 1),
   )
 }
 
-/** Entries that no chain leads to, and what no entry leads to. */
+/** Entries that are in no chain, and rows that belong to no entry. */
 export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(journal, "journal")
   for (const number of entryWorkspaces(journal)) {
@@ -70,7 +69,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
   }
 }
 
-/** By one seek for each: there may be a hundred million entries. */
+/** One seek for each, because there may be a hundred million entries. */
 function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
   const next = journal.prepare("SELECT min(workspace) AS number FROM entries WHERE workspace > ?")
   for (let number = Number.MIN_SAFE_INTEGER; ;) {
@@ -82,8 +81,7 @@ function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
 }
 
 /**
- * Keys and receipts are looked up by these numbers: behind a gap the index would be filled wrongly,
- * or never.
+ * The index of keys is filled by these numbers: behind a gap it would be wrong, or never filled.
  */
 function numberGap(journal: DatabaseSync): Stray {
   const row = one(
@@ -98,10 +96,7 @@ function numberGap(journal: DatabaseSync): Stray {
   }
 }
 
-/**
- * Rows of what is derived that belong to no workspace, and parts of the index of keys that are not
- * those of the entries.
- */
+/** Derived rows of no workspace, and parts of the index of keys that differ from the entries. */
 export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(index, "index")
   const names = new Set(journal.prepare(knownLogs).all().flatMap(logNames))
@@ -141,8 +136,8 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
 }
 
 /**
- * Segments of nobody's entries, and those that do not follow one another. What they say is made
- * again and compared elsewhere (operator/fsck/segment-check.ts).
+ * Segments of no workspace, and segments with a gap before them. Their contents are made again and
+ * compared in operator/fsck/segment-check.ts.
  */
 export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(search, "search")
@@ -181,10 +176,7 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
   }
 }
 
-/**
- * A trigger that somebody put there would change what is written next, and one that somebody took
- * away defends nothing.
- */
+/** A foreign trigger could change what is written next, and a removed one defends nothing. */
 function* schemaStrays(database: DatabaseSync, layout: Layout): Generator<Stray> {
   const { found, expected } = schemaOf(database, layout)
   for (const [name, sql] of expected)

@@ -1,6 +1,6 @@
-// How entries cross to the writer's thread: all of a commit in one buffer that both threads see,
-// because a message with an object for each entry costs more than the entry's own hashing, and
-// memory that is made for each commit and handed over as much as the message.
+// How entries cross to the writer's thread: all entries of a commit in one buffer that both threads
+// share. A message with an object for each entry costs more than the entry's hashing, and new
+// memory for each commit costs as much as that message.
 //
 //   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
@@ -21,11 +21,11 @@ export interface Unpacked {
   readonly idem: Buffer
 }
 
-/** What a commit usually has, and more: what is larger gets memory of its own. */
+/** More than a usual commit has. A larger commit gets memory of its own. */
 const usualBytes = 1024 * 1024
 
 export interface Packer {
-  /** Valid until it is given back; then its memory is used again. */
+  /** Valid until it is given back: then its memory is used again. */
   pack(entries: readonly Linked[]): Uint8Array
   giveBack(packed: Uint8Array): void
 }
@@ -51,7 +51,7 @@ export function createPacker(): Packer {
   }
 }
 
-/** Calls `each` with the entries in order. What it is given is a view: it must not be kept. */
+/** Calls `each` with the entries in order. They are views of the buffer and must not be kept. */
 export function unpack(
   packed: Uint8Array,
   start: number,

@@ -1,6 +1,6 @@
 // Receipts, keys and disclosures are digits of base 32 or 64. The journal keeps the bytes that the
-// digits stand for, which are a quarter to a third fewer. What is not exactly the text that these
-// bytes make again is kept as text, so a column's type says which of the two it has.
+// digits stand for, a quarter to a third fewer. A text that these bytes would not give back exactly
+// is kept as text, so the type of a column tells which of the two it has.
 //
 //   receipt      "rcp_" and 36 digits of Crockford's base 32        23 bytes
 //   idem         22 digits of base64url                             16 bytes
@@ -8,7 +8,7 @@
 
 interface Digits {
   readonly bits: number
-  /** By character; `none` for what is no digit. */
+  /** The value of each character; `none` if it is no digit. */
   readonly values: Int32Array
   readonly codes: Uint8Array
 }
@@ -25,10 +25,10 @@ export const receiptBytes = Math.ceil((receiptDigits * crockford.bits) / 8)
 const idemChars = 22
 export const idemBytes = 16
 const tilde = 0x7e
-/** No byte of a text in UTF-8, and disclosures are such texts. */
+/** UTF-8 has no such byte, and disclosures are UTF-8. */
 const between = 0xff
 
-/** What is made here is valid until the next of its kind is made. */
+/** Each result is valid until the next call. */
 const receipt = new Uint8Array(receiptBytes)
 const idem = new Uint8Array(idemBytes)
 let disclosures = Buffer.alloc(4096)
@@ -40,7 +40,7 @@ export function packReceipt(text: Buffer): Uint8Array | string {
     : text.latin1Slice()
 }
 
-/** Nothing is null: an entry without a key has none. */
+/** Null for an entry without a key. */
 export function packIdem(text: Buffer): Uint8Array | string | null {
   if (text.length === 0) return null
   const isDigest = text.length === idemChars
@@ -112,7 +112,7 @@ function unpackCrockford(bytes: Uint8Array): string {
   return text.latin1Slice(0, at)
 }
 
-/** Where in `into` it ends; -1 if the text is not what would be made of these bytes. */
+/** Returns its end in `into`; -1 if these bytes would not give back the same text. */
 function pack(
   { bits, values }: Digits,
   text: Uint8Array,
@@ -122,7 +122,7 @@ function pack(
   start: number,
 ): number {
   let [word, held, at, place] = [0, 0, start, from]
-  // Most of a text in fours, which are three bytes.
+  // Four digits at a time are three bytes.
   for (; bits === base64Url.bits && place + 4 <= to; place += 4) {
     const three =
       (valueAt(values, text, place) << 18) |

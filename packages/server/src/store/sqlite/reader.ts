@@ -1,5 +1,5 @@
-// The reader's thread: answers everything that the serving program asks of the files, so that a
-// long scan never stalls a request.
+// The reader's thread: answers all reads of the serving program, so that a long scan never stalls a
+// request.
 
 import { join } from "node:path"
 import { openForReading } from "./database.ts"
@@ -38,7 +38,7 @@ type JournalReads = ReturnType<typeof journalReads>
 type DocumentReads = ReturnType<typeof documentReads>
 type IndexReads = ReturnType<typeof indexReads>
 
-/** A question takes one thing, so that it is one message. */
+/** A question has one argument, so that it is one message. */
 function questions(
   journal: JournalReads,
   documents: DocumentReads,
@@ -70,7 +70,7 @@ function questions(
       }
       return undefined
     },
-    /** The entries that have these keys, of runs that may hold them. */
+    /** The entries with these keys, found in the runs that may have them. */
     used: (
       suspects: readonly { readonly run: number; readonly idem: string }[],
     ): (Place | undefined)[] =>
@@ -96,7 +96,7 @@ function questions(
       index.tiles(workspace, epoch, tiles),
     checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
       index.checkpoint(workspace, epoch),
-    // Here and not where pages are made: a tile that was not looked at yet is hundreds of hashes.
+    // In this thread, because a tile that is read for the first time takes hundreds of hashes.
     leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) =>
       readLeaves(kept, log, tree, tile),
   }

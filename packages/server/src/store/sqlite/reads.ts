@@ -1,5 +1,5 @@
-// What can be asked of the two files, one statement for each question. The reader's thread and the
-// watching program ask alike.
+// All reads of the journal and the index, one statement for each question. The reader's thread and
+// the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { bodyTag, eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
@@ -104,7 +104,9 @@ export function journalReads(journal: DatabaseSync) {
 /** The fastest of 32, 64, 128 and 256. Of the largest entries it is 16 MiB. */
 const entriesPerPiece = 64
 
-/** One of several entries as one row. As rows of their own they would cost as much as their hashes. */
+/**
+ * One of several entries as one row. As rows of their own they would cost as much as their hashes.
+ */
 export function linkedReads(
   journal: DatabaseSync,
 ): (number: number, after: number, limit: number) => LinkedRows {
@@ -187,7 +189,7 @@ function placeReads(journal: DatabaseSync) {
   )
 
   return {
-    /** Whose entry the n-th is. */
+    /** The workspace and sequence of the n-th entry. */
     place(n: number): Place | undefined {
       const row = place.get(n)
       return row === undefined ? undefined : placeOf(row, n)
@@ -196,7 +198,7 @@ function placeReads(journal: DatabaseSync) {
       return placesFrom.all(afterN, limit).map((row) => placeOf(row, Number(row["n"])))
     },
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
-    /** To be read at once: a run of them is tens of megabytes if it is held. */
+    /** Must be consumed at once: a run of them in memory is tens of megabytes. */
     *keys(afterN: number, limit: number): Iterable<KeyRow> {
       for (let [after, left] = [afterN, limit]; left > 0;) {
         const joined = keysJoined.get(after, Math.min(left, entriesPerPiece))
@@ -227,10 +229,7 @@ export interface Place {
   readonly idem: string | undefined
 }
 
-/**
- * Of documents that are listed with one question: a hundred of the largest would be some fifty
- * megabytes.
- */
+/** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
 const listBytesMax = 1024 * 1024
 
 const newest: ListPlace = { created: Number.MAX_SAFE_INTEGER, id: "" }
@@ -240,7 +239,7 @@ export function documentReads(journal: DatabaseSync) {
   const columns = "created, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
   const byId = journal.prepare("SELECT workspace FROM documents WHERE kind = ? AND id = ? LIMIT 1")
-  // Of a pack the list does not have the ten thousand numbers.
+  // A list leaves out the sequences of a pack, of which there may be ten thousand.
   const listedValue = `CASE kind WHEN 'pack' THEN
     json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
   const listed = `created, kind, workspace, id, version, ${listedValue} FROM documents`
@@ -283,8 +282,8 @@ export function documentReads(journal: DatabaseSync) {
 }
 
 /**
- * What an epoch's tree is kept under: of the first, the workspace's id. No workspace has an id such
- * as the others'.
+ * The name of an epoch's tree. That of the first epoch is the workspace's id; those of the others
+ * can be no workspace's id.
  */
 export function logName(workspace: string, epoch: number): string {
   return epoch === 1 ? workspace : `${workspace}/${epoch}`
@@ -335,7 +334,7 @@ export function indexReads(index: DatabaseSync) {
       filters
         .all(fromRun)
         .map((row) => ({ run: Number(row["run"]), filter: bytes(row["filter"]) })),
-    /** Entries that may have the key: whoever asks looks at them. */
+    /** Entries that may have the key. The caller must compare. */
     entriesOfKey: (run: number, idem: string): Iterable<number> =>
       findInBucket(run, bucketText(keysOf, run, idem), idem),
     *entriesOfReceipt(receipt: string): Iterable<number> {
@@ -347,7 +346,7 @@ export function indexReads(index: DatabaseSync) {
   }
 }
 
-/** The number of a workspace, which the rows of its entries carry in place of its name. */
+/** The number of a workspace, which stands in the rows of its entries instead of its id. */
 export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => number | undefined {
   const select = journal.prepare("SELECT number FROM workspaces WHERE id = ?")
   const known = new Map<string, number>()
@@ -363,8 +362,7 @@ export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => 
 }
 
 /**
- * What the last row of a chain says of its head. A record that cannot be parsed still has a hash;
- * its time is then not known.
+ * The head that the last row of a chain makes. A record that cannot be parsed has a hash, no time.
  */
 export function headOf(row: Row): Head {
   const record = bytes(row["record"])
@@ -416,7 +414,7 @@ function joinRecords(rows: readonly Row[], first: number): Uint8Array {
   const joined = new Uint8Array(rows.length * recordBytes)
   for (const [place, row] of rows.entries()) {
     const record = bytes(row["record"])
-    // What has another length is no record, and leaves a hole.
+    // Bytes of another length are no record.
     if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
       return joined.slice(0, place * recordBytes)
     joined.set(record, place * recordBytes)

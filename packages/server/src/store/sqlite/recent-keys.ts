@@ -1,42 +1,37 @@
-// What the serving program knows of keys and receipts without asking a file: all entries after the
-// last complete run, and a filter for each run before. Exact, because every entry passes through
-// here when it is kept, and the tail is read again at start.
+// Keys and receipts in memory: those of all entries after the last complete run, and a filter for
+// each run before. The answer is exact, because every entry is added here when it is recorded, and
+// the tail is read again at a start.
 
 import { strict as assert } from "node:assert"
 import type { Place } from "./reads.ts"
 import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 
 export interface Tail {
-  /** An entry was kept. */
+  /** Adds an entry that was recorded. */
   add(place: Place): void
-  /**
-   * The sequence of the entry that has this key; or the runs that may hold it, none of them if it
-   * is certainly new.
-   */
+  /** The sequence of the entry with this key; or the runs that may have it, none if it is new. */
   find(
     workspace: string,
     idem: string,
   ): { readonly sequence: number } | { readonly runs: readonly number[] }
   byReceipt(workspace: string, receipt: string): number | undefined
-  /** A run is in the index now: its filter takes the place of its keys. */
+  /** Replaces the keys of a run that is in the index now by its filter. */
   settle(run: number, filter: Uint8Array): void
-  /** The first run whose filter is not known yet, when one is complete. */
+  /** The first complete run without a filter, if there is one. */
   due(): number | undefined
-  /**
-   * The last entry that has passed through here, and the last of those that a filter stands for.
-   */
+  /** The last entry that was added, and the last one that a filter stands for. */
   lastN(): number
   settledN(): number
 }
 
 /**
- * The entries of a run that is not in the index yet. Columns and not objects, which the collector
- * would visit one by one.
+ * The entries of a run that is not in the index yet, in columns: the garbage collector would visit
+ * objects one by one.
  */
 interface Unsettled {
   readonly keys: Map<string, number>
   readonly receipts: string[]
-  /** Filled when somebody asks: a writer that nobody reads behind does not pay for it. */
+  /** Filled at the first question, so that writing alone does not pay for it. */
   readonly byReceipt: Map<string, number>
   readonly workspaces: string[]
   readonly sequences: Float64Array

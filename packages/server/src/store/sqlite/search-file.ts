@@ -1,5 +1,4 @@
-// The search file as a whole: whether it belongs to the journal that it lies beside, and making it
-// again if not.
+// Checks that the search file belongs to the journal beside it, and makes it again if not.
 
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
@@ -10,12 +9,12 @@ import { isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
-/** Files of before had a full-text index, of which nothing can be used. */
+/** Older files have a full-text index, which is of no use any more. */
 export const segmentsSince = 3
 
 /**
- * Makes the file where there is none. One that is damaged, of a former layout, or that knows of
- * entries which the journal does not have, is removed and begun anew.
+ * Makes the file if it is missing. A file that is damaged, has an older layout, or has entries that
+ * the journal lacks is removed and begun again.
  */
 export function prepareSearch(path: string, journal: ReturnType<typeof journalReads>): void {
   if (isUsable(path, journal)) return
@@ -43,9 +42,7 @@ function isFormer(path: string): boolean {
   return layout > 0 && layout < segmentsSince
 }
 
-/**
- * The last entry of each workspace's segments must be the one that the journal has in its place.
- */
+/** The last entry of each workspace's segments must be the journal's entry in that place. */
 function belongsTo(search: DatabaseSync, journal: ReturnType<typeof journalReads>): boolean {
   const reads = segmentReads(search)
   for (const workspace of reads.workspaces()) {

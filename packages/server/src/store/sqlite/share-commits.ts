@@ -1,6 +1,5 @@
-// Which groups share a transaction: all that wait, in the order in which they came, so that one
-// fsync answers them all. A workspace has one group here at a time, so whoever was served goes
-// behind those who were not.
+// Decides which groups share a transaction: all that wait, in the order of their arrival, so that
+// one fsync answers them all. A workspace has one group here at a time, so workspaces take turns.
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../../limits.ts"
@@ -16,8 +15,8 @@ interface Waiting {
 }
 
 /**
- * Appends groups one by one by commits of several. A commit that fails is unknown for each of its
- * groups.
+ * Appends groups in shared commits. If a commit fails, the outcome of each of its groups is
+ * unknown.
  */
 export function shareCommits(
   limits: CommitLimits,
@@ -31,7 +30,7 @@ export function shareCommits(
       waiting.push({ group, resolve, reject })
       if (isRunning) return
       isRunning = true
-      // Behind all that this turn of the event loop appends: it shares the first commit.
+      // After all appends of this turn of the event loop, so that they share the first commit.
       process.nextTick(() => void run())
     })
 
@@ -53,7 +52,7 @@ export function shareCommits(
   }
 }
 
-/** From the front, until they are enough for a commit. */
+/** Takes groups from the front until a commit is full. */
 function take(
   waiting: Waiting[],
   { commitEntriesMax, commitBytesMax }: CommitLimits,

@@ -1,13 +1,13 @@
-// Writes the documents anew, in place. SQLite overwrites what is replaced, but not what it has
-// moved: a copy of that may stay in the free part of a page, and a copy of the file takes it along.
+// Writes all documents again, in place. SQLite overwrites a replaced row, but not the former place
+// of a moved one, which may stay in the free part of a page and in every copy of the file.
 
 import type { DatabaseSync } from "node:sqlite"
 import { within } from "./database.ts"
 
-/** On the disk, and nothing of before in the log beside it, when it returns. */
+/** On return it is on the disk, and the log has no former content. */
 export function rewriteDocuments(journal: DatabaseSync): void {
   journal.exec("CREATE TEMP TABLE kept AS SELECT * FROM documents;")
-  // All pages of the table come free, and are overwritten as they do.
+  // All pages of the table become free, and SQLite overwrites free pages.
   within(journal, () =>
     journal.exec(
       "DELETE FROM documents; INSERT INTO documents SELECT * FROM kept ORDER BY serial;",

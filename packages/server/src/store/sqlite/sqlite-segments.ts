@@ -1,5 +1,5 @@
-// Segments in the search file: one row for each part, and one that tells whether a segment is that
-// of the journal beside it.
+// Segments in the search file: one row for each part, and one row that ties a segment to the
+// journal beside the file.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
@@ -11,7 +11,7 @@ import type { KeptSegment, SegmentKeeper, SegmentName, SegmentReader } from "../
 import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 
-/** A segment as it lies in the file, with what says of which journal it is. */
+/** A segment in the file, with the hash that ties it to its journal. */
 export interface SegmentRow extends KeptSegment {
   readonly lastRecord: Uint8Array
 }
@@ -44,10 +44,10 @@ export function segmentReads(search: DatabaseSync) {
   }
 }
 
-/** Lists that are remembered until somebody writes to the file. */
+/** Lists are cached until somebody writes to the file. */
 const listsMax = 1000
 
-/** The same for who reads beside the one that writes. A large workspace has a thousand segments. */
+/** For a reader beside the writer. A large workspace has a thousand segments. */
 export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segmentReads> {
   const reads = segmentReads(search)
   const version = search.prepare("PRAGMA data_version")
@@ -68,7 +68,7 @@ export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segm
   }
 }
 
-/** The same for whoever does not know the engine. */
+/** The same behind the interface of every engine. */
 export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): SegmentReader {
   return {
     list: async (workspace) => reads.list(workspace),

@@ -1,5 +1,5 @@
-// All that a ledger keeps, for a program that derives everything again from it: as it was when it
-// was opened, and read in large steps.
+// The whole data of a ledger, for a program that derives everything from it again: the state at its
+// opening, read in large steps.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -20,39 +20,35 @@ import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
 /**
- * What a program holds that derives everything again, and believes nothing that is derived: what is
- * kept, as it was when it was opened.
+ * For a program that derives everything again and trusts no derived data: the state at its opening.
  */
 export interface Whole {
   readonly registry: Registry
   readonly isCopy: boolean
-  /** Undefined where there is none: it can be made again. */
+  /** Undefined if it is missing: it can be made again. */
   readonly index: KeptIndex | undefined
-  /** Of all that have entries, whether or not the registry knows of them. */
+  /** All workspaces that have entries, whether or not the registry has them. */
   workspaces(): readonly string[]
-  /** How many entries are kept at most, of all workspaces together. */
+  /** The most entries that there can be, of all workspaces together. */
   count(): number
-  /** The last sequence that is kept; 0 if there is none. */
+  /** The last sequence; 0 without entries. */
   last(workspace: string): number
-  /** What follows a sequence, in order; only the chain says whether anything is missing. */
+  /** The entries after a sequence, in order. Only the chain tells whether one is missing. */
   entries(workspace: string, after: number, limit: number): readonly Stored[]
-  /**
-   * The same of them as the chain is made of, end to end: as rows they would cost as much as their
-   * hashing.
-   */
+  /** The same, joined end to end as they are hashed: rows would cost as much as the hashing. */
   linked(workspace: string, after: number, limit: number): LinkedRows
   /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
   repeated(workspace: string, what: "receipt" | "idem"): number | undefined
-  /** What belongs to no entry, in one of the three. */
+  /** Rows of one of the three files that belong to no entry. */
   strays(of: Kept): readonly Stray[]
-  /** The segments of the search, as they lie on the disk; in the order of their entries. */
+  /** The stored segments of the search, in the order of their entries. */
   segments(workspace: string): readonly SegmentRow[]
   /** A part of one of them. */
   part: SegmentReads["part"]
   close(): void
 }
 
-/** The index as it lies on the disk. */
+/** The stored index. */
 export interface KeptIndex {
   position(workspace: string): number
   tree(workspace: string, epoch: number): Tree | undefined
@@ -71,8 +67,7 @@ export interface KeptIndex {
 export type Kept = "journal" | "index" | "search"
 
 /**
- * A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it
- * is one's.
+ * A piece of the index of keys and receipts: its first fault, with the entry if it concerns one.
  */
 export interface Keyed {
   readonly run: number
@@ -82,7 +77,7 @@ export interface Keyed {
         readonly place: { readonly workspace: string; readonly sequence: number } | undefined
       }
     | undefined
-  /** Whether what is said of the piece as a whole is right. */
+  /** Whether the facts about the whole piece are right. */
   readonly isWhole: boolean
 }
 
@@ -90,9 +85,7 @@ const saltBytes = 16
 /** The first layout of the index whose buckets hold the ends of keys. */
 const endsLayout = 4
 
-/**
- * `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes.
- */
+/** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
 export function openWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
@@ -101,7 +94,7 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
     if (!existsSync(join(folder, file))) return undefined
     const database = openStill(join(folder, file))
     opened.push(database)
-    // What is sorted of a large ledger does not fit into memory.
+    // Sorting a large ledger does not fit into memory.
     database.exec("PRAGMA temp_store = FILE;")
     return database
   }
@@ -110,7 +103,7 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
     lock?.release()
   }
   try {
-    // What is derived first, so that it knows of nothing that the journal does not have.
+    // The derived files first, so that they have nothing that the journal lacks.
     const [found, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
     // The next start makes it again.
     const search = found && versionOf(found) < segmentsSince ? undefined : found
@@ -139,7 +132,7 @@ function readsOf(
     `SELECT sequence, record, receipt, idem, salted, sealed FROM entries
      WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
   )
-  // A row as an object costs twice as much as one that is a list.
+  // A row as an object costs twice as much as a row as a list.
   following.setReturnArrays(true)
   const linked = linkedReads(journal)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")

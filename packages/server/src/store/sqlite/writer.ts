@@ -1,4 +1,4 @@
-// The writer's thread: the one connection that changes the journal. All that waits becomes one
+// The writer's thread: the only connection that changes the journal. All waiting groups share one
 // transaction, and so one fsync.
 
 import { join } from "node:path"
@@ -17,18 +17,13 @@ export const writerModule = import.meta.filename
 
 export interface WriterOptions {
   readonly folder: string
-  /**
-   * Appends are refused, before they begin, when less than the reserve would be left on the disk.
-   */
+  /** An append is refused before it begins if it would leave less free space than the reserve. */
   readonly limits: Pick<Limits, "diskReserveBytes">
 }
 
 export interface PackedGroup {
   readonly workspace: string
-  /**
-   * The head as text: a hash in bytes may be a window onto a large buffer, and all of that would be
-   * copied to this thread.
-   */
+  /** As text: a hash in bytes may be part of a large buffer, and all of it would be copied. */
   readonly fromSequence: number
   readonly fromHash: string
   readonly count: number
@@ -44,7 +39,7 @@ export type WriterQuestions = {
   }): WriterAnswer
 }
 
-/** For each group its outcome, and for those that are done the `n` of the first entry. */
+/** The outcome of each group; for a recorded group the `n` of its first entry. */
 export type WriterAnswer =
   | { readonly full: true }
   | {
@@ -56,7 +51,7 @@ export type WriterAnswer =
       )[]
     }
 
-/** SQLite's extended codes for an fsync of a file or of its folder that failed. */
+/** SQLite's extended codes for a failed fsync of a file and of its folder. */
 const failedSync: readonly number[] = [1034, 1290]
 const wholeWalPages = 1000
 
@@ -71,17 +66,16 @@ if (options !== undefined) {
         if (freeBytes(folder) < limits.diskReserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
-          // Whether it can write again is not seen by writing nothing.
+          // An empty transaction would not show whether it can write again.
           if (hasFailed && groups.length === 0) writer.writeSame()
           const written = writer.append(packed, groups)
           hasFailed = false
           return { full: false, groups: written }
         } catch (error) {
-          // What the disk holds is unknown after a failed fsync, and asking again would be told
-          // "done": only a new process may look.
+          // After a failed fsync the content of the disk is unknown, and a second fsync would
+          // report success: only a new process may read it.
           if (failedSync.includes(errorCode(error))) process.exit(1)
-          // Nothing is known of the transaction: the next one starts from what a fresh connection
-          // finds.
+          // The outcome of the transaction is unknown: the next one begins with a new connection.
           hasFailed = true
           writer?.close()
           writer = undefined
@@ -98,7 +92,7 @@ interface Writer {
     packed: Uint8Array,
     groups: readonly PackedGroup[],
   ): ({ firstN: number } | { moved: true } | { conflict: number })[]
-  /** A commit, synced like any other, that changes nothing. */
+  /** A commit that changes nothing and is synced like any other. */
   writeSame(): void
   close(): void
 }
