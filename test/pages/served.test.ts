@@ -63,6 +63,11 @@ test("nothing but what was built is served", async () => {
     "/assets/pages.json",
     "/assets/",
     "/assets/..%2f..%2fpackage.json",
+    "/assets/..%2fverify.html",
+    "/assets/..%2f..%2fbin%2ftallystick.mjs",
+    "/assets/..%2f..%2f..%2f..%2fscripts%2fpages.js",
+    "/assets/%00.js",
+    `/assets/${"n".repeat(300)}.js`,
   ])
     assert.equal((await service.client().get(path)).status, 404, path)
   assert.equal((await service.client().post("/verify", {})).status, 405)

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { extname, join } from "node:path"
 import { LedgerError } from "../error.ts"
@@ -37,21 +37,29 @@ export interface BuiltPages {
   file(path: string, headers: IncomingHttpHeaders, cacheControl: string): Promise<Answer>
 }
 
-/** Nothing is read before somebody asks. Then it is kept: it is a few hundred kilobytes. */
+/**
+ * Nothing is read before somebody asks. Then it is kept: a few hundred kilobytes, because only paths
+ * that the build wrote are looked up.
+ */
 export function createBuiltPages(): BuiltPages {
-  const folder = folders.find((path) => existsSync(path)) ?? ""
-  let index: Promise<Index> | undefined
-  const contents = new Map<string, Promise<Buffer>>()
-  const read = (path: string): Promise<Buffer> => {
-    const content = contents.get(path) ?? readFile(join(folder, path)).catch(notBuilt)
+  const folder = folders.find((path) => existsSync(path))
+  let built: ReadonlySet<string> | undefined
+  const contents = new Map<string, Promise<Content>>()
+  const read = (path: string): Promise<Content> => {
+    built ??= new Set(folder && readdirSync(folder, { recursive: true, encoding: "utf8" }))
+    if (folder === undefined || !built.has(path)) throw nothingHere()
+    const known = contents.get(path)
+    if (known !== undefined) return known
+    const content = readFile(join(folder, path)).then(tagged)
     contents.set(path, content)
+    // A failure that passes is not remembered.
+    content.catch(() => contents.delete(path))
     return content
   }
   return {
     async page(name) {
       // What the build writes.
-      index ??= read("pages.json").then((text) => JSON.parse(text.toString()) as Index)
-      const { pages } = await index
+      const { pages } = JSON.parse((await read("pages.json")).body.toString()) as Index
       const files = pages[name]
       if (files === undefined) throw nothingHere()
       return files
@@ -60,8 +68,7 @@ export function createBuiltPages(): BuiltPages {
       const type = types[extname(path)]
       if (type === undefined) throw nothingHere()
       const coding = preferred(headers["accept-encoding"]?.toString(), ["identity", "br", "gzip"])
-      const body = await read(`${path}${endings[coding]}`)
-      const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
+      const { body, etag } = await read(`${path}${endings[coding]}`)
       const shared = { etag, vary: "Accept-Encoding", "cache-control": cacheControl }
       if (isKnown(etag, headers["if-none-match"])) return { status: 304, headers: shared }
       return {
@@ -77,9 +84,14 @@ export function createBuiltPages(): BuiltPages {
   }
 }
 
-function notBuilt(error: unknown): never {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") throw nothingHere()
-  throw error
+interface Content {
+  readonly body: Buffer
+  readonly etag: string
+}
+
+function tagged(body: Buffer): Content {
+  const hash = createHash("sha256").update(body).digest("base64url")
+  return { body, etag: `"${hash.slice(0, 22)}"` }
 }
 
 function nothingHere(): LedgerError {
