@@ -10,7 +10,7 @@ import type { Queries } from "./entry-queries.ts"
 import type { FeedPage, FeedRequest } from "./feed-page.ts"
 
 export interface EntryFeed {
-  /** What there is now. */
+  /** What there is now: an answer to somebody else may be of a moment before. */
   look(workspace: string, request: FeedRequest): Promise<FeedPage>
   /**
    * Yields a page after another, at first what there is, then whenever the workspace has grown by a
@@ -54,20 +54,24 @@ export function createFeed(parts: FeedParts): EntryFeed {
   const crowd = createCrowd(parts, stop.signal)
   const looks = new Map<string, Promise<FeedPage>>()
 
-  /** Followers that wake together ask together, and share the answer. */
+  const look: EntryFeed["look"] = async (workspace, request) =>
+    queries.after(await workspaceOf(workspace), request, clock.now())
+
+  /**
+   * Followers that wake together ask together, and share the answer. An answer that was begun before
+   * something grew is not for those whom that has woken.
+   */
   function shared(of: string, workspace: string, request: FeedRequest): Promise<FeedPage> {
-    const key = `${request.after} ${of}`
+    const key = `${crowd.rounds()} ${request.after} ${of}`
     const under = looks.get(key)
     if (under !== undefined) return under
-    const begun = workspaceOf(workspace)
-      .then((document) => queries.after(document, request, clock.now()))
-      .finally(() => looks.delete(key))
+    const begun = look(workspace, request).finally(() => looks.delete(key))
     looks.set(key, begun)
     return begun
   }
 
   return {
-    look: (workspace, request) => shared(nameOf(workspace, request), workspace, request),
+    look,
     async *follow(workspace, request, signal) {
       const name = nameOf(workspace, request)
       const follower = crowd.enter(workspace)
@@ -130,7 +134,8 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   let inAll = 0
   let isBeating = false
   let isListening = false
-  const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()))
+  /** How often something has grown. */
+  let rounds = 0
 
   const wakeAll = (): void => {
     for (const followers of crowd.values())
@@ -150,16 +155,18 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   const listen = async (): Promise<void> => {
     isListening = true
     for await (const workspaces of grown(stop)) {
+      rounds += 1
       for (const workspace of workspaces)
         for (const follower of crowd.get(workspace) ?? []) {
           follower.isBehind = true
           follower.wake()
         }
-      await Promise.race([clock.sleep(limits.feedEveryMs), stopped])
+      await clock.sleep(limits.feedEveryMs)
     }
   }
 
   return {
+    rounds: () => rounds,
     wakeAll,
     enter(workspace: string): Follower {
       const followers = crowd.get(workspace) ?? new Set()

@@ -24,10 +24,14 @@ export async function followBeside<Q extends FollowQuestions, R>(
 ): Promise<Thread<Q>> {
   const thread = await startThread<Q, R>(module, options, listener)
   const stop = new AbortController()
-  const stopped = new Promise((resolve) => stop.signal.addEventListener("abort", resolve))
+  let wake = (): void => {}
   const tell = async (): Promise<void> => {
     for await (const workspaces of store.grown(stop.signal)) {
       await thread.ask("poke", workspaces)
+      if (stop.signal.aborted) continue
+      // A promise for each pause: one for all would gather what waits for it until the stop.
+      const { promise: stopped, resolve } = Promise.withResolvers<void>()
+      wake = resolve
       await Promise.race([systemClock.sleep(everyMs), stopped])
     }
   }
@@ -37,6 +41,7 @@ export async function followBeside<Q extends FollowQuestions, R>(
     async close() {
       // The last writes are still announced.
       stop.abort()
+      wake()
       await told
       await thread.close()
     },
