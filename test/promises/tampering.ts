@@ -528,6 +528,26 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       },
       pass: "index",
     },
+    "the search lists a segment as another": {
+      act(files) {
+        const { number, level, k } = anySegment(files)
+        const column = files.chance.pick([
+          "hash = hash || '0'",
+          "bytes = bytes + 1",
+          "last_record = x'00'",
+        ])
+        const apply = () =>
+          run(
+            files.search,
+            `UPDATE segments SET ${column} WHERE workspace = ? AND level = ? AND k = ?`,
+            number,
+            level,
+            k,
+          )
+        return { expected: [firstOf({ level, k }), lastOf({ level, k })], apply }
+      },
+      pass: "index",
+    },
     "the search lacks a segment": planted(
       "search",
       /^segment 1 of level [01] does not follow the one before,/,

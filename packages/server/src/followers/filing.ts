@@ -149,11 +149,15 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   async function nextLarge(): Promise<Job | undefined> {
     for (const workspace of large) {
       large.delete(workspace)
-      const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
-      const due = dueOf(kept, end)
-      if (due !== undefined) return { workspace, steps: build(workspace, due) }
-      const merge = mergeOf(kept)
-      if (merge !== undefined) return { workspace, steps: grow(workspace, merge) }
+      try {
+        const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
+        const due = dueOf(kept, end)
+        if (due !== undefined) return { workspace, steps: build(workspace, due) }
+        const merge = mergeOf(kept)
+        if (merge !== undefined) return { workspace, steps: grow(workspace, merge) }
+      } catch (error) {
+        fail(workspace, error)
+      }
     }
     return undefined
   }

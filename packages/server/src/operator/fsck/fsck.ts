@@ -215,7 +215,7 @@ async function checkSegments(
     whole
       .segments(workspace)
       .filter((name) => lastOf(name) <= whole.last(workspace))
-      .map(({ level, k }) => ({ workspace, name: { level, k } })),
+      .map((row) => ({ workspace, row })),
   )
   for await (const fault of workers.each("segment", all))
     if (fault !== undefined) faults.push(fault)

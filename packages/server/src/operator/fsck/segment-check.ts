@@ -1,37 +1,45 @@
 // A segment of the search, made again from its entries and compared.
 
+import { equalBytes, eventHash } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
 import { createSegmentBuilder } from "../../store/search/segment-builder.ts"
 import {
   createPartCache,
+  hashOfHeader,
   headerOf,
   openSegment,
   runSteps,
   streamNames,
-  type MadeSegment,
 } from "../../store/search/segment-format.ts"
 import { firstOf, lastOf } from "../../store/search/segment-plan.ts"
-import { SegmentDamaged, SegmentGone, type SegmentName } from "../../store/search/segments.ts"
+import { SegmentDamaged, SegmentGone } from "../../store/search/segments.ts"
+import type { SegmentRow } from "../../store/sqlite/sqlite-segments.ts"
 import type { Whole } from "../../store/sqlite/whole-ledger.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 
 export interface SegmentOf {
   readonly workspace: string
-  readonly name: SegmentName
+  readonly row: SegmentRow
 }
 
 const entriesPerRead = 256
 
-export function checkSegment(whole: Whole, { workspace, name }: SegmentOf): Fault | undefined {
-  const [sequence, upTo] = [firstOf(name), lastOf(name)]
-  const wrong = wrongIn(whole, { workspace, name })
+export function checkSegment(whole: Whole, { workspace, row }: SegmentOf): Fault | undefined {
+  const [sequence, upTo] = [firstOf(row), lastOf(row)]
+  const wrong = wrongIn(whole, { workspace, row })
   return wrong === undefined ? undefined : { workspace, sequence, upTo, what: wrong }
 }
 
-function wrongIn(whole: Whole, { workspace, name }: SegmentOf): string | undefined {
-  const read = (part: number): Uint8Array | undefined => whole.part(workspace, name, part)
+function wrongIn(whole: Whole, { workspace, row }: SegmentOf): string | undefined {
+  let bytes = 0
+  const read = (part: number): Uint8Array | undefined => {
+    const kept = whole.part(workspace, row, part)
+    bytes += kept?.length ?? 0
+    return kept
+  }
   const header = read(0)
   if (header === undefined) return "the search has a segment of them without its header"
-  const made = headerOf(remade(whole, { workspace, name }))
+  const { made, lastRecord } = remade(whole, { workspace, row })
   try {
     const segment = openSegment(header, createPartCache(0))
     for (const stream of streamNames)
@@ -42,18 +50,26 @@ function wrongIn(whole: Whole, { workspace, name }: SegmentOf): string | undefin
       return `the search cannot read its segment of them: ${error.message}`
     throw error
   }
-  return made.equals(header) ? undefined : "the search says something else of them than they do"
+  if (!headerOf(made).equals(header)) return "the search says something else of them than they do"
+  const fits =
+    row.hash === hashOfHeader([header]) &&
+    row.bytes === bytes &&
+    equalBytes(row.lastRecord, lastRecord)
+  return fits ? undefined : "the search lists its segment of them as another one"
 }
 
-function remade(whole: Whole, { workspace, name }: SegmentOf): MadeSegment {
-  const [first, end] = [firstOf(name), lastOf(name)]
+function remade(whole: Whole, { workspace, row }: SegmentOf) {
+  const [first, end] = [firstOf(row), lastOf(row)]
   const builder = createSegmentBuilder(first, end - first + 1)
+  let lastRecord: Uint8Array = new Uint8Array()
   for (let last = first - 1; last < end;) {
     const entries = whole.entries(workspace, last, Math.min(entriesPerRead, end - last))
     for (const entry of entries) if (entry.sequence <= end) builder.add(entry)
-    last = entries.at(-1)?.sequence ?? end
+    const ending = entries.at(-1)
+    if (ending?.sequence === end) lastRecord = eventHash(ending.record, sha256)
+    last = ending?.sequence ?? end
   }
   // The chain pass reports missing entries.
   builder.addMissing(end)
-  return builder.finish()
+  return { made: builder.finish(), lastRecord }
 }

@@ -13,11 +13,6 @@ export class ByteWriter {
     this.bytes = larger
   }
 
-  byte(value: number): void {
-    this.reserve(1)
-    this.bytes[this.length++] = value
-  }
-
   /** An integer from 0 to 2^32 - 1: seven bits a byte, the lowest first; the last byte is below 128. */
   varint(value: number): void {
     this.reserve(5)

@@ -126,7 +126,7 @@ function pageAsking(found: Collected, known: KnownSegments): Asking {
       }
     },
     isKnown(kept) {
-      const one = known.get(kept.hash)
+      const one = known.get(kept)
       if (one?.matches !== undefined) found.add(one.matches)
       else if (one !== undefined && (one.count === 0 || found.isPast(firstOf(kept))))
         found.count(one.count)
@@ -137,7 +137,7 @@ function pageAsking(found: Collected, known: KnownSegments): Asking {
       const matched = yield* matchesIn(segment, wanted)
       return (kept) => {
         found.add(matched)
-        if (kept !== undefined) known.set(kept.hash, matched)
+        if (kept !== undefined) known.set(kept, matched)
       }
     },
   }
@@ -194,17 +194,22 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
         if (!(error instanceof SegmentGone)) throw error
         kept = await segments.list(workspace)
         if (kept.some(({ hash }) => hash === one.hash))
-          throw new SegmentDamaged("a segment that is kept lacks a part", { cause: error })
+          throw new SegmentDamaged(`a kept segment cannot be read: ${error.message}`, {
+            cause: error,
+          })
       }
     }
   }
 
   async function opened(workspace: string, kept: KeptSegment): Promise<Segment> {
     const known = headers.get(kept.hash)
-    if (known !== undefined) return known
+    if (known?.first === firstOf(kept)) return known
     const header = await segments.part(workspace, kept, 0)
     if (header === undefined) throw new SegmentGone("a segment is not kept any more")
     const segment = openSegment(header, parts)
+    // Put in the place of the one that was listed; or somebody wrote another hash into the list.
+    if (segment.hash !== kept.hash || segment.first !== firstOf(kept))
+      throw new SegmentGone("a segment is not the one that was listed")
     headers.set(kept.hash, segment)
     dropOldest(headers, openedMax)
     return segment
@@ -265,8 +270,8 @@ interface Known {
 }
 
 interface KnownSegments {
-  get(hash: string): Known | undefined
-  set(hash: string, matches: Matches): void
+  get(kept: KeptSegment): Known | undefined
+  set(kept: KeptSegment, matches: Matches): void
 }
 
 function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
@@ -275,11 +280,12 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
   let remembered = 0
   return (workspace, wanted) => {
     const key = JSON.stringify([workspace, unbounded(wanted)])
-    const segments = searches.get(key) ?? new Map<string, Known>()
     return {
-      get: (hash) => segments.get(hash),
-      set(hash, matches) {
-        const before = segments.get(hash)
+      get: (kept) => searches.get(key)?.get(placeOf(kept)),
+      set(kept, matches) {
+        // The same search may be under way twice, and may have been forgotten meanwhile.
+        const segments = searches.get(key) ?? new Map<string, Known>()
+        const before = segments.get(placeOf(kept))
         if (before === undefined) remembered += 1
         else withSets.delete(before)
         const known: Known = { count: matches.count, matches }
@@ -291,7 +297,7 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
         }
         // The searches that found nothing new longest are forgotten first.
         searches.delete(key)
-        searches.set(key, segments.set(hash, known))
+        searches.set(key, segments.set(placeOf(kept), known))
         for (const [oldest, { size }] of searches) {
           if (remembered <= countsMax || oldest === key) break
           searches.delete(oldest)
@@ -300,6 +306,11 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
       },
     }
   }
+}
+
+/** Where it is kept, and its content. */
+function placeOf({ level, k, hash }: KeptSegment): string {
+  return `${level} ${k} ${hash}`
 }
 
 function dropOldest<T>(map: Map<string, T>, most: number): void {

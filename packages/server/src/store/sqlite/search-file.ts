@@ -2,12 +2,10 @@
 
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { equalBytes, eventHash } from "@tallystick/proof"
-import { sha256 } from "../../runtime/sha256.ts"
-import { lastOf } from "../search/segment-plan.ts"
+import { equalBytes } from "@tallystick/proof"
 import { isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
-import { segmentReads } from "./sqlite-segments.ts"
+import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
 /** Older files have a full-text index, which is of no use any more. */
 export const segmentsSince = 3
@@ -48,9 +46,7 @@ function belongsTo(search: DatabaseSync, journal: ReturnType<typeof journalReads
   for (const workspace of reads.workspaces()) {
     const last = reads.list(workspace).at(-1)
     if (last === undefined) continue
-    const [record] = journal.recordsAt(workspace, [lastOf(last)])
-    if (record === undefined || !equalBytes(eventHash(record, sha256), last.lastRecord))
-      return false
+    if (!equalBytes(lastRecordOf(journal, workspace, last), last.lastRecord)) return false
   }
   return true
 }

@@ -129,6 +129,60 @@ test("a segment whose entries are not in the journal is not kept", async () => {
   await expectChain(served.journal, "acme")
 })
 
+test("a segment whose last entry is gone from the journal is kept, and taken up by a start", async () => {
+  const folder = freshFolder()
+  const { served, close } = await openFolder(folder)
+  await write(
+    served,
+    "acme",
+    Array.from({ length: entries + 1 }, (_, at) => `e${at}`),
+  )
+  await expectChain(served.journal, "acme")
+  await close()
+  {
+    using journal = new DatabaseSync(join(folder, "journal.db"))
+    journal.exec("DROP TRIGGER entries_are_not_removed")
+    journal.exec(`DELETE FROM entries WHERE sequence = ${entries}`)
+  }
+  for (const start of [1, 2]) {
+    const { filing, close: end } = await openFolder(folder)
+    if (start === 1) {
+      const builder = createSegmentBuilder(1, entries)
+      for (const entry of await filing.journal.after("acme", 0, entries - 1)) builder.add(entry)
+      builder.addMissing(entries)
+      await filing.segments.put("acme", small, packSegment(builder.finish()), [])
+    }
+    assert.equal((await filing.segments.list("acme")).length, 1, `start ${start}`)
+    await end()
+  }
+})
+
+test("a segment that is listed as another one is said to be damaged, and its answers are nobody else's", async () => {
+  const folder = await filledFolder()
+  {
+    const { served, filing, close } = await openFolder(folder)
+    await write(
+      served,
+      "acme",
+      Array.from({ length: entries }, (_, at) => `later ${at}`),
+    )
+    const builder = createSegmentBuilder(entries + 1, entries)
+    for (const entry of await filing.journal.after("acme", entries, entries)) builder.add(entry)
+    await filing.segments.put("acme", { level: 0, k: 1 }, packSegment(builder.finish()), [])
+    await expectChain(served.journal, "acme")
+    await close()
+  }
+  {
+    using search = new DatabaseSync(join(folder, "search.db"))
+    search.exec("UPDATE segments SET hash = (SELECT hash FROM segments WHERE k = 1)")
+  }
+  const { served } = await openFolder(folder)
+  for (let time = 0; time < 2; time++) {
+    const asked = served.search.find("acme", { system: "with", lane: "operations" }, 1e9, 10)
+    await assert.rejects(asked, { code: "ledger_unavailable" })
+  }
+})
+
 test("a part that is damaged is said to be, and hides no entry", async () => {
   const folder = await filledFolder()
   {

@@ -76,6 +76,16 @@ export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): Segment
   }
 }
 
+/** Ties a segment to its journal: the hash of its last entry's record; empty if that is gone. */
+export function lastRecordOf(
+  journal: Pick<ReturnType<typeof journalReads>, "recordsAt">,
+  workspace: string,
+  name: SegmentName,
+): Uint8Array {
+  const [record] = journal.recordsAt(workspace, [lastOf(name)])
+  return record === undefined ? new Uint8Array() : eventHash(record, sha256)
+}
+
 /** For the one connection that writes the file. */
 export function createSegments(
   search: DatabaseSync,
@@ -97,9 +107,9 @@ export function createSegments(
     ...segmentReaderOf(segmentReads(search)),
     async put(workspace, name, parts, absorbed) {
       const { level, k } = name
-      const [record] = journal.recordsAt(workspace, [lastOf(name)])
-      assert(record !== undefined, "what a segment ends with is in the journal")
-      const lastRecord = eventHash(record, sha256)
+      const { sequence = 0 } = journal.head(workspace) ?? {}
+      assert(sequence >= lastOf(name), "what a segment ends with is in the journal")
+      const lastRecord = lastRecordOf(journal, workspace, name)
       within(search, () => {
         const number = numberOf(workspace) ?? Number(addWorkspace.run(workspace).lastInsertRowid)
         for (const gone of [name, ...absorbed])
