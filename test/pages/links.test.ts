@@ -127,6 +127,30 @@ test(
   },
 )
 
+test("activity: an entry without its proof is not said to be recomputed", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
+    projectId: "core",
+    subject: own.id,
+  })
+  await page.route("**/v1/**", async (route) => {
+    const answer = await route.fetch()
+    const { events, ...rest } = (await answer.json()) as { events: { proof?: object }[] }
+    delete events[0]?.proof
+    await route.fulfill({ response: answer, json: { ...rest, events } })
+  })
+  await page.goto(activityUrl)
+  await page
+    .locator(".sum.attention")
+    .getByText("1 of 50 entries below is shown without a proof")
+    .waitFor()
+  await page.getByRole("button", { name: /^Not proven/ }).click()
+  await page.getByText("nothing was recomputed").waitFor()
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
 test("activity: nobody's entries, no token, and a link that was withdrawn", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url, refused: [401] })
   const { page } = watched

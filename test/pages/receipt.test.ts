@@ -44,7 +44,9 @@ after(async () => {
 
 async function sealed(id: string): Promise<void> {
   await eventually("a checkpoint", async () =>
-    (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).text.includes('"verified"')
+    (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).text.includes(
+      '"integrity":"verified"',
+    )
       ? true
       : undefined,
   )

@@ -4,8 +4,11 @@
 export interface Kept<Value> {
   get(): Value
   set(value: Value): void
-  /** `changed` is called after each change, in this tab or another one. */
-  watch(changed: () => void): void
+  /**
+   * `changed` is called after each change, in this tab or another one, until the function that is
+   * returned is called.
+   */
+  watch(changed: () => void): () => void
 }
 
 export function keep<Value>(
@@ -31,11 +34,13 @@ export function keep<Value>(
     },
     watch(changed) {
       watchers.add(changed)
+      return () => void watchers.delete(changed)
     },
   }
 }
 
-function attempt<Result>(action: () => Result): Result | undefined {
+/** Undefined where the browser keeps nothing. */
+export function attempt<Result>(action: () => Result): Result | undefined {
   try {
     return action()
   } catch {

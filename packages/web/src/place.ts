@@ -1,6 +1,8 @@
 // Where this page is, and what its address says. Everything is relative to where the scripts lie: a
 // proxy may serve all of it under a prefix.
 
+import { attempt } from "./kept.ts"
+
 /** The address of the service: scripts lie in assets/, one step below. */
 export const root = new URL("../", import.meta.url)
 
@@ -32,8 +34,8 @@ export function apiUrl(workspace: string, ...parts: readonly string[]): URL {
 export function takeToken(...opens: readonly string[]): string | undefined {
   const key = `tallystick token ${opens.join("/")}`
   const [, token] = /^#t=([\w.-]+)$/.exec(location.hash) ?? []
-  if (token === undefined) return sessionStorage.getItem(key) ?? undefined
-  sessionStorage.setItem(key, token)
+  if (token === undefined) return attempt(() => sessionStorage.getItem(key)) ?? undefined
+  attempt(() => sessionStorage.setItem(key, token))
   history.replaceState(history.state, "", location.pathname + location.search)
   return token
 }

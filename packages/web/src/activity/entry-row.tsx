@@ -14,9 +14,33 @@ import { Notch } from "./notch.tsx"
 import { phraseOf } from "./phrases.ts"
 import type { ActivityEntry } from "./read-page.ts"
 
-const words = { sealed: "Receipt", pending: "Not sealed yet", broken: "Broken" } as const
-const icons = { sealed: checkIcon, pending: waitingIcon, broken: crossIcon } as const
-const tones = { sealed: "intact", pending: "quiet", broken: "broken" } as const
+const shown = {
+  sealed: {
+    word: "Receipt",
+    icon: checkIcon,
+    tone: "intact",
+    sentence: "Recomputed in this browser: this is what was recorded, and where.",
+  },
+  pending: {
+    word: "Not sealed yet",
+    icon: waitingIcon,
+    tone: "quiet",
+    sentence: "Recomputed in this browser: this is what was recorded. No checkpoint covers it yet.",
+  },
+  unproven: {
+    word: "Not proven",
+    icon: waitingIcon,
+    tone: "attention",
+    sentence: "The service gave no proof of this entry, so nothing was recomputed.",
+  },
+  broken: {
+    word: "Broken",
+    icon: crossIcon,
+    tone: "broken",
+    sentence:
+      "What is shown here is not what was recorded. Keep this entry, and ask whoever runs the ledger.",
+  },
+} as const
 
 export function EntryRow({ of }: { readonly of: ActivityEntry }) {
   const { entry, state, isOwn } = of
@@ -50,13 +74,13 @@ export function EntryRow({ of }: { readonly of: ActivityEntry }) {
       <button
         type="button"
         id={`show-${entry.sequence}`}
-        class={`show ${tones[state]}`}
+        class={`show ${shown[state].tone}`}
         aria-expanded={false}
         aria-controls={id}
         onClick={turn}
       >
-        <Icon of={icons[state]} />
-        <span>{words[state]}</span>
+        <Icon of={shown[state].icon} />
+        <span>{shown[state].word}</span>
         <span class="unseen"> of {entry.action}</span>
       </button>
       {details}
@@ -95,11 +119,7 @@ function Proof({ of: { entry, verdict, state } }: { readonly of: ActivityEntry }
   const { eventHash, checkpoint } = verdict
   return (
     <>
-      <p class="small soft">
-        {state === "broken"
-          ? "What is shown here is not what was recorded. Keep this entry, and ask whoever runs the ledger."
-          : "Recomputed in this browser: this is what was recorded, and where."}
-      </p>
+      <p class="small soft">{shown[state].sentence}</p>
       <Facts
         rows={[
           ["Recorded", <Time at={entry.timestamp} />],
@@ -107,6 +127,11 @@ function Proof({ of: { entry, verdict, state } }: { readonly of: ActivityEntry }
           ["Action", <Text of={entry.action} />],
           ["Hash", eventHash === undefined ? undefined : <Hash of={eventHash} />],
           ["Signed for", checkpoint && `${checkpoint.size.toLocaleString("en-GB")} entries`],
+          [
+            "Key",
+            checkpoint &&
+              (verdict.verdict === "genuine" ? "one that you trust" : "not confirmed by you"),
+          ],
           [
             "Receipt",
             <>

@@ -3,13 +3,14 @@
 import type { ActivityPage } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../ask.ts"
 import { redraw } from "../elements/redraw.ts"
-import { Icon, Mark, checkIcon, crossIcon, searchIcon } from "../parts/icon.tsx"
+import { Icon, Mark, checkIcon, crossIcon, searchIcon, waitingIcon } from "../parts/icon.tsx"
 import { announce, elementOf, openPage } from "../parts/page.tsx"
 import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { timeText } from "../parts/time.tsx"
 import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
+import { trustedKeys } from "../trusted-keys.ts"
 import { EntryRow } from "./entry-row.tsx"
 import { byDay, readEntries, type ActivityEntry } from "./read-page.ts"
 import "../style/tokens.css"
@@ -28,6 +29,8 @@ let entries: readonly ActivityEntry[] = []
 let newest: ActivityPage | undefined
 let asked = ""
 let refused: Refusal | undefined
+/** The page that was asked for last: the answer of any other is late. */
+let latest: symbol | undefined
 
 page.show(<Skeleton />)
 await load("first")
@@ -53,21 +56,34 @@ async function load(which: "first" | "older"): Promise<void> {
     cursor: String(cursor),
     ...(asked.trim() !== "" && { query: asked }),
   }).toString()
-  const wanted = asked
-  const answer = await ask(url, token)
+  const wanted = (latest = Symbol("a page"))
+  const answer = await pageAt(url)
   // Somebody has asked for something else meanwhile.
-  if (wanted !== asked) return
+  if (wanted !== latest) return
   page.working(false)
-  refused = answer.ok ? undefined : answer.refusal
-  if (answer.ok) {
-    newest = (await answer.response.json()) as ActivityPage // what the service answers
-    const read = readEntries(newest, [])
+  refused = "events" in answer ? undefined : answer
+  if ("events" in answer) {
+    newest = answer
+    const read = readEntries(
+      newest,
+      trustedKeys.get().map(({ vkey }) => vkey),
+    )
     entries = which === "older" ? [...entries, ...read] : read
   }
-  draw()
+  draw(which)
 }
 
-function draw(): void {
+async function pageAt(url: URL): Promise<ActivityPage | Refusal> {
+  try {
+    const answer = await ask(url, token)
+    if (!answer.ok) return answer.refusal
+    return (await answer.response.json()) as ActivityPage // what the service answers
+  } catch {
+    return { status: 0, code: "unreachable", detail: "the answer was cut off" }
+  }
+}
+
+function draw(which: "first" | "older"): void {
   if (newest === undefined) return page.show(<Nothing />)
   if (!search.isConnected) page.show(<Frame />)
   drawSum()
@@ -76,9 +92,7 @@ function draw(): void {
   redraw(
     more,
     <>
-      {refused !== undefined && (
-        <Refused refusal={refused} retry={() => void load("first")} isPart />
-      )}
+      {refused !== undefined && <Refused refusal={refused} retry={() => void load(which)} isPart />}
       {hasMore && (
         <button type="button" id="older" class="button" onClick={() => void load("older")}>
           Show older
@@ -129,7 +143,7 @@ function Frame() {
       {more}
       <footer>
         <p>
-          <Mark /> Proven by tallystick.{" "}
+          <Mark /> Kept by tallystick.{" "}
           <a href={new URL("verify", root).href}>Check an entry yourself</a>
         </p>
         {(newest?.policyVersion ?? 0) > 0 && (
@@ -145,16 +159,22 @@ function drawSum(): void {
   const count = entries.length
   const broken = entries.filter(({ state }) => state === "broken").length
   sum.hidden = count === 0
-  sum.className = `sum state ${broken > 0 ? "broken" : "intact"}`
+  const unproven = entries.filter(({ state }) => state === "unproven").length
+  const tone = broken > 0 ? "broken" : unproven > 0 ? "attention" : "intact"
+  sum.className = `sum state ${tone}`
   const all =
     count === 1 ? "The entry below was" : `All ${count.toLocaleString("en-GB")} entries below were`
+  const some = (part: number): string =>
+    `${part} of ${count} entries below ${part === 1 ? "is" : "are"}`
   redraw(
     sum,
-    <Icon of={broken > 0 ? crossIcon : checkIcon} />,
+    <Icon of={{ broken: crossIcon, attention: waitingIcon, intact: checkIcon }[tone]} />,
     <span>
       {broken > 0
-        ? `${broken} of ${count} entries below ${broken === 1 ? "is" : "are"} not what was recorded`
-        : `${all} recomputed in this browser`}
+        ? `${some(broken)} not what was recorded`
+        : unproven > 0
+          ? `${some(unproven)} shown without a proof`
+          : `${all} recomputed in this browser`}
     </span>,
   )
   announce(count === 0 ? "Nothing matches" : (sum.textContent ?? ""))

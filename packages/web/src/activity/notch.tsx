@@ -12,14 +12,14 @@ const shapes: Readonly<Record<string, readonly [whole: string, half: string]>> =
 
 interface NotchProps {
   readonly lane: string
-  readonly state: "sealed" | "pending" | "broken"
+  readonly state: "sealed" | "pending" | "unproven" | "broken"
 }
 
-/** Sealed: cut right through. Pending: scribed on one half. Broken: a crack. */
+/** Sealed: cut right through. Pending and unproven: scribed on one half. Broken: a crack. */
 export function Notch({ lane, state }: NotchProps) {
   const known = Object.hasOwn(shapes, lane) ? lane : "operations"
   const [whole = "", half = ""] = shapes[known] ?? []
-  const path = state === "broken" ? "M-3 7l6 5 5-6 5 7 8-5" : state === "pending" ? half : whole
+  const path = state === "broken" ? "M-3 7l6 5 5-6 5 7 8-5" : state === "sealed" ? whole : half
   return (
     <svg class={`notch ${state} lane-${known}`} viewBox="0 0 18 20" aria-hidden="true">
       <path d={path} />

@@ -6,7 +6,8 @@ import type { ActivityPage, ListedEntry } from "@tallystick/client/wire"
 export interface ActivityEntry {
   readonly entry: ListedEntry
   readonly verdict: Verdict
-  readonly state: "sealed" | "pending" | "broken"
+  /** `pending`: recomputed, and no checkpoint covers it yet. `unproven`: not recomputed. */
+  readonly state: "sealed" | "pending" | "unproven" | "broken"
   /** Whether the person of this page did it. */
   readonly isOwn: boolean
 }
@@ -24,8 +25,8 @@ export function readEntries(
 
 function stateOf(verdict: Verdict): ActivityEntry["state"] {
   if (verdict.verdict === "refuted") return "broken"
-  const isOpen = verdict.verdict === "unconfirmed" && verdict.because !== "key_not_trusted"
-  return isOpen ? "pending" : "sealed"
+  if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted") return "sealed"
+  return verdict.because === "not_sealed" ? "pending" : "unproven"
 }
 
 /** In the order in which they come, by the day that `dayOf` says. */

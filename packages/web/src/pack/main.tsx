@@ -89,8 +89,11 @@ async function download(
 }
 
 function show(file: File): void {
-  const job = startJob(evidenceOfFile(file), () => offer())
-  trustedKeys.watch(() => job.recheck())
+  const job = startJob(evidenceOfFile(file), () => {
+    unwatch()
+    offer()
+  })
+  const unwatch = trustedKeys.watch(() => job.recheck())
   page.show(
     <section class="top">
       <h1>Evidence pack</h1>

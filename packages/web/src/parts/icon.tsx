@@ -12,7 +12,6 @@ export const printIcon = "M4.5 6V2.5h7V6m-7 5h-2V6h11v5h-2m-7-2h7v4.5h-7z"
 export const rightIcon = "m6 4 4 4-4 4"
 export const retryIcon = "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.5h-2.5"
 export const searchIcon = "M11.2 7a4.2 4.2 0 1 1-8.4 0a4.2 4.2 0 0 1 8.4 0m-1 3.2 3.3 3.3"
-export const keyIcon = "M9.5 6.5a3 3 0 1 1-3 3a3 3 0 0 1 3-3m0-1.9L13.5 2.5m-1.2 1 1.5 1.5"
 export const fileIcon = "M4 2.5h5l3 3v8H4zM9 2.5v3h3"
 
 /** `of` is one of the paths above: a page has those only that it shows. */

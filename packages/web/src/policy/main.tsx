@@ -64,12 +64,15 @@ async function load(): Promise<void> {
 async function get(version: string): Promise<Read | Refusal> {
   const url = apiUrl(workspace, "published-policy", version)
   url.searchParams.set("projectId", projectId)
-  const answer = await ask(url, token)
-  if (!answer.ok) return answer.refusal
-  const text = await answer.response.text()
-  const { policy } = JSON.parse(text) as PolicyAnswer // what the service answers
-  const sections = parseJson(JSON.stringify(policy.sections)) ?? null
-  return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
+  try {
+    const answer = await ask(url, token)
+    if (!answer.ok) return answer.refusal
+    const { policy } = (await answer.response.json()) as PolicyAnswer // what the service answers
+    const sections = parseJson(JSON.stringify(policy.sections)) ?? null
+    return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
+  } catch {
+    return { status: 0, code: "unreachable", detail: "the answer was cut off" }
+  }
 }
 
 function Nothing({ refusal }: { readonly refusal: Refusal }) {

@@ -148,7 +148,12 @@ function verdictSentence(outcome: Outcome, recorded: Child, failure: string | un
         </>
       )
     case "pending":
-      return <>{recorded}. A signed checkpoint will cover it in a moment; this page looks again.</>
+      return (
+        <>
+          {recorded}. A signed checkpoint will cover it in a moment; this page looks again for a
+          while.
+        </>
+      )
     case "gone":
       return (
         <>

@@ -62,7 +62,9 @@ function folderOf(
 /** What was dropped: files, and folders with all that is below them. */
 export async function evidenceIn(dropped: DataTransfer): Promise<readonly Evidence[]> {
   // Entries are there only until the event is over, so all are taken before the first is read.
-  const entries = [...dropped.items].map((item) => item.webkitGetAsEntry())
+  const entries = [...dropped.items]
+    .filter(({ kind }) => kind === "file")
+    .map((item) => item.webkitGetAsEntry())
   const files = [...dropped.files]
   const found = await Promise.all(
     entries.map(async (entry, at) => {

@@ -16,7 +16,7 @@ import { Findings, verdictTitles, worstOf } from "./finding-view.tsx"
 
 export interface Job {
   readonly place: HTMLElement
-  /** Again, if another key could make a difference: nothing is wrong with it so far. */
+  /** Checks again if another key could make a difference: nothing is wrong with it so far. */
   recheck(): void
 }
 
@@ -57,7 +57,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
   const job: Job = {
     place,
     recheck() {
-      if (findings !== undefined && ["genuine", "unconfirmed"].includes(worstOf(findings))) start()
+      if (findings === undefined || ["genuine", "unconfirmed"].includes(worstOf(findings))) start()
     },
   }
   start()
