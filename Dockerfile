@@ -2,7 +2,7 @@
 
 FROM node:26.10.0-trixie-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc LICENSE ./
+COPY package.json package-lock.json tsconfig.json .npmrc LICENSE ./
 COPY packages/proof/package.json packages/proof/
 COPY packages/client/package.json packages/client/
 COPY packages/server/package.json packages/server/

@@ -32,6 +32,14 @@ test("the Dockerfile copies existing files, and every package of the lock file",
   // refuses.
   for (const path of globSync("packages/*/package.json", { cwd: root }))
     assert.ok(copied.includes(path), `the Dockerfile does not copy ${path}`)
+  // The builder of the pages reads the tsconfig of their package, and what that extends.
+  for (const path of globSync("packages/*/tsconfig.json", { cwd: root })) {
+    const { extends: base = "" } = JSON.parse(read(path).replaceAll(/^\s*\/\/.*$/gm, "")) as {
+      extends?: string
+    }
+    const from = join(path, "..", base)
+    assert.ok(copied.includes(from), `the Dockerfile does not copy ${from}`)
+  }
   const ignored = read(".dockerignore")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
