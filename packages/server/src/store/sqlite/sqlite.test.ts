@@ -384,20 +384,24 @@ function tests(): void {
     await expectChain(roomy.served.journal, "acme")
   })
 
-  test("a data folder is one program's, in this process and in another", async () => {
+  test("a data folder is one program's, in this process and in another, also after a restart", async () => {
     const folder = freshFolder()
-    const store = await openFolder(folder)
     const refused = /another tallystick is using the data folder .*; stop it first/
-    await assert.rejects(openFolder(folder), refused)
-    const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], {
-      stdio: ["ignore", "ignore", "pipe"],
-    })
-    let said = ""
-    for await (const chunk of child.stderr) said += String(chunk)
-    assert.match(said, refused)
-    await write(store.served, "acme", ["a"])
-    const again = (await store.reopen?.()) ?? store
-    assert.equal((await expectChain(again.served.journal, "acme")).size, 1)
+    // Whoever comes first makes the file of the lock; after that it is there.
+    for (const name of ["a", "b"]) {
+      const store = await openFolder(folder)
+      await assert.rejects(openFolder(folder), refused)
+      const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], {
+        stdio: ["ignore", "ignore", "pipe"],
+      })
+      let said = ""
+      for await (const chunk of child.stderr) said += String(chunk)
+      assert.match(said, refused)
+      await write(store.served, "acme", [name])
+      await store.close()
+    }
+    const { served } = await openFolder(folder)
+    assert.equal((await expectChain(served.journal, "acme")).size, 2)
   })
 
   test("the journal refuses to change or remove an entry, whoever asks", async () => {
