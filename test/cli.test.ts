@@ -14,6 +14,7 @@ import {
 import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { freePort, startProgram } from "./crash/programs.ts"
@@ -530,6 +531,13 @@ test("reindex: rebuilds the index and the search, and everything is found and ve
   assert.equal(busy.code, 1)
   assert.match(busy.errors, /another tallystick is using the data folder/)
   assert.equal(await first.end(), 0)
+  using index = new DatabaseSync(join(first.data, "index.db"))
+  index.exec("UPDATE trees SET hashes = zeroblob(length(hashes))")
+  index.close()
+  const checked = await tallystick(["fsck"], { TALLYSTICK_DATA: first.data })
+  assert.equal(checked.code, 3, checked.errors)
+  assert.match(checked.errors, /the tree in index\.db is not the tree over them/)
+  assert.match(checked.output, /which tallystick reindex makes again\.\n$/)
   for (const file of ["index.db", "search.db"]) await rm(join(first.data, file))
   const done = await tallystick(["reindex"], { TALLYSTICK_DATA: first.data })
   assert.deepEqual([done.code, done.errors], [0, ""])

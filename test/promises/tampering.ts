@@ -309,7 +309,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   },
   "an entry is older than the one before it, and all behind it linked again": {
     act: (files) => relinked(files, false, (timeMs) => timeMs - 86_400_000),
-    says: /^the record is older than the one before it$/,
+    says: /^its record has an earlier time than the previous entry$/,
   },
   "the end is cut off": { act: (files) => cut(files, false) },
   "… and all that was derived and signed of it is removed too": {
@@ -449,12 +449,12 @@ function besideKinds(): Readonly<Record<string, Kind>> {
   return {
     "an entry is put before the first": planted(
       "journal",
-      /^there is an entry 0, and the first is 1$/,
+      /^there is an entry 0, but the first entry is 1$/,
       `INSERT INTO entries SELECT ${last} + 1, workspace, 0, 'rcp_before', NULL, record, sealed, salted FROM entries WHERE n = ${last}`,
     ),
     "an entry is put into no workspace": planted(
       "journal",
-      /^there are entries of a workspace 77,/,
+      /^journal.db has entries of a workspace with the number 77,/,
       `INSERT INTO entries SELECT ${last} + 1, 77, 1, 'rcp_nowhere', NULL, record, sealed, salted FROM entries WHERE n = ${last}`,
     ),
     "an entry is counted beyond the others": {
@@ -468,37 +468,37 @@ function besideKinds(): Readonly<Record<string, Kind>> {
     },
     "a key is given out in a workspace that there is not": planted(
       "journal",
-      /^the registry has its api-key stranger,/,
+      /^the registry has the api-key stranger of it,/,
       "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, 'nowhere', 'stranger', 1, value FROM documents WHERE kind = 'api-key' LIMIT 1",
     ),
     "a trigger is put into the journal": planted(
       "journal",
-      /^the journal file has quietly, which this program did not make$/,
+      /^journal.db has quietly, which this program did not make$/,
       "CREATE TRIGGER quietly AFTER INSERT ON entries BEGIN SELECT 1; END",
     ),
     "a rule of the journal is taken away": planted(
       "journal",
-      /^the journal file does not have documents_by_id as/,
+      /^journal.db does not have documents_by_id as/,
       "DROP INDEX documents_by_id",
     ),
     "the index has a tree of nobody": planted(
       "index",
-      /^the index has trees of it,/,
+      /^index.db has trees of it,/,
       "INSERT INTO trees VALUES ('nobody', 1, zeroblob(32))",
     ),
     "a part of the keys is said to be complete": planted(
       "index",
-      /^part 0 .* is said to be complete,/,
+      /^part 0 .* is complete, but its entries are missing$/,
       "INSERT INTO runs VALUES (0, '', '', zeroblob(131072))",
     ),
     "a part of the keys comes before its time": planted(
       "index",
-      /^part 0 .* is not there, and part 5 is$/,
+      /^part 0 .* is missing, and part 5 is there$/,
       "INSERT INTO runs VALUES (5, '', '', zeroblob(131072))",
     ),
     "keys belong to no part": planted(
       "index",
-      /^bucket 3 of part 9 .* belongs to no part$/,
+      /^bucket 3 of part 9 .* is in no complete part$/,
       "INSERT INTO buckets VALUES (9, 3, '', '')",
     ),
     "an entry is taken out of the search": {
@@ -550,22 +550,22 @@ function besideKinds(): Readonly<Record<string, Kind>> {
     },
     "the search lacks a segment": planted(
       "search",
-      /^segment 1 of level [01] does not follow the one before,/,
+      /^segment 1 of level [01] in search.db does not follow the previous one,/,
       "DELETE FROM segments WHERE k = 0",
     ),
     "the search has a segment of no workspace": planted(
       "search",
-      /^the search has segments of a segment 7 of level 1 that it does not know$/,
+      /^search.db has segments of a segment 7 of level 1 that it does not list$/,
       "INSERT INTO segments VALUES (88, 1, 7, '', 0, zeroblob(32))",
     ),
     "the search has a part of no segment": planted(
       "search",
-      /^the search has parts of a segment 7 of level 1 that it does not know$/,
+      /^search.db has parts of a segment 7 of level 1 that it does not list$/,
       "INSERT INTO parts VALUES (1, 1, 7, 0, zeroblob(32))",
     ),
     "the search has a workspace of nobody": planted(
       "search",
-      /^the search has segments of it,/,
+      /^search.db has segments of it,/,
       "INSERT INTO workspaces VALUES (88, 'nobody')",
     ),
   }
@@ -598,63 +598,63 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     "a token is let in": said(/^no entry records token stranger$/, copied("token")),
     "a member is let in": said(/^no entry records member stranger$/, copied("membership")),
     "API keys are taken away": said(
-      /^API key \S+, which it records, is not there$/,
+      /^it records API key \S+, which is missing in the registry$/,
       "DELETE FROM documents WHERE kind = 'api-key' AND workspace = ?",
     ),
     "an API key may do more": said(
-      /^API key .* recorded: scopes$/,
+      /^API key .* recorded it: scopes$/,
       set("api-key", `json_set(value, '$.scopes', json('["admin"]'))`),
     ),
     "an API key reaches more": said(
-      /^API key .* recorded: projectIds$/,
+      /^API key .* recorded it: projectIds$/,
       set("api-key", "json_remove(value, '$.projectIds')", revoked),
     ),
     "an API key lives again": said(
-      /^API key .* recorded: isRevoked$/,
+      /^API key .* recorded it: isRevoked$/,
       set("api-key", "json_remove(value, '$.revokedAt')", revoked),
     ),
     "a token opens something else": said(
-      /^token .* recorded: bound$/,
+      /^token .* recorded it: bound$/,
       set("token", "json_set(value, '$.bound.projectId', 'shop')"),
     ),
     "a token outlives whoever made it": said(
-      /^token .* recorded: createdBy$/,
+      /^token .* recorded it: createdBy$/,
       set("token", `json_set(value, '$.minter', json('{"kind":"api-key","id":"0123456789ABC"}'))`),
     ),
     "a token is one of a newer instance key": said(
-      /^token .* recorded: minter$/,
+      /^token .* recorded it: minter$/,
       set("token", `json_set(value, '$.minter.mac', ${nobody})`),
     ),
     "a token is of another time": said(
-      /^token .* recorded: createdAt$/,
+      /^token .* recorded it: createdAt$/,
       set("token", `json_set(value, '$.createdAt', ${later})`),
     ),
     "an evidence pack is of other projects": said(
-      /^evidence pack .* recorded: projects$/,
+      /^evidence pack .* recorded it: projects$/,
       set("pack", `json_set(value, '$.projectIds', json('["elsewhere"]'))`),
     ),
     "a member is shown by another e-mail": said(
-      /^member .* recorded: email$/,
+      /^member .* recorded it: email$/,
       set("membership", "json_set(value, '$.email', 'nobody@example.com')"),
     ),
     "a member has belonged for longer": said(
-      /^member .* recorded: joinedAt$/,
+      /^member .* recorded it: joinedAt$/,
       set("membership", "json_set(value, '$.joinedAt', '2020-01-31T09:30:00.000Z')", joined),
     ),
     "a workspace may have more projects": said(
-      /^the workspace .* recorded: projectsMax$/,
+      /^the workspace .* recorded it: projectsMax$/,
       set("workspace", "json_set(value, '$.projectsMax', 1000000)"),
     ),
     "an API key is recognised by what another is": said(
-      /^API key .* recorded: commitment$/,
+      /^API key .* recorded it: commitment$/,
       set("api-key", another("api-key", "mac")),
     ),
     "a token is recognised by something else": said(
-      /^token .* recorded: commitment$/,
+      /^token .* recorded it: commitment$/,
       set("token", `json_set(value, '$.mac', ${nobody})`),
     ),
     "an invitation is recognised by something else": said(
-      /^set-up token of .* recorded: commitment$/,
+      /^set-up token of .* recorded it: commitment$/,
       set("setup", `json_set(value, '$.mac', ${nobody})`),
     ),
     "an invitation sets a password": said(
@@ -662,15 +662,15 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       set("setup", "json_set(value, '$.purpose', 'password')"),
     ),
     "a password is that of another account": said(
-      /^account .* recorded: commitment$/,
+      /^account .* recorded it: commitment$/,
       setOfInstance("member", another("member", "password")),
     ),
     "a session speaks for another account": said(
-      /^session .* recorded: memberIds$/,
+      /^session .* recorded it: memberIds$/,
       setOfInstance("session", another("session", "memberIds")),
     ),
     "a session lives on": said(
-      /^session .* recorded: expiresAt$/,
+      /^session .* recorded it: expiresAt$/,
       setOfInstance("session", "json_set(value, '$.expiresAt', '2999-01-31T09:30:00.000Z')"),
     ),
     "a session is let in": said(
@@ -678,23 +678,23 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = 'session' AND ? IS NOT NULL LIMIT 1",
     ),
     "a role is raised": said(
-      /^member .* recorded: role$/,
+      /^member .* recorded it: role$/,
       set("membership", "json_set(value, '$.role', 'admin')"),
     ),
     "an invitation is taken up by nobody": said(
-      /^member .* recorded: hasJoined$/,
+      /^member .* recorded it: hasJoined$/,
       set("membership", "json_set(value, '$.joinedAt', '2026-01-31T09:30:00.000Z')"),
     ),
     "receipts become public": said(
-      /^project core .* recorded: receipts$/,
+      /^project core .* recorded it: receipts$/,
       set("project", "json_set(value, '$.receipts', 'public')"),
     ),
     "a log becomes public": said(
-      /^the workspace .* recorded: transparency$/,
+      /^the workspace .* recorded it: transparency$/,
       set("workspace", "json_set(value, '$.transparency', 'public')"),
     ),
     "a policy is written anew": said(
-      /^policy core:1 .* recorded: text$/,
+      /^policy core:1 .* recorded it: text$/,
       set("policy", "json_set(value, '$.sections[0].body', 'All of it.')"),
     ),
   }

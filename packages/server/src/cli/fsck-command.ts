@@ -60,7 +60,8 @@ function tell(
     say(
       `An older version made ${uncommitted} credentials, passwords or evidence packs and did not record everything that they stand for.\n`,
     )
-  if (faults.length > 0) return say(`Found ${counted(faults.length, "fault")}.\n`)
+  if (faults.length > 0)
+    return say(`Found ${counted(faults.length, "fault")}. ${remedyOf(faults)}\n`)
   const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
   // Only the chain shows that nothing is missing and nothing was added.
   const isWhole = timings.some(({ pass }) => pass === "chain")
@@ -69,6 +70,12 @@ function tell(
       ? `Everything is as it was written: ${sum} entries of ${counted(workspaces.length, "workspace")}.\n`
       : "What was checked is as it was written. The chain was not checked.\n",
   )
+}
+
+function remedyOf(faults: FsckResult["faults"]): string {
+  return faults.every(({ isDerived }) => isDerived)
+    ? "All of it is in index.db or search.db, which tallystick reindex makes again."
+    : "Keep this data unchanged, and restore a backup in which tallystick fsck finds no fault."
 }
 
 function jsonOf({ workspaces, faults, uncommitted, timings }: FsckResult) {

@@ -189,48 +189,48 @@ const damages: Readonly<Record<string, readonly [bend: Bend, sequence: number, s
   "a byte of the link": [
     (entry) => ({ ...entry, record: flipped(entry.record, 60) }),
     17,
-    /entry 17: the record/,
+    /entry 17: its record/,
   ],
   "the record's time, which only the next entry and the tree know": [
     (entry) => ({ ...entry, record: flipped(entry.record, 15) }),
     18,
-    /entry 1[78]: the record/,
+    /entry 1[78]: its record/,
   ],
   "a byte of the body": [
     (entry) => ({ ...entry, body: flipped(entry.body, 9) }),
     17,
-    /entry 17: the body has another hash/,
+    /entry 17: its body does not match/,
   ],
   "a byte of the salt": [
     (entry) => ({ ...entry, bodySalt: flipped(entry.bodySalt, 3) }),
     17,
-    /entry 17: the body has another hash/,
+    /entry 17: its body does not match/,
   ],
-  "no body": [(entry) => ({ ...entry, body: undefined }), 17, /entry 17: the body is not there/],
+  "no body": [(entry) => ({ ...entry, body: undefined }), 17, /entry 17: its body is missing/],
   "a letter of what is sealed": [
     (entry) => ({ ...entry, disclosures: entry.disclosures.replace(/^W/, "X") }),
     17,
-    /entry 17: what is sealed in it does not fit/,
+    /entry 17: its sealed fields do not match its body/,
   ],
   "nothing of what is sealed": [
     (entry) => ({ ...entry, disclosures: "" }),
     17,
-    /entry 17: \d of what is sealed in it is not there/,
+    /entry 17: \d of its sealed fields are missing/,
   ],
   "another receipt beside it": [
     (entry) => ({ ...entry, receipt: "rcp_0" }),
     17,
-    /entry 17: it is filed under another receipt/,
+    /entry 17: it is stored under another receipt/,
   ],
   "no key beside it": [
     (entry) => ({ ...entry, idem: undefined }),
     17,
-    /entry 17: it is filed under another idempotency key/,
+    /entry 17: it is stored under another idempotency key/,
   ],
   "nothing at all": [
     () => undefined,
     17,
-    /entry 18: the record says index 17|entry 17: it is not there/,
+    /entry 18: its record has the index 17|entry 17: it is missing/,
   ],
 }
 

@@ -147,7 +147,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     if (kept === undefined || kept.length >= width * hashBytes) return new Uint8Array()
     const leaves = await readTile({ journal, index }, epoch, 0, tile, width)
     if (leaves.length < width * hashBytes)
-      throw new IntegrityError(`not all of the ${frontier.size} entries of the tree are there`)
+      throw new IntegrityError(`some of the ${frontier.size} entries of the tree are missing`)
     return leaves
   }
 
@@ -166,7 +166,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const signed = await heads.get(origin)
     const isSigned = signed?.size === kept.size ? equalBytes(signed.root, kept.root) : true
     if (!isSigned || !(await isGenuine(document, kept)))
-      throw new IntegrityError(`the checkpoint of size ${kept.size} ${forgedWords}`)
+      throw new IntegrityError(`the stored checkpoint of size ${kept.size} ${forgedWords}`)
     return kept
   }
 
@@ -262,15 +262,12 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 }
 
-/** What is said of a checkpoint that was put in a genuine one's place. */
-export const forgedWords = "that is kept is not the one that was signed"
+/** Said of a checkpoint that somebody put in the place of the genuine one. */
+export const forgedWords = "is not the one that was signed"
 
-/**
- * What was lost is only time: the tree in memory is forgotten, and read again where the other has
- * brought it.
- */
+/** Only time was lost: the tree is read again, as far as the other process has brought it. */
 function overtaken(): Error {
-  return new Error("another process follows this workspace, and has come further; it is read again")
+  return new Error("another process follows this workspace and is ahead; the tree is read again")
 }
 
 function notSigned(size: number): IntegrityError {

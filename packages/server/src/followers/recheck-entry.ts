@@ -25,7 +25,7 @@ export async function recheckEntry(
 ): Promise<string | undefined> {
   const epoch = epochAt(epochsOf(document), sequence)
   const tree = await treeOf(parts, document, epoch)
-  if (tree === "forged") return `the checkpoint ${forgedWords}`
+  if (tree === "forged") return `the stored checkpoint ${forgedWords}`
   const index = sequence - 1 - epoch.before
   const [before, entry, next] = await parts.journal.at(document.id, [
     sequence - 1,
@@ -35,11 +35,11 @@ export async function recheckEntry(
   const isSigned = tree !== undefined && index < tree.size
   // A search index that knows more entries than exist is wrong itself.
   if (entry === undefined)
-    return isSigned || next !== undefined ? `entry ${sequence}: it is not there` : undefined
+    return isSigned || next !== undefined ? `entry ${sequence}: it is missing` : undefined
   const { ledgerId } = epoch
   const previousHash =
     index === 0 ? ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
-  if (previousHash === undefined) return `entry ${sequence - 1}: it is not there`
+  if (previousHash === undefined) return `entry ${sequence - 1}: it is missing`
   for (const checked of [
     checkEntry(entry, { ledgerId, index, previousHash }),
     checkContents(entry),
@@ -49,7 +49,7 @@ export async function recheckEntry(
   if (isSigned) {
     const leaf = await leafAt(parts, epoch, tree, index)
     if (leaf === undefined)
-      return `entry ${sequence}: nothing in the index leads from it to the root that was signed`
+      return `entry ${sequence}: the hashes in index.db do not lead from it to the root that was signed`
     return equalBytes(leaf, hash)
       ? undefined
       : `entry ${sequence}: it is not the one that was signed`
@@ -57,7 +57,7 @@ export async function recheckEntry(
   const link = next && parseRecord(next.record)?.previousHash
   return link === undefined || equalBytes(link, hash)
     ? undefined
-    : `entry ${sequence}: the entry behind it follows another one`
+    : `entry ${sequence}: the next entry links to another hash`
 }
 
 /**

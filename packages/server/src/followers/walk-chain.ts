@@ -87,7 +87,7 @@ export async function walkOn(
   const wanted = Math.min(Math.max(budget, 1), (epoch.end ?? end) - reached(walk))
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
   if (wanted > 0 && entries.length === 0)
-    throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`, reached(walk) + 1)
+    throw new IntegrityError(`entry ${reached(walk) + 1}: it is missing`, reached(walk) + 1)
   // Of a former epoch only what was kept can be asked for: the next one's genesis says what that
   // was.
   const signed =

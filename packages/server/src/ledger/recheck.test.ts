@@ -85,10 +85,10 @@ test("a changed body, a changed record, a hole and a missing end are each found"
       "earlier time",
       4,
       (entry) => ({ ...entry, record: movedInTime(entry.record, -1000n) }),
-      /entry 4.*older/,
+      /entry 4.*earlier time/,
     ],
     ["hole", 4, () => undefined, /entry 4/],
-    ["end", 5, () => undefined, /ends at entry 4, its head is entry 5/],
+    ["end", 5, () => undefined, /ends at entry 4, but its head is entry 5/],
   ]
   for (const [name, sequence, change, sentence] of changes) {
     assert.match(

@@ -19,7 +19,7 @@ export async function recheck(
 ): Promise<string | undefined> {
   const head = await journal.head(workspace.id)
   if (head === undefined)
-    return `workspace ${workspace.id} has no entries, though the first one is made with it`
+    return `workspace ${workspace.id} has no entries, not even the one that creates it`
   const first = Math.max(head.sequence - entries, 0)
   const epochs = epochsOf(workspace)
   const last = first === 0 ? undefined : await journal.records(workspace.id, first, 1)
@@ -33,7 +33,7 @@ export async function recheck(
   for (let at = first; at < head.sequence;) {
     const batch = await journal.after(workspace.id, at, entries)
     if (batch.length === 0)
-      return `workspace ${workspace.id} ends at entry ${at}, its head is entry ${head.sequence}`
+      return `workspace ${workspace.id} ends at entry ${at}, but its head is entry ${head.sequence}`
     for (const entry of batch) {
       if (at === epoch.end) {
         epoch = epochAt(epochs, at + 1)

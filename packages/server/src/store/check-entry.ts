@@ -13,6 +13,7 @@ import {
   type JsonObject,
   type Place,
   type RecordFields,
+  type SealFailure,
 } from "@tallystick/proof"
 import { disclosuresOf } from "./opened-entry.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -26,7 +27,7 @@ import type { Stored } from "./store.ts"
 export function takeEntry(chain: Chain, before: number, entry: ChainEntry): RecordFields | string {
   const { sequence, record } = entry
   if (sequence !== before + chain.index + 1)
-    return `it is not there; the next one that is kept is entry ${sequence}`
+    return `it is missing; the next stored entry is ${sequence}`
   const fields = chain.take(record)
   if (typeof fields === "string") return placeWords(fields, record, chain)
   return bodyFault(fields, entry) ?? fields
@@ -47,46 +48,57 @@ export function checkContents(entry: Stored): JsonObject | string {
   const { workspace, receipt, idem } = entry
   const body = entry.body === undefined ? "canonical" : parseBody(entry.body, workspace)
   if (typeof body === "string") return bodyWords[body]
-  if (body["receipt"] !== receipt) return "it is filed under another receipt than its body says"
-  if (body["idem"] !== idem) return "it is filed under another idempotency key than its body says"
+  if (body["receipt"] !== receipt) return "it is stored under another receipt than its body names"
+  if (body["idem"] !== idem) return "it is stored under another idempotency key than its body names"
   const opened = openBody(body, disclosuresOf(entry), sha256)
-  if (!opened.ok) return `what is sealed in it does not fit: ${opened.reason}`
+  if (!opened.ok) return `its sealed fields do not match its body: ${sealWords[opened.reason]}`
   // Nothing is erased yet, so every disclosure must be there.
   return opened.withheld > 0
-    ? `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased`
+    ? `${opened.withheld} of its sealed fields are missing, and no entry records that they were erased`
     : body
 }
 
 const bodyWords: Readonly<Record<BodyFault, string>> = {
-  canonical: "the body is not an object in canonical form",
-  version: "the body is of another version",
-  workspace: "the body is of another workspace",
+  canonical: "the body is not a JSON object in canonical form",
+  version: "the body has an unknown version",
+  workspace: "the body names another workspace",
+}
+
+const sealWords: Readonly<Record<SealFailure, string>> = {
+  malformed: "they are not of the form in docs/format.md",
+  unmatched: "the body has no digest of one of them",
+  repeated: "one of them, or its digest, is there twice",
+  name: "the body already has a member of that name",
 }
 
 function bodyFault(fields: RecordFields, { body, bodySalt }: ChainEntry): string | undefined {
   if (body === undefined || bodySalt === undefined)
-    return "the body is not there, and no entry says that it was removed"
-  return commitsTo(fields, bodySalt, body, sha256) ? undefined : "the body has another hash"
+    return "its body is missing, and no entry records that it was removed"
+  return commitsTo(fields, bodySalt, body, sha256)
+    ? undefined
+    : "its body does not match the hash in its record"
 }
 
 function placeWords(
   fault: ReturnType<typeof placeFault> | "record",
   record: Uint8Array,
-  { previousHash }: Place,
+  place: Place,
 ): string {
   const fields = parseRecord(record)
-  const [index, link] = [fields?.index ?? 0, fields?.previousHash ?? new Uint8Array()]
+  const [named, is] = [fields?.previousHash, place.previousHash].map((hash) =>
+    toHex(hash ?? new Uint8Array()),
+  )
   switch (fault) {
     case undefined:
     case "record":
-      return "the record cannot be read"
+      return "its record cannot be read"
     case "index":
-      return `the record says index ${index}`
+      return `its record has the index ${fields?.index} instead of ${place.index}`
     case "ledger":
-      return "the record is of another ledger"
+      return "its record belongs to another ledger"
     case "link":
-      return `the record follows ${toHex(link)}, the entry before it is ${toHex(previousHash ?? new Uint8Array())}`
+      return `its record links to the hash ${named} instead of ${is}`
     case "time":
-      return "the record is older than the one before it"
+      return "its record has an earlier time than the previous entry"
   }
 }

@@ -11,6 +11,7 @@ import {
   parseVkey,
   tileWidth,
   type Frontier,
+  type NoteFailure,
   type SavedFrontier,
   type Vkey,
 } from "@tallystick/proof"
@@ -106,20 +107,22 @@ interface Faults {
   readonly all: readonly Fault[]
   /** Entries are counted from the first of the epoch. */
   add(what: string, sequence?: number, upTo?: number): void
+  /** Adds a fault of index.db or search.db. */
+  derived(what: string, sequence: number, upTo?: number): void
 }
 
 function createFaults({ workspace, before }: Epoch): Faults {
   const all: Fault[] = []
+  const faultOf = (what: string, sequence?: number, upTo?: number): Fault => ({
+    workspace,
+    ...(sequence !== undefined && { sequence: before + sequence }),
+    ...(upTo !== undefined && { upTo: before + upTo }),
+    what,
+  })
   return {
     all,
-    add(what, sequence, upTo) {
-      all.push({
-        workspace,
-        ...(sequence !== undefined && { sequence: before + sequence }),
-        ...(upTo !== undefined && { upTo: before + upTo }),
-        what,
-      })
-    },
+    add: (...fault) => void all.push(faultOf(...fault)),
+    derived: (...fault) => void all.push({ ...faultOf(...fault), isDerived: true }),
   }
 }
 
@@ -160,13 +163,13 @@ function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): 
 function continuedRoot({ before, end, root }: Epoch): readonly Watched[] {
   return end === undefined || root === undefined
     ? []
-    : [{ size: end - before, root, by: "the epoch that goes on from them" }]
+    : [{ size: end - before, root, by: "the genesis of the next epoch" }]
 }
 
 function keptRoots(checkpoint: Checkpoint | undefined): readonly Watched[] {
   return checkpoint === undefined
     ? []
-    : [{ size: checkpoint.size, root: checkpoint.root, by: "the checkpoint that is kept" }]
+    : [{ size: checkpoint.size, root: checkpoint.root, by: "the stored checkpoint" }]
 }
 
 function watchRoots(watched: readonly Watched[], faults: Faults) {
@@ -176,7 +179,7 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
     grown(tree: SavedFrontier): void {
       for (const { size, root, by } of watched) {
         if (size !== tree.size) continue
-        const what = `they are not the ones that were signed: ${by} has another root for them`
+        const what = `they are not the entries that were signed: ${by} has another root for them`
         if (equalBytes(createFrontier(tree, sha256).root(), root)) good = size
         else faults.add(what, good + 1, size)
       }
@@ -185,7 +188,7 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
       for (const { size, by } of watched)
         if (size > entries)
           faults.add(
-            `it is not there, nor is any behind it; by ${by}, ${size} were signed`,
+            `it and all later entries are missing; by ${by}, ${size} were signed`,
             entries + 1,
           )
     },
@@ -223,9 +226,9 @@ function watchTiles(
     if (!isOther && equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
     isFound = true
     const what = isOther
-      ? `tile ${n} of level 0 has other hashes for them`
-      : `tile ${tile} of level ${tileLevel} has another hash for them`
-    faults.add(what, n * 2 ** level + 1, end)
+      ? `tile ${n} of level 0 in index.db has other hashes for them`
+      : `tile ${tile} of level ${tileLevel} in index.db has another hash for them`
+    faults.derived(what, n * 2 ** level + 1, end)
   }
 }
 
@@ -239,18 +242,19 @@ function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, f
       const [tile, width] = [Math.floor(size / tileWidth), size % tileWidth]
       const leaves = index?.tile(workspace, number, 0, tile) ?? new Uint8Array()
       if (leaves.length === width * hashBytes && width > 0 && !isEdge(leaves, hashes))
-        faults.add(`tile ${tile} of level 0 has other hashes for them`, size - width + 1, size)
+        faults.derived(
+          `tile ${tile} of level 0 in index.db has other hashes for them`,
+          size - width + 1,
+          size,
+        )
       const isSame =
         kept.hashes.length === hashes.length &&
         hashes.every((hash, at) => equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))
-      if (!isSame) faults.add("the tree that is kept is not the one that they make", 1, kept.size)
+      if (!isSame) faults.derived("the tree in index.db is not the tree over them", 1, kept.size)
     },
     ended(entries: number): void {
       if (kept !== undefined && kept.size > entries)
-        faults.add(
-          `it is not there, and the tree that is kept has ${kept.size} entries`,
-          entries + 1,
-        )
+        faults.add(`it is missing, and the tree in index.db has ${kept.size} entries`, entries + 1)
     },
   }
 }
@@ -272,13 +276,13 @@ function checkEnd(
   faults: Faults,
 ): void {
   const derived = {
-    "the index goes": whole.index?.position(workspace) ?? 0,
-    "the search goes": positionOf(whole.segments(workspace)),
+    "index.db": whole.index?.position(workspace) ?? 0,
+    "search.db": positionOf(whole.segments(workspace)),
   }
-  for (const [what, position] of Object.entries(derived))
+  for (const [file, position] of Object.entries(derived))
     if (position > before + entries)
-      faults.add(`it is not there, and ${what} up to entry ${position}`, entries + 1)
-  if (entries === 0) faults.add("it is not there, though a workspace is made by it", 1)
+      faults.add(`it is missing, and ${file} goes up to entry ${position}`, entries + 1)
+  if (entries === 0) faults.add("it is missing, though it creates the workspace", 1)
 }
 
 /** The stored checkpoint must be signed, and must say what was signed. */
@@ -288,13 +292,10 @@ function checkStored(
   keys: readonly Vkey[],
   faults: Faults,
 ): void {
-  const text = signedText("the checkpoint that is kept", note, keys, faults, size)
+  const text = signedText("the stored checkpoint", note, keys, faults, size)
   const isSame = root.length === hashBytes && text === formatCheckpoint({ origin, size, root })
   if (text !== undefined && !isSame)
-    faults.add(
-      "the checkpoint that is kept says another size or root than it was signed with",
-      size,
-    )
+    faults.add("the stored checkpoint has another size or root than the text that was signed", size)
 }
 
 /** The text of a note; a fault and undefined unless a key that the ledger announced signed it. */
@@ -307,9 +308,12 @@ function signedText(
 ): string | undefined {
   const opened = openNote(note, keys)
   if (opened.ok) return opened.text
-  faults.add(
-    `${name} is not signed by a key that the ledger announced (${opened.reason})`,
-    sequence,
-  )
+  faults.add(`${name} ${noteWords[opened.reason]}`, sequence)
   return undefined
+}
+
+const noteWords: Readonly<Record<NoteFailure, string>> = {
+  malformed: "is not a signed note",
+  unsigned: "has no signature by a key that the ledger announced",
+  signature: "has a wrong signature by a key that the ledger announced",
 }

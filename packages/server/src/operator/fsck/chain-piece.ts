@@ -75,7 +75,7 @@ export function walkPiece(whole: Whole, piece: Piece): PieceResult {
       before + chain.index,
       Math.min(entriesPerRead, upTo - chain.index),
     )
-    if (rows.sequences.length === 0) wrong = "it is not there, nor is any behind it"
+    if (rows.sequences.length === 0) wrong = "it and all later entries are missing"
     const found = chain.take(rows, (leaf, at) => {
       if (rows.leaves[at * leafBytes + kindAt] === kinds.key || chain.index === 1)
         vkeys.push(...announced(whole, workspace, before + chain.index))

@@ -63,7 +63,7 @@ export function repeatedFault(
 ): readonly Fault[] {
   if (asked === undefined || sequence === undefined) return []
   const { workspace, what } = asked
-  return [{ workspace, sequence, what: `an entry before it has the same ${names[what]}` }]
+  return [{ workspace, sequence, what: `an earlier entry has the same ${names[what]}` }]
 }
 
 /** Tiles of a wrong length, or beyond the tree. The chain pass compares their hashes. */
@@ -76,8 +76,9 @@ function checkTiles({ index }: Whole, { workspace, number, before }: Epoch): rea
   for (const { level, tile, hashes } of index?.tiles(workspace, number) ?? []) {
     const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
     if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
-    const what = `tile ${tile} of level ${level} has ${hashes.length / hashBytes} hashes, of a tree that has ${due} there`
-    return [{ workspace, sequence: before + tile * tileWidth ** (level + 1) + 1, what }]
+    const what = `tile ${tile} of level ${level} in index.db has ${hashes.length / hashBytes} hashes instead of ${due}`
+    const sequence = before + tile * tileWidth ** (level + 1) + 1
+    return [{ workspace, sequence, what, isDerived: true }]
   }
   return []
 }
@@ -93,9 +94,18 @@ export function keyedFaults(
   if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) return []
   if (wrong !== undefined)
     return [
-      { ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` },
+      {
+        ...wrong.place,
+        what: `part ${run} of the index of ${wrong.what} in index.db does not lead to it`,
+        isDerived: true,
+      },
     ]
   return isWhole
     ? []
-    : [{ what: `part ${run} of the index of keys and receipts says of itself what is not so` }]
+    : [
+        {
+          what: `part ${run} of the index of keys and receipts in index.db has a wrong filter, or wrong first and last receipts`,
+          isDerived: true,
+        },
+      ]
 }

@@ -98,7 +98,7 @@ async function chosenOf(
   }
 }
 
-const unknown = "it has entries, and the registry does not know it"
+const unknown = "it has entries, but the registry has no such workspace"
 
 /** Result of a pass over one workspace. */
 interface PassResult {
@@ -228,12 +228,14 @@ async function checkStrays(
   workspaces: readonly string[] | undefined,
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  for await (const strays of workers.each("strays", ["search", "journal", "index"]))
-    faults.push(
-      ...strays.filter(
-        ({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true),
-      ),
-    )
+  const files = ["search", "journal", "index"] as const
+  let at = 0
+  for await (const strays of workers.each("strays", files)) {
+    const derived = files[at++] === "journal" ? {} : ({ isDerived: true } as const)
+    for (const stray of strays)
+      if (stray.workspace === undefined || (workspaces?.includes(stray.workspace) ?? true))
+        faults.push({ ...stray, ...derived })
+  }
   return faults
 }
 
@@ -271,7 +273,7 @@ function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
     : [
         {
           workspace: workspace.id,
-          what: "the genesis that the registry has is not that of its ledger",
+          what: "its genesis in the registry is not the one that its entries name",
         },
       ]
 }
@@ -287,7 +289,8 @@ function watchedOf(
   const former = new Set(epochs.filter(({ end }) => end !== undefined).map(({ origin }) => origin))
   const faults: Fault[] = []
   const strange = (what: string, origin: string): void => {
-    if (all) faults.push({ what: `${what} is of the log ${origin}, and no workspace here has it` })
+    if (all)
+      faults.push({ what: `${what} belongs to the log ${origin}, which no workspace here has` })
   }
   for (const [origin, head] of heads) {
     const list = watched.get(origin)
@@ -301,7 +304,7 @@ function watchedOf(
     const list = watched.get(origin)
     if (list === undefined)
       faults.push({
-        what: `the given checkpoint is of the log ${origin}, and no workspace here has it`,
+        what: `the given checkpoint belongs to the log ${origin}, which no workspace here has`,
       })
     else list.push({ size, root, by: "the given checkpoint", note })
   }

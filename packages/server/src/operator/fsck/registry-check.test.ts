@@ -78,8 +78,8 @@ test("where an act commits to it, another one is a fault, in whatever document i
   assert.deepEqual(
     faults.map(({ sequence, what }) => [sequence, what]),
     [
-      [3, "API key key is not as it was recorded: commitment"],
-      [4, "set-up token of ada to join is not as it was recorded: id"],
+      [3, "API key key is not as this entry recorded it: commitment"],
+      [4, "set-up token of ada to join is not as this entry recorded it: id"],
     ],
   )
 })
@@ -109,7 +109,7 @@ test("a member who was added without an invitation is what the act says, since t
   } as const
   for (const [name, value] of Object.entries(changed))
     assert.deepEqual(await faultsOf(joined({ [name]: value })), [
-      `member ada is not as it was recorded: ${name}`,
+      `member ada is not as this entry recorded it: ${name}`,
     ])
 })
 
@@ -145,7 +145,7 @@ test("a session that is there although its end is recorded is a fault; one that 
     const { faults } = await compare([opened, ...acts], [session])
     return faults.map(({ what }) => what).filter((what) => what.startsWith("session"))
   }
-  const ended = ["session session is not as it was recorded: isEnded"]
+  const ended = ["session session is not as this entry recorded it: isEnded"]
   assert.deepEqual(await faultsAfter(), [])
   assert.deepEqual(await faultsAfter(said("session.end", "session")), ended)
   assert.deepEqual(await faultsAfter(said("session.end", "another")), [])

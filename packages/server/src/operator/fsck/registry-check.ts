@@ -80,7 +80,7 @@ export async function compareRegistry(
           faults.push({
             workspace: workspace.id,
             sequence: found.sequence,
-            what: `${nouns[kind]} ${place} is not as it was recorded: ${member}`,
+            what: `${nouns[kind]} ${place} is not as this entry recorded it: ${member}`,
           })
       }
     }
@@ -90,7 +90,7 @@ export async function compareRegistry(
     faults.push({
       workspace: workspace.id,
       sequence,
-      what: `${nouns[kind]} ${id}, which it records, is not there`,
+      what: `it records ${nouns[kind]} ${id}, which is missing in the registry`,
     })
   }
   return { faults, uncommitted }

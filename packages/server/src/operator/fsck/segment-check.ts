@@ -27,7 +27,9 @@ const entriesPerRead = 256
 export function checkSegment(whole: Whole, { workspace, row }: SegmentOf): Fault | undefined {
   const [sequence, upTo] = [firstOf(row), lastOf(row)]
   const wrong = wrongIn(whole, { workspace, row })
-  return wrong === undefined ? undefined : { workspace, sequence, upTo, what: wrong }
+  return wrong === undefined
+    ? undefined
+    : { workspace, sequence, upTo, what: wrong, isDerived: true }
 }
 
 function wrongIn(whole: Whole, { workspace, row }: SegmentOf): string | undefined {
@@ -38,7 +40,7 @@ function wrongIn(whole: Whole, { workspace, row }: SegmentOf): string | undefine
     return kept
   }
   const header = read(0)
-  if (header === undefined) return "the search has a segment of them without its header"
+  if (header === undefined) return "their segment in search.db has no header"
   const { made, lastRecord } = remade(whole, { workspace, row })
   try {
     const segment = openSegment(header, createPartCache(0))
@@ -47,15 +49,15 @@ function wrongIn(whole: Whole, { workspace, row }: SegmentOf): string | undefine
         runSteps(segment.raw(place), (_, part) => read(part))
   } catch (error) {
     if (error instanceof SegmentDamaged || error instanceof SegmentGone)
-      return `the search cannot read its segment of them: ${error.message}`
+      return `their segment in search.db cannot be read: ${error.message}`
     throw error
   }
-  if (!headerOf(made).equals(header)) return "the search says something else of them than they do"
+  if (!headerOf(made).equals(header)) return "their segment in search.db differs from what they say"
   const fits =
     row.hash === hashOfHeader([header]) &&
     row.bytes === bytes &&
     equalBytes(row.lastRecord, lastRecord)
-  return fits ? undefined : "the search lists its segment of them as another one"
+  return fits ? undefined : "search.db lists their segment with another hash, size or last entry"
 }
 
 function remade(whole: Whole, { workspace, row }: SegmentOf) {

@@ -41,7 +41,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
     const at = workspace === undefined ? {} : { workspace }
     if (workspace === undefined)
       yield {
-        what: `there are entries of a workspace ${number}, and the journal has no workspace of that number`,
+        what: `journal.db has entries of a workspace with the number ${number}, but no such workspace`,
       }
     const before = one(
       journal,
@@ -49,7 +49,10 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
       number,
     )
     if (before !== undefined)
-      yield { ...at, what: `there is an entry ${num(before["sequence"])}, and the first is 1` }
+      yield {
+        ...at,
+        what: `there is an entry ${num(before["sequence"])}, but the first entry is 1`,
+      }
   }
   const { count, first, last } =
     one(journal, "SELECT count(*) AS count, min(n) AS first, max(n) AS last FROM entries") ?? {}
@@ -64,7 +67,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
     const { kind, id, workspace } = document
     yield {
       workspace: String(workspace),
-      what: `the registry has its ${String(kind)} ${String(id)}, and does not know the workspace`,
+      what: `the registry has the ${String(kind)} ${String(id)} of it, but no such workspace`,
     }
   }
 }
@@ -92,7 +95,7 @@ function numberGap(journal: DatabaseSync): Stray {
   const { n, sequence, id } = row ?? {}
   return {
     ...(typeof id === "string" ? { workspace: id, sequence: num(sequence) } : {}),
-    what: `it has the number ${num(n)} among all that are kept, and none has the number before it`,
+    what: `its row in journal.db has the number ${num(n)}, and no row has the number before that`,
   }
 }
 
@@ -104,7 +107,10 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
     for (const row of index.prepare(`SELECT DISTINCT workspace FROM ${table}`).iterate()) {
       const workspace = String(row["workspace"])
       if (!names.has(workspace))
-        yield { workspace, what: `the index has ${table} of it, and the registry does not know it` }
+        yield {
+          workspace,
+          what: `index.db has ${table} of it, but the registry has no such workspace`,
+        }
     }
   const entries = num(one(journal, "SELECT max(n) AS n FROM entries")?.["n"])
   const runs = index
@@ -114,13 +120,13 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
   for (const [place, run] of runs.entries()) {
     if (run !== place) {
       yield {
-        what: `part ${place} of the index of keys and receipts is not there, and part ${run} is`,
+        what: `part ${place} of the index of keys and receipts in index.db is missing, and part ${run} is there`,
       }
       break
     }
     if ((run + 1) * runEntries > entries) {
       yield {
-        what: `part ${run} of the index of keys and receipts is said to be complete, and the entries for it are not there`,
+        what: `part ${run} of the index of keys and receipts in index.db is complete, but its entries are missing`,
       }
       break
     }
@@ -131,7 +137,7 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
   )
   if (stray !== undefined)
     yield {
-      what: `bucket ${num(stray["bucket"])} of part ${num(stray["run"])} of the index of keys and receipts belongs to no part`,
+      what: `bucket ${num(stray["bucket"])} of part ${num(stray["run"])} of the index of keys and receipts in index.db is in no complete part`,
     }
 }
 
@@ -150,7 +156,10 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
   const reads = segmentReads(search)
   for (const workspace of reads.workspaces()) {
     if (!ids.has(workspace))
-      yield { workspace, what: "the search has segments of it, and the registry does not know it" }
+      yield {
+        workspace,
+        what: "search.db has segments of it, but the registry has no such workspace",
+      }
     let position = 0
     for (const segment of reads.list(workspace)) {
       const { level, k } = segment
@@ -158,7 +167,7 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
         yield {
           workspace,
           sequence: firstOf(segment),
-          what: `segment ${k} of level ${level} does not follow the one before, which ends at ${position}`,
+          what: `segment ${k} of level ${level} in search.db does not follow the previous one, which ends with entry ${position}`,
         }
       position = lastOf(segment)
     }
@@ -171,7 +180,7 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
     const stray = one(search, `SELECT level, k FROM ${table} t WHERE NOT EXISTS (${owner}) LIMIT 1`)
     if (stray !== undefined)
       yield {
-        what: `the search has ${table} of a segment ${num(stray["k"])} of level ${num(stray["level"])} that it does not know`,
+        what: `search.db has ${table} of a segment ${num(stray["k"])} of level ${num(stray["level"])} that it does not list`,
       }
   }
 }
@@ -181,10 +190,10 @@ function* schemaStrays(database: DatabaseSync, layout: Layout): Generator<Stray>
   const { found, expected } = schemaOf(database, layout)
   for (const [name, sql] of expected)
     if (found.get(name) !== sql)
-      yield { what: `the ${layout} file does not have ${name} as this program made it` }
+      yield { what: `${layout}.db does not have ${name} as this program made it` }
   for (const name of found.keys())
     if (!expected.has(name))
-      yield { what: `the ${layout} file has ${name}, which this program did not make` }
+      yield { what: `${layout}.db has ${name}, which this program did not make` }
 }
 
 function one(
