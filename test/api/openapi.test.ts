@@ -88,6 +88,7 @@ const operations = [
   "getEpochKey",
   "getEpochTile",
   "getHealth",
+  "getIntegrity",
   "getLimits",
   "getLogKey",
   "getMetrics",

@@ -223,7 +223,11 @@ const logs = `
 GET OURS/tlog/checkpoint                    | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/tlog/checkpoint                  | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET SHARED/tlog/checkpoint                  | 200  anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | 200    200   200     200
-GET NOWHERE/tlog/checkpoint                 | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404`
+GET NOWHERE/tlog/checkpoint                 | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/integrity                          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/integrity                        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET SHARED/integrity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200
+GET NOWHERE/integrity                       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404`
 
 const administration = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst

@@ -114,6 +114,13 @@ async function expectFound(
     const refused = await writer.write(eventFor(id))
     assert.deepEqual([refused.status, refused.json().error], [503, "integrity_failure"], what)
     assert.ok(service.log().includes(detail), "the log says it too")
+    const { faults, checked } = (await service.root.get(`/v1/workspaces/${id}/integrity`)).json()
+    const from = detail.startsWith("it ends at") ? 1 : sequence
+    assert.partialDeepStrictEqual(faults, [{ sequence: from, detail }])
+    assert.ok(
+      checked.every(({ to }: { to: number }) => to < place && to < from - 1),
+      `${what}: ${JSON.stringify(checked)}`,
+    )
   }
   assert.equal(await metric(client, "tallystick_integrity_failures_total"), each.size)
   assert.equal(await metric(client, "tallystick_audit_failed_entries"), each.size)

@@ -410,6 +410,56 @@ export interface LogKeyRotated {
   readonly receiptId: string
 }
 
+/** The answer of `GET …/integrity`: what the service knows about the chain of a workspace. */
+export interface ChainState {
+  readonly workspaceId: string
+  /** Number of entries: the newest has this sequence. */
+  readonly size: number
+  /** The newest signed checkpoint. Absent: nothing is signed yet. */
+  readonly checkpoint?: {
+    /** The last entry that it covers. */
+    readonly sequence: number
+    /** The size of the tree, as the checkpoint says it: without the entries of earlier epochs. */
+    readonly size: number
+    readonly signedAt: Time
+    /** The key that signed it, which begins with its name. */
+    readonly vkey: string
+  }
+  /** Number of entries above the checkpoint. */
+  readonly pending: number
+  /** Number of entries in the archive, which are the first of the chain. The others are hot. */
+  readonly archived: number
+  /**
+   * Which entries the auditor has read and hashed again, and found good, oldest entries first. What
+   * is in no range was not checked since it was written.
+   */
+  readonly checked: readonly CheckedRange[]
+  /** The auditor is within this chain: the first range still grows. */
+  readonly checking: boolean
+  /** Where the chain is broken. No entry behind it counts as checked, nor the one before it. */
+  readonly faults: readonly ChainFault[]
+}
+
+/** Entries that were checked again, both ends included. */
+export interface CheckedRange {
+  readonly from: number
+  readonly to: number
+  /** Each of them was checked at this time or later. */
+  readonly checkedAt: Time
+}
+
+/** A place where a chain is broken. */
+export interface ChainFault {
+  /**
+   * The first entry that does not hold with those before it; 1 if only the tree shows the fault, and
+   * no entry is known.
+   */
+  readonly sequence: number
+  /** What does not hold, as a sentence. */
+  readonly detail: string
+  readonly foundAt: Time
+}
+
 // Administration ----------------------------------------------------------------------------------
 
 /** Actions that begin with `prefix`, by whole segments, go to `lane`. */

@@ -184,6 +184,7 @@ async function start(
     metrics,
     seal,
     brokenWorkspaces: () => health.broken.size,
+    faultOf: (workspace) => health.broken.get(workspace),
     audit: () => health.audit(),
     halted: (workspace) =>
       haltOf(readOnly, workspace !== undefined && health.broken.has(workspace)),
@@ -224,7 +225,7 @@ function sourceOf(
     index,
     search,
     ...trusted,
-    haltedFrom: (workspace) => broken.get(workspace),
+    haltedFrom: (workspace) => broken.get(workspace)?.sequence,
     suspect,
   }
 }

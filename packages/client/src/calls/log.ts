@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Epochs, LogKeyRotated, LogKeys } from "../wire.ts"
+import type { ChainState, Epochs, LogKeyRotated, LogKeys } from "../wire.ts"
 
 export interface LogOptions extends CallOptions {
   /** Which epoch is asked for; without it, the one that grows. */
@@ -14,6 +14,10 @@ export function logCalls(call: Call) {
       ? path`/v1/workspaces/${workspaceId}/tlog`
       : path`/v1/workspaces/${workspaceId}/tlog/epochs/${String(epoch)}`
   return {
+    /** How far the chain is signed and was checked again, and where it is broken. */
+    integrity: (workspaceId: string, options?: CallOptions): Promise<ChainState> =>
+      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/integrity` }, options),
+
     /** The newest signed checkpoint: a signed note. */
     checkpoint: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
       call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/checkpoint` }, options),

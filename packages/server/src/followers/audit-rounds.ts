@@ -3,20 +3,24 @@
 
 import type { Clock } from "../clock.ts"
 import { every } from "../store/all-documents.ts"
-import type { Audit, Document, Finding, Index, Registry, Tree } from "../store/store.ts"
+import type { Audit, Checked, Document, Finding, Index, Registry, Tree } from "../store/store.ts"
 import { recheckEntry, type RecheckParts } from "./recheck-entry.ts"
 import { isOfTree, reached, type Walk } from "./walk-chain.ts"
 
 export type Round = Pick<Audit, "round" | "startedMs" | "sinceMs">
 
 /**
- * The workspace that the auditor is verifying, its stored position, and the number of its verified
- * entries.
+ * The workspace that the auditor is verifying, its stored position, and the number of entries
+ * verified in this round.
  */
 export interface WorkspaceAudit {
   readonly walk: Walk
   kept: Audit | undefined
   entries: number
+  /** When the walk began at the first entry. */
+  readonly sinceMs: number
+  /** What was verified before this walk. */
+  readonly before: readonly Checked[]
 }
 
 export interface RoundsParts extends RecheckParts {
@@ -39,10 +43,10 @@ export interface Rounds {
   /** False if another process has come further. */
   keep(walked: WorkspaceAudit): Promise<boolean>
   /**
-   * Adds a finding at once; it is stored when this resolves. `counted`: verified entries of the
-   * workspace, if it is the one being verified.
+   * Adds a finding at once; it is stored when this resolves. `walked`: the workspace, if it is the
+   * one being verified.
    */
-  note(finding: Finding, counted: number | undefined): Promise<void>
+  note(finding: Finding, walked: WorkspaceAudit | undefined): Promise<void>
 }
 
 export const emptyTree: Tree = { size: 0, hashes: [] }
@@ -130,28 +134,41 @@ function createRounds(
         isDone,
         epoch: walk.epochs[0].number,
         tree,
+        checked: checkedBy(walked),
       }
       return index.putAudit(walk.workspace, walked.kept)
     },
-    async note(finding: Finding, counted: number | undefined) {
+    async note(finding: Finding, walked: WorkspaceAudit | undefined) {
       const { workspace } = finding
       state.findings.set(workspace, finding)
       // Another process may have come further meanwhile; store the finding nevertheless.
       for (let isKept = false; !isKept;) {
         const kept = await index.audit(workspace)
-        const entries = counted ?? (kept?.round === rounds.round.round ? kept.entries : 0)
+        const entries = walked?.entries ?? (kept?.round === rounds.round.round ? kept.entries : 0)
+        const checked = walked === undefined ? kept?.checked : checkedBy(walked)
         const place = {
           version: (kept?.version ?? 0) + 1,
           entries,
           isDone: true,
           epoch: 1,
           tree: emptyTree,
+          ...(checked && { checked }),
         }
         isKept = await index.putAudit(workspace, { ...rounds.round, ...place, finding })
       }
     },
   }
   return rounds
+}
+
+/** A walk that does not reach its end leaves one more. */
+const checkedMax = 4
+
+/** What is verified now: this walk's entries, and behind them those of the walks before. */
+function checkedBy({ walk, sinceMs, before }: WorkspaceAudit): readonly Checked[] {
+  const to = reached(walk)
+  const now = to === 0 ? [] : [{ to, sinceMs }]
+  return [...now, ...before.filter((one) => one.to > to)].slice(0, checkedMax)
 }
 
 function isOver(audit: Audit | undefined, round: number): boolean {

@@ -177,6 +177,49 @@ test("what is not re-verified in a round was known to hold when the round before
   await expectChain(house.journal, "one")
 })
 
+test("what was checked is kept: this round's entries, and behind them those of the round before", async () => {
+  const house = openHouse()
+  await house.make("one", 30)
+  const checked = async () => (await house.audit("one"))?.checked
+  const first = house.open()
+  await first.auditor.step()
+  await first.auditor.save()
+  const part = { to: perSecond / 5 - 5, sinceMs: startMs }
+  assert.deepEqual(await checked(), [part], "no more than was read")
+  await first.round()
+  assert.deepEqual(await checked(), [{ to: 30, sinceMs: startMs }])
+
+  await house.write("one", 34)
+  house.clock.ms = first.auditor.dueMs()
+  const sinceMs = house.clock.now()
+  await first.auditor.step()
+  await first.auditor.save()
+  assert.deepEqual(await checked(), [
+    { ...part, sinceMs },
+    { to: 30, sinceMs: startMs },
+  ])
+  const second = house.open()
+  house.clock.ms += 1000
+  await second.auditor.step()
+  await second.auditor.save()
+  const [own, ...earlier] = (await checked()) ?? []
+  assert.ok((own?.to ?? 0) > part.to, "a restart goes on")
+  assert.deepEqual([own?.sinceMs, earlier], [sinceMs, [{ to: 30, sinceMs: startMs }]])
+  await second.round()
+  assert.deepEqual(await checked(), [{ to: 35, sinceMs }])
+
+  house.bend = (entries) =>
+    entries.map((entry) => (entry.sequence === 17 ? { ...entry, body: undefined } : entry))
+  const brokenMs = second.auditor.dueMs()
+  await second.round()
+  assert.deepEqual(await checked(), [
+    { to: 16, sinceMs: startMs + brokenMs },
+    { to: 35, sinceMs },
+  ])
+  house.bend = (entries) => entries
+  await expectChain(house.journal, "one")
+})
+
 type Bend = (entry: Stored) => Stored | undefined
 
 /** What may happen to entry 17 of 30, and what is said of it. */

@@ -158,9 +158,14 @@ export function createAuditor(
       return undefined
     }
     const counted = before?.entries ?? 0
-    if (reached(walk) > 0) return { walk, kept, entries: counted }
+    const [own, ...earlier] = kept?.checked ?? []
+    if (reached(walk) > 0) {
+      // The walk of an older version may have begun at any time since its round did.
+      const { sinceMs } = own ?? { sinceMs: begun.round.startedMs }
+      return { walk, kept, entries: counted, sinceMs, before: earlier }
+    }
     begun.entries -= counted
-    return { walk, kept, entries: 0 }
+    return { walk, kept, entries: 0, sinceMs: parts.clock.now(), before: kept?.checked ?? [] }
   }
 
   function cannotRead(workspace: string, detail: string): void {
@@ -206,7 +211,7 @@ export function createAuditor(
     if (begun.findings.has(finding.workspace)) return
     const own = walking?.walk.workspace === finding.workspace ? walking : undefined
     if (own !== undefined) walking = undefined
-    const kept = begun.note(finding, own?.entries)
+    const kept = begun.note(finding, own)
     found(finding)
     tell()
     await kept

@@ -33,9 +33,18 @@ export interface FollowerMetrics {
 
 export const followers = ["indexer", "checkpointer", "filing"] as const
 
+/** Where a chain is broken. */
+export interface Fault {
+  /** The first entry that does not hold; the first of all if no single entry is known. */
+  readonly sequence: number
+  /** What does not hold, as a sentence. */
+  readonly detail: string
+  readonly foundMs: number
+}
+
 export interface Health {
-  /** Workspaces with a broken chain, each with its first broken entry. */
-  readonly broken: ReadonlyMap<string, number>
+  /** Workspaces with a broken chain. */
+  readonly broken: ReadonlyMap<string, Fault>
   /** How far the auditor has come. */
   audit(): AuditSummary | undefined
   readonly see: (sighting: Sighting) => void
@@ -53,7 +62,7 @@ export function createHealth(
   log: Logger,
   signed: (checkpoint: Checkpoint) => void,
 ): Health {
-  const broken = new Map<string, number>()
+  const broken = new Map<string, Fault>()
   const recorder = createRecorder(log)
   let audit: AuditSummary | undefined
 
@@ -65,7 +74,11 @@ export function createHealth(
   }: Sighting & { readonly kind: "broken" }): void {
     // The auditor and the checkpointer may both find it.
     if (broken.has(workspace)) return
-    broken.set(workspace, from)
+    broken.set(workspace, {
+      sequence: from,
+      detail,
+      foundMs: finding?.foundMs ?? systemClock.now(),
+    })
     metrics.integrityFailure()
     log.error(
       { workspace, detail },

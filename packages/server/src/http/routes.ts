@@ -9,6 +9,7 @@ import { countEndpoints } from "./v1/count-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { feedEndpoints } from "./v1/feed-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
+import { integrityEndpoints } from "./v1/integrity-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
 import { packEndpoints } from "./v1/pack-endpoints.ts"
 import { policyEndpoints } from "./v1/policy-endpoints.ts"
@@ -29,6 +30,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...feedEndpoints(service), //      GET …/events/feed
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
+    ...integrityEndpoints(service), // GET …/integrity
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
     ...exportEndpoints(service), //    POST …/exports
     ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
+import type { Fault } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
@@ -85,6 +86,8 @@ export interface Service {
   readonly seal: (workspace: string) => Promise<unknown>
   /** How many workspaces have a broken chain. */
   readonly brokenWorkspaces: () => number
+  /** Where a workspace's chain is broken. */
+  readonly faultOf: (workspace: string) => Fault | undefined
   /** The progress of the auditor. Undefined until it reports. */
   readonly audit: () => AuditSummary | undefined
   /** Why writes are refused, to this workspace or to all. Undefined if they are not. */

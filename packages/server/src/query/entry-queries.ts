@@ -42,6 +42,8 @@ export interface Queries {
     nowMs: number,
   ): Promise<readonly Counted[]>
   page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  /** How many entries are in the archive: the first ones of the chain. */
+  archived(workspace: Document<"workspace">, nowMs: number): Promise<number>
   /** The oldest matches after a sequence. */
   after(workspace: Document<"workspace">, request: FeedRequest, nowMs: number): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
@@ -101,6 +103,8 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
         hasMore: hasMore || length < sequences.length,
       }
     },
+
+    archived: async (workspace, nowMs) => (await hotFrom(workspace, nowMs)) - 1,
 
     after: async (workspace, request, nowMs) =>
       pageAfter(workspace, request, await boundsFor(workspace, request.storage, nowMs), nowMs),

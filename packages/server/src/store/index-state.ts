@@ -34,6 +34,12 @@ export interface Finding {
   readonly foundMs: number
 }
 
+/** The entries from the first to this one were verified at this time or later. */
+export interface Checked {
+  readonly to: number
+  readonly sinceMs: number
+}
+
 /** The auditor's position in a workspace, so that a restart does not begin anew. */
 export interface Audit {
   /** Counts from 1. */
@@ -49,5 +55,10 @@ export interface Audit {
   /** The tree over the verified entries of this epoch. */
   readonly epoch: number
   readonly tree: Tree
+  /**
+   * What was verified, in this round and before: the newest first, and each reaches further than
+   * those before it. Absent in an audit of an older version.
+   */
+  readonly checked?: readonly Checked[]
   readonly finding?: Finding
 }

@@ -28,7 +28,15 @@ import type { SignedTree } from "./tree-reads.ts"
 
 export type { Change, Document, Listed, ListPlace } from "./documents.ts"
 export type { Group, Head, Linked, Outcome, Stored } from "./entries.ts"
-export type { Audit, Checkpoint, Finding, TileGrowth, TileName, Tree } from "./index-state.ts"
+export type {
+  Audit,
+  Checked,
+  Checkpoint,
+  Finding,
+  TileGrowth,
+  TileName,
+  Tree,
+} from "./index-state.ts"
 
 export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
@@ -89,6 +97,7 @@ export interface IndexReader {
     tiles: readonly TileName[],
   ): Promise<readonly Uint8Array[]>
   checkpoint(workspace: string, epoch: number): Promise<Checkpoint | undefined>
+  audit(workspace: string): Promise<Audit | undefined>
 }
 
 export interface Index extends IndexReader {
@@ -117,7 +126,6 @@ export interface Index extends IndexReader {
     fromSize: number,
     checkpoint: Checkpoint,
   ): Promise<boolean>
-  audit(workspace: string): Promise<Audit | undefined>
   /**
    * Replaces the audit of the version before. False, without a change, if the version is another.
    */

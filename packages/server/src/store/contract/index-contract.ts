@@ -143,6 +143,10 @@ export function indexContract(name: string, open: Open): void {
         entries: 12,
         isDone: true,
         tree: { size: 6, hashes },
+        checked: [
+          { to: 6, sinceMs: 4 },
+          { to: 9, sinceMs: 1 },
+        ],
         finding,
       }
       assert.equal(await index.putAudit("acme", last), true)
@@ -158,6 +162,7 @@ export function indexContract(name: string, open: Open): void {
         last,
       )
       assert.equal((await again.watched.index.audit("other"))?.version, 1)
+      assert.deepEqual((await again.served.index.audit("acme"))?.checked, last.checked)
       return again
     },
   )

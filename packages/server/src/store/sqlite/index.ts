@@ -2,14 +2,15 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { concat, fromHex, toHex } from "@tallystick/proof"
+import { concat, toHex } from "@tallystick/proof"
 import type { Audit, Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
-import { indexReads, logName, type journalReads } from "./reads.ts"
+import { auditReads, indexReads, logName, type journalReads } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
+  const audit = auditReads(index)
   const setPosition = index.prepare(
     "INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2",
   )
@@ -28,7 +29,6 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   const moveCheckpoint = index.prepare(
     "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
   )
-  const audit = index.prepare("SELECT state FROM audits WHERE workspace = ?")
   const addAudit = index.prepare(
     "INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)",
   )
@@ -78,7 +78,7 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
       return moved.changes === 1
     },
 
-    audit: async (workspace) => parseAudit(audit.get(workspace)?.["state"]),
+    audit: async (workspace) => audit(workspace),
     async putAudit(workspace, state) {
       const text = formatAudit(state)
       const moved =
@@ -90,21 +90,10 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   }
 }
 
+/** `parseAudit` is the inverse. */
 function formatAudit({ tree, ...state }: Audit): string {
   return JSON.stringify({
     ...state,
     tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) },
   })
-}
-
-function parseAudit(state: unknown): Audit | undefined {
-  if (typeof state !== "string") return undefined
-  // It was written by formatAudit, which leaves everything but the hashes as it is.
-  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
-    tree: { size: number; hashes: string[] }
-  }
-  return {
-    ...rest,
-    tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) },
-  }
 }

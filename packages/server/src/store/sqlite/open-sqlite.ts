@@ -86,6 +86,7 @@ async function openLocked(
       tree: (...asked) => reader.ask("tree", asked),
       tiles: (...asked) => reader.ask("tiles", asked),
       checkpoint: (...asked) => reader.ask("checkpoint", asked),
+      audit: (workspace) => reader.ask("audit", workspace),
     },
     leaves: ({ workspace, number, before, end }, tree, tile) =>
       reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),

@@ -3,7 +3,7 @@
 
 import { join } from "node:path"
 import { openForReading } from "./database.ts"
-import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
+import { auditReads, documentReads, indexReads, journalReads, type Place } from "./reads.ts"
 import type { Log } from "../epochs.ts"
 import { readLeaves, type TreeStore, type SignedTree } from "../tree-reads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
@@ -24,6 +24,7 @@ if (folder !== undefined) {
       journalReads(journal),
       documentReads(journal),
       indexReads(index),
+      auditReads(index),
       cachedSegmentReads(search),
     ),
     () => {
@@ -43,6 +44,7 @@ function questions(
   journal: JournalReads,
   documents: DocumentReads,
   index: IndexReads,
+  audit: ReturnType<typeof auditReads>,
   segments: ReturnType<typeof cachedSegmentReads>,
 ) {
   const kept: TreeStore = {
@@ -96,6 +98,7 @@ function questions(
       index.tiles(workspace, epoch, tiles),
     checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
       index.checkpoint(workspace, epoch),
+    audit,
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
     leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) =>
       readLeaves(kept, log, tree, tile),

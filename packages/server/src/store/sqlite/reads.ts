@@ -2,10 +2,19 @@
 // the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { bodyTag, eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
+import { bodyTag, eventHash, fromHex, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
-import type { Checkpoint, Document, Head, ListPlace, Stored, TileName, Tree } from "../store.ts"
+import type {
+  Audit,
+  Checkpoint,
+  Document,
+  Head,
+  ListPlace,
+  Stored,
+  TileName,
+  Tree,
+} from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
@@ -343,6 +352,24 @@ export function indexReads(index: DatabaseSync) {
         yield* findInBucket(run, bucketText(receiptsOf, run, receipt), receipt)
       }
     },
+  }
+}
+
+/** Reads the auditor's positions, which an index of a former layout does not have. */
+export function auditReads(index: DatabaseSync): (workspace: string) => Audit | undefined {
+  const audit = index.prepare("SELECT state FROM audits WHERE workspace = ?")
+  return (workspace) => parseAudit(audit.get(workspace)?.["state"])
+}
+
+function parseAudit(state: unknown): Audit | undefined {
+  if (typeof state !== "string") return undefined
+  // It was written by formatAudit, which leaves everything but the hashes as it is.
+  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
+    tree: { size: number; hashes: string[] }
+  }
+  return {
+    ...rest,
+    tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) },
   }
 }
 

@@ -1,0 +1,46 @@
+import { Type } from "./type.ts"
+import type { ChainState as WireChainState } from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { WorkspaceId } from "./id.ts"
+import { sample } from "./sample.ts"
+import { Time } from "./time.ts"
+
+const count = Type.Integer({ minimum: 0 })
+const sequence = Type.Integer({ minimum: 1 })
+
+export const ChainState = shapeOf<WireChainState>()(
+  Type.Object(
+    {
+      workspaceId: WorkspaceId,
+      size: count,
+      checkpoint: Type.Optional(
+        Type.Object({ sequence, size: sequence, signedAt: Time, vkey: Type.String() }),
+      ),
+      pending: count,
+      archived: count,
+      checked: Type.Array(
+        Type.Object({
+          from: sequence,
+          to: sequence,
+          checkedAt: Time,
+        }),
+      ),
+      checking: Type.Boolean(),
+      faults: Type.Array(Type.Object({ sequence, detail: Type.String(), foundAt: Time })),
+    },
+    { title: "ChainState" },
+  ),
+  {
+    workspaceId: "acme",
+    size: 88_310,
+    checkpoint: { sequence: 88_064, size: 88_064, signedAt: sample.time, vkey: sample.vkey },
+    pending: 246,
+    archived: 43_008,
+    checked: [
+      { from: 1, to: 51_200, checkedAt: sample.time },
+      { from: 51_201, to: 87_950, checkedAt: "2026-01-31T06:30:00.250Z" },
+    ],
+    checking: true,
+    faults: [],
+  },
+)

@@ -1,0 +1,95 @@
+// What the service knows about a workspace's chain: what is signed, what was checked again, and
+// where it is broken.
+
+import type { ChainState as WireChainState } from "@tallystick/client/wire"
+import { isoTime } from "../../clock.ts"
+import type { Fault } from "../../followers/health.ts"
+import { epochsOf } from "../../store/epochs.ts"
+import { vkeyOf } from "../../store/log-keys.ts"
+import type { Audit, Document } from "../../store/store.ts"
+import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { ChainState } from "../shapes/chain-state.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+
+export function integrityEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/integrity",
+      operation: "getIntegrity",
+      tag: "Log",
+      summary: "Get the state of a chain",
+      description:
+        "How long the chain is, how far it is signed, which entries were read and hashed again and when, and where it is broken.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      answers: { 200: ChainState },
+      async handle({ params }) {
+        const workspace = await service.workspaces.get(params.workspaceId)
+        return { status: 200, body: await stateOf(service, workspace) }
+      },
+    }),
+  ]
+}
+
+async function stateOf(
+  service: Service,
+  workspace: Document<"workspace">,
+): Promise<WireChainState> {
+  const { store, source, queries, clock } = service
+  // Read before the head, so that the chain has all that they cover.
+  const audit = await store.index.audit(workspace.id)
+  const checkpoint = await checkpointOf(service, workspace)
+  const archived = await queries.archived(workspace, clock.now())
+  const size = (await source.journal.head(workspace.id))?.sequence ?? 0
+  const fault = faultOf(service, workspace.id, audit)
+  return {
+    workspaceId: workspace.id,
+    size,
+    ...(checkpoint && { checkpoint }),
+    pending: size - (checkpoint?.sequence ?? 0),
+    archived,
+    checked: rangesOf(audit, fault),
+    checking: audit !== undefined && !audit.isDone && fault === undefined,
+    faults:
+      fault === undefined
+        ? []
+        : [{ sequence: fault.sequence, detail: fault.detail, foundAt: isoTime(fault.foundMs) }],
+  }
+}
+
+/** A forged checkpoint counts as none: it proves nothing. The fault says that there is one. */
+async function checkpointOf(
+  { store, source }: Service,
+  workspace: Document<"workspace">,
+): Promise<WireChainState["checkpoint"]> {
+  const [epoch] = epochsOf(workspace)
+  const { checkpoint } = await source.checkpoints.of(workspace, epoch)
+  if (checkpoint === undefined) return undefined
+  const { size, signedMs, note } = checkpoint
+  const vkey = await vkeyOf(store.registry, epoch, note)
+  return { sequence: epoch.before + size, size, signedAt: isoTime(signedMs), vkey }
+}
+
+/** What was found before a start counts until the auditor has looked again. */
+function faultOf(service: Service, workspaceId: string, audit: Audit | undefined) {
+  const found = service.faultOf(workspaceId)
+  return found ?? (service.audit() === undefined ? audit?.finding : undefined)
+}
+
+/**
+ * Nothing behind a fault counts, nor does the entry before it: a changed record may show only in
+ * the link of the next.
+ */
+function rangesOf(
+  audit: Audit | undefined,
+  fault: Pick<Fault, "sequence"> | undefined,
+): WireChainState["checked"] {
+  const end = (fault?.sequence ?? Infinity) - 2
+  let from = 1
+  return (audit?.checked ?? []).flatMap(({ to, sinceMs }) => {
+    const range = { from, to: Math.min(to, end), checkedAt: isoTime(sinceMs) }
+    from = to + 1
+    return range.from <= range.to ? [range] : []
+  })
+}
