@@ -131,9 +131,16 @@ const nodePrefix = Uint8Array.of(1)
 
 export const hashBytes = 32
 
-const empty = fromHex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-assert(empty !== undefined, "a constant in hex")
-export const emptyRoot: Uint8Array = empty
+// Marked as without effect, so that a bundle leaves it out where no tree can be empty.
+export const emptyRoot: Uint8Array = /* @__PURE__ */ constantOf(
+  "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+)
+
+function constantOf(hex: string): Uint8Array {
+  const bytes = fromHex(hex)
+  assert(bytes !== undefined, "a constant in hex")
+  return bytes
+}
 
 export function isHash(bytes: Uint8Array): boolean {
   return bytes.length === hashBytes
