@@ -30,7 +30,7 @@ let newest: ActivityPage | undefined
 let asked = ""
 let refused: Refusal | undefined
 /** The page that was asked for last: the answer of any other is late. */
-let latest: symbol | undefined
+let latest: object | undefined
 
 page.show(<Skeleton />)
 await load("first")
@@ -56,7 +56,7 @@ async function load(which: "first" | "older"): Promise<void> {
     cursor: String(cursor),
     ...(asked.trim() !== "" && { query: asked }),
   }).toString()
-  const wanted = (latest = Symbol("a page"))
+  const wanted = (latest = {})
   const answer = await pageAt(url)
   // Somebody has asked for something else meanwhile.
   if (wanted !== latest) return

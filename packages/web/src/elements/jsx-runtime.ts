@@ -54,10 +54,11 @@ function setAttribute(node: Element, name: string, value: unknown): void {
   else if (value === true) node.setAttribute(name, "")
 }
 
-function append(node: Node, child: Child): void {
+function append(node: ParentNode, child: Child): void {
   if (child === undefined || child === null || typeof child === "boolean") return
   if (isList(child)) for (const each of child) append(node, each)
-  else node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)))
+  // A string is appended as text.
+  else node.append(child instanceof Node ? child : String(child))
 }
 
 function isList(child: Child): child is readonly Child[] {

@@ -5,6 +5,7 @@ import { ask, type Refusal } from "../ask.ts"
 import { redraw } from "../elements/redraw.ts"
 import { Icon, saveIcon } from "../parts/icon.tsx"
 import { elementOf, openPage } from "../parts/page.tsx"
+import { Print } from "../parts/print.tsx"
 import { isHidden, isLinkOver, LinkOver, Refused } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { Verdict } from "../parts/verdict.tsx"
@@ -20,7 +21,7 @@ import "../verify/verify.css"
 
 const [, workspace = "", packId = ""] = pathParts()
 const token = takeToken("e", workspace, packId)
-const page = openPage({ canPrint: true })
+const page = openPage({ beside: <Print /> })
 page.about(<Text of={workspace} />)
 
 if (token === undefined) page.show(<Nothing />)

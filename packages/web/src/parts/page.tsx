@@ -3,7 +3,7 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
 import { keep } from "../kept.ts"
-import { Icon, Mark, ThemeIcon, printIcon } from "./icon.tsx"
+import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { ZoneToggle } from "./time.tsx"
 
@@ -19,12 +19,13 @@ export interface Page {
 interface PageOptions {
   /** Whose page it is, in place of our name: the reader knows them, and not us. */
   readonly owner?: string
-  readonly canPrint?: boolean
+  /** What else the bar offers. */
+  readonly beside?: Child
   readonly zoneChanged?: () => void
 }
 
 /** Takes the place of what the server has drawn. */
-export function openPage({ owner, canPrint = false, zoneChanged }: PageOptions = {}): Page {
+export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page {
   const about = elementOf(<span class="about" />)
   const main = elementOf(<main id="main" tabIndex={-1} />)
   const bar = elementOf(
@@ -40,11 +41,7 @@ export function openPage({ owner, canPrint = false, zoneChanged }: PageOptions =
       </span>
       {about}
       <div class="end">
-        {canPrint && (
-          <button type="button" class="button wide-only" onClick={() => print()}>
-            <Icon of={printIcon} /> Print
-          </button>
-        )}
+        {beside}
         <ZoneToggle changed={zoneChanged} />
         <ThemeToggle />
       </div>
@@ -101,8 +98,7 @@ function ThemeToggle() {
   )
   const name = (): void => {
     if (theme.get() !== "") document.documentElement.dataset["theme"] = theme.get()
-    button.title = isDark() ? "Light theme" : "Dark theme"
-    button.setAttribute("aria-label", button.title)
+    button.ariaLabel = button.title = isDark() ? "Light theme" : "Dark theme"
   }
   name()
   theme.watch(name)

@@ -60,6 +60,6 @@ export function ZoneToggle({ changed }: { readonly changed?: (() => void) | unde
   return button
 }
 
-function formOf(name: string | undefined): TimeForm {
-  return name === "clock" || name === "date" || name === "day" ? name : "whole"
+function formOf(name = ""): TimeForm {
+  return Object.hasOwn(forms, name) ? (name as TimeForm) : "whole" // one of them, as just seen
 }

@@ -7,6 +7,7 @@ import { Copy } from "../parts/copy.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
+import { Print } from "../parts/print.tsx"
 import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
@@ -29,7 +30,7 @@ interface Read {
   readonly holds: boolean
 }
 
-const page = openPage({ canPrint: true })
+const page = openPage({ beside: <Print /> })
 page.about(
   <>
     <Text of={workspace} />, project <Text of={projectId} />

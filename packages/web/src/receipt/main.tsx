@@ -3,6 +3,7 @@
 
 import { ask, type Refusal } from "../ask.ts"
 import { announce, openPage, type Page } from "../parts/page.tsx"
+import { Print } from "../parts/print.tsx"
 import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { Verdict } from "../parts/verdict.tsx"
@@ -61,7 +62,7 @@ function readingOf(text: string) {
 }
 
 function draw(): void {
-  page ??= openPage({ canPrint: true })
+  page ??= openPage({ beside: <Print /> })
   if (loaded?.text === undefined) {
     page.about(<Text of={workspace} />)
     return page.show(loaded === undefined ? <Skeleton /> : <Nothing refusal={loaded.refusal} />)

@@ -3,6 +3,7 @@
 
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { elementOf, openPage } from "../parts/page.tsx"
+import { Print } from "../parts/print.tsx"
 import { root } from "../place.ts"
 import { trustedKeys } from "../trusted-keys.ts"
 import { evidenceIn, evidenceOfFile, evidenceOfFolder, type Evidence } from "./evidence.ts"
@@ -17,7 +18,7 @@ const results = elementOf(<div id="results" />)
 /** Everything that was given and not removed. */
 const jobs = new Set<Job>()
 
-const page = openPage({ canPrint: true })
+const page = openPage({ beside: <Print /> })
 page.about("verifier")
 page.show(
   <section class="top">
