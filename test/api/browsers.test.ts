@@ -16,12 +16,12 @@ const ask = (
   method = "GET",
 ): Promise<Response> => fetch(service.url + path, { method, headers, redirect: "manual" })
 
-test("the address of the service leads to its description", async () => {
+test("the address of the service leads to the dashboard", async () => {
   const answer = await ask("/")
-  assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/docs"])
+  assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/ui"])
   expectUsualHeaders("GET /", answer.status, answer.headers)
   const followed = await fetch(`${service.url}/`, { headers: { accept } })
-  assert.deepEqual([followed.status, followed.url], [200, `${service.url}/docs`])
+  assert.deepEqual([followed.status, followed.url], [200, `${service.url}/ui`])
   assert.equal((await ask("/", {}, "HEAD")).status, 302)
   assert.equal((await ask("/", {}, "POST")).status, 405)
 
@@ -29,7 +29,7 @@ test("the address of the service leads to its description", async () => {
     environment: { TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally" },
   })
   const { headers } = await fetch(`${prefixed.url}/`, { redirect: "manual" })
-  assert.equal(headers.get("location"), "/tally/docs")
+  assert.equal(headers.get("location"), "/tally/ui")
 })
 
 test("a refusal is a page to a browser, and JSON to everybody else", async () => {

@@ -13,23 +13,54 @@ export type Answer =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export async function ask(url: URL, token?: string, signal?: AbortSignal): Promise<Answer> {
+/** What JSON the service answered, or why there is none. */
+export type Told<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+interface Asking {
+  readonly token?: string | undefined
+  readonly signal?: AbortSignal
+  readonly method?: "POST" | "PATCH" | "DELETE"
+  /** Sent as JSON. */
+  readonly body?: unknown
+}
+
+export async function ask(url: URL, asking: Asking = {}): Promise<Answer> {
+  const { token, signal, method = "GET", body } = asking
   try {
     const response = await fetch(url, {
+      method,
       headers: {
         accept: "application/json",
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
       },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     })
     return response.ok ? { ok: true, response } : { ok: false, refusal: await refusalOf(response) }
   } catch (error) {
     if (signal?.aborted) throw error
-    return {
-      ok: false,
-      refusal: { status: 0, code: "unreachable", detail: "the service did not answer" },
-    }
+    return { ok: false, refusal: unreachable("the service did not answer") }
   }
+}
+
+/** Undefined is what an answer without a body says. */
+export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Told<Value>> {
+  const answer = await ask(url, asking)
+  if (!answer.ok) return answer
+  try {
+    const text = await answer.response.text()
+    return { ok: true, value: (text === "" ? undefined : JSON.parse(text)) as Value } // the API's answer
+  } catch (error) {
+    if (asking.signal?.aborted) throw error
+    return { ok: false, refusal: unreachable("the answer was cut off") }
+  }
+}
+
+function unreachable(detail: string): Refusal {
+  return { status: 0, code: "unreachable", detail }
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {

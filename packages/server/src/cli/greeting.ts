@@ -1,8 +1,7 @@
 // What a start prints on standard output: where the service listens, how to write a first event
-// into empty data, and how to set up the first admin. The text contains a key and a password, so it
+// into empty data, and how to set up the first admin. The text contains a key and a token, so it
 // never goes to the log.
 
-import { randomBytes } from "node:crypto"
 import { isoTime } from "../clock.ts"
 import type { Service } from "../http/service.ts"
 import type { Running } from "../serve.ts"
@@ -63,18 +62,9 @@ function firstEvent(url: string, key: string, nowMs: number): string {
   )
 }
 
-/**
- * The password is random: a command pasted unchanged must not make an admin whose password
- * everybody knows.
- */
 function firstAdmin(url: string, token: string): string {
-  const password = randomBytes(passwordBytes).toString("base64url")
-  const command = curl(`${url}/v1/setup`, [], { token, email: "admin@example.com", password })
-  return `The instance has no admin yet. This command sets up the first one; it works for one day. Insert your e-mail address. Keep the password,
-which was made for this, or insert another one:\n\n${command}`
+  return `The instance has no admin yet. Open this link to become the first one; it works once, for one day:\n\n  ${url}/ui/setup?first#t=${token}`
 }
-
-const passwordBytes = 15
 
 /** Adds the newline that answers lack. */
 function curl(url: string, headers: readonly string[], body: object): string {

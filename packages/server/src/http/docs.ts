@@ -60,8 +60,8 @@ export function docsEndpoints(
   return these
 }
 
-/** Redirects from `/` to the documentation. Only for browsers, so it is not described itself. */
+/** Redirects from `/` to the dashboard, or its sign-in. For people only, so it is not described. */
 export function rootRoute(publicUrl: string): Route {
-  const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/docs`
+  const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/ui`
   return { method: "GET", path: "/", answer: () => ({ status: 302, headers: { location } }) }
 }

@@ -19,11 +19,15 @@ import { receiptAnswer } from "./v1/receipt-endpoints.ts"
 const open = { action: "open", anonymous: true, unmetered: true } as const
 const text = Type.String()
 const answers = { 200: text, 304: null }
+/** The script reads its address by itself. */
+const anyQuery = Type.Object({}, { additionalProperties: true })
+
+type DrawFrame = (name: string, title: string, depth: number, content?: Html) => Promise<Answer>
 
 /** They are no part of the API, so its description has nothing of them. */
 export function pageEndpoints(service: Service): readonly Endpoint<Access, Caller>[] {
   const built = createBuiltPages()
-  const frame = async (name: string, title: string, depth: number, content?: Html) => {
+  const frame: DrawFrame = async (name, title, depth, content) => {
     const [files, theme] = await Promise.all([built.page(name), built.page("theme")])
     return pageAnswer(framed({ title, depth, files, theme: theme.script, content }))
   }
@@ -51,6 +55,7 @@ export function pageEndpoints(service: Service): readonly Endpoint<Access, Calle
       answers,
       handle: ({ incoming }) => built.file("verify.html", incoming.headers, "no-cache"),
     }),
+    ...dashboard(frame),
     page({
       method: "GET",
       path: "/a/{workspaceId}",
@@ -89,6 +94,23 @@ export function pageEndpoints(service: Service): readonly Endpoint<Access, Calle
         frame("receipt", "Receipt · Tallystick", 2, await receiptFor(service, call)),
     }),
   ]
+}
+
+/** The script tells its pages apart; the server knows only how deep their files are. */
+function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
+  return ["", "/{page}", "/{page}/{thing}", "/{page}/{type}/{thing}"].map((below, depth) =>
+    page({
+      method: "GET",
+      path: `/ui${below}`,
+      access: open,
+      params: Type.Object(
+        Object.fromEntries([...below.matchAll(/\w+/g)].map(([name]) => [name, text])),
+      ),
+      query: anyQuery,
+      answers,
+      handle: () => frame("dashboard", "Tallystick", depth),
+    }),
+  )
 }
 
 /** Its handler decides who is shown what, as that of the receipt itself does. */

@@ -1,7 +1,7 @@
 // The page on which a person sees what was recorded about them.
 
 import type { ActivityPage } from "@tallystick/client/wire"
-import { ask, type Refusal } from "../ask.ts"
+import { askJson, type Refusal } from "../ask.ts"
 import { redraw } from "../elements/redraw.ts"
 import { Icon, Mark, checkIcon, crossIcon, searchIcon, waitingIcon } from "../parts/icon.tsx"
 import { announce, elementOf, openPage } from "../parts/page.tsx"
@@ -57,13 +57,13 @@ async function load(which: "first" | "older"): Promise<void> {
     ...(asked.trim() !== "" && { query: asked }),
   }).toString()
   const wanted = (latest = {})
-  const answer = await pageAt(url)
+  const told = await askJson<ActivityPage>(url, { token })
   // Somebody has asked for something else meanwhile.
   if (wanted !== latest) return
   page.working(false)
-  refused = "events" in answer ? undefined : answer
-  if ("events" in answer) {
-    newest = answer
+  refused = told.ok ? undefined : told.refusal
+  if (told.ok) {
+    newest = told.value
     const read = readEntries(
       newest,
       trustedKeys.get().map(({ vkey }) => vkey),
@@ -71,16 +71,6 @@ async function load(which: "first" | "older"): Promise<void> {
     entries = which === "older" ? [...entries, ...read] : read
   }
   draw(which)
-}
-
-async function pageAt(url: URL): Promise<ActivityPage | Refusal> {
-  try {
-    const answer = await ask(url, token)
-    if (!answer.ok) return answer.refusal
-    return (await answer.response.json()) as ActivityPage // what the service answers
-  } catch {
-    return { status: 0, code: "unreachable", detail: "the answer was cut off" }
-  }
 }
 
 function draw(which: "first" | "older"): void {

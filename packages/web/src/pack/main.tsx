@@ -72,7 +72,7 @@ function offer(): void {
 async function download(
   tell: (done: number, total: number | undefined) => void,
 ): Promise<File | Refusal> {
-  const answer = await ask(apiUrl(workspace, "evidence-packs", packId, "download"), token)
+  const answer = await ask(apiUrl(workspace, "evidence-packs", packId, "download"), { token })
   if (!answer.ok) return answer.refusal
   const length = answer.response.headers.get("content-length")
   const parts: BlobPart[] = []

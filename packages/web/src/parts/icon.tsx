@@ -13,6 +13,17 @@ export const rightIcon = "m6 4 4 4-4 4"
 export const retryIcon = "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.5h-2.5"
 export const searchIcon = "M11.2 7a4.2 4.2 0 1 1-8.4 0a4.2 4.2 0 0 1 8.4 0m-1 3.2 3.3 3.3"
 export const fileIcon = "M4 2.5h5l3 3v8H4zM9 2.5v3h3"
+export const leftIcon = "m10 4-4 4 4 4"
+export const downIcon = "m4 6 4 4 4-4"
+export const plusIcon = "M8 3.5v9M3.5 8h9"
+export const minusIcon = "M3.5 8h9"
+export const filterIcon = "M2.5 4.5h11M4.5 8h7M6.5 11.5h3"
+export const linkIcon =
+  "M6.8 9.2 9.2 6.8M7.5 5l1.6-1.6a2.4 2.4 0 0 1 3.5 3.5L11 8.5M8.5 11l-1.6 1.6a2.4 2.4 0 0 1-3.5-3.5L5 7.5"
+export const sealIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M5.6 8.2l1.7 1.7 3.2-3.6"
+export const erasedIcon = "M3.9 12.1 12.1 3.9M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11"
+export const historyIcon = "M2.8 8a5.2 5.2 0 1 0 1.6-3.8L2.8 5.8m0-3v3h3M8 5.5V8l2 1.2"
+export const keyIcon = "M10.5 2.5a3 3 0 1 1-2.3 4.9L3 12.6v.9h2v-1.5h1.5v-1.5L8 9M11 5.2v.1"
 
 /** `of` is one of the paths above: a page has those only that it shows. */
 export function Icon({ of: path }: { readonly of: string }) {

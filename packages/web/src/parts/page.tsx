@@ -65,7 +65,8 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page
   }
 }
 
-const spoken = elementOf(<p class="unseen" role="status" />)
+/** Part of every page. */
+export const spoken = elementOf(<p class="unseen" role="status" />)
 
 /** For those who do not see that something has changed. */
 export function announce(text: string): void {
@@ -84,7 +85,7 @@ const theme = keep<string>(
   (value) => value,
 )
 
-function ThemeToggle() {
+export function ThemeToggle() {
   const isDark = (): boolean =>
     theme.get() === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme.get() === "dark"
   const button = elementOf(

@@ -2,7 +2,7 @@
 
 import { canonicalize, parseJson, sha256, toHex, utf8 } from "@tallystick/proof"
 import type { Policy, PolicyAnswer, PolicySection } from "@tallystick/client/wire"
-import { ask, type Refusal } from "../ask.ts"
+import { askJson, type Refusal } from "../ask.ts"
 import { Copy } from "../parts/copy.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
@@ -65,15 +65,11 @@ async function load(): Promise<void> {
 async function get(version: string): Promise<Read | Refusal> {
   const url = apiUrl(workspace, "published-policy", version)
   url.searchParams.set("projectId", projectId)
-  try {
-    const answer = await ask(url, token)
-    if (!answer.ok) return answer.refusal
-    const { policy } = (await answer.response.json()) as PolicyAnswer // what the service answers
-    const sections = parseJson(JSON.stringify(policy.sections)) ?? null
-    return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
-  } catch {
-    return { status: 0, code: "unreachable", detail: "the answer was cut off" }
-  }
+  const told = await askJson<PolicyAnswer>(url, { token })
+  if (!told.ok) return told.refusal
+  const { policy } = told.value
+  const sections = parseJson(JSON.stringify(policy.sections)) ?? null
+  return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
 }
 
 function Nothing({ refusal }: { readonly refusal: Refusal }) {

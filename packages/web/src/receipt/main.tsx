@@ -45,7 +45,7 @@ async function look(looks: number): Promise<void> {
 
 async function load(): Promise<Loaded> {
   try {
-    const answer = await ask(api, token)
+    const answer = await ask(api, { token })
     if (!answer.ok) return { refusal: answer.refusal }
     return { text: await answer.response.text(), at: new Date().toISOString() }
   } catch {

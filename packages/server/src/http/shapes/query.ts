@@ -60,7 +60,8 @@ export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => 
 }
 
 /**
- * The same shape, refusing what it does not name, and integers that a number cannot hold exactly.
+ * The same shape, refusing integers that a number cannot hold exactly, and what it does not name
+ * unless it says otherwise.
  */
 function closed<S extends TSchema>(
   shape: S,
@@ -70,7 +71,7 @@ function closed<S extends TSchema>(
     name,
     parameter.type === "integer" ? { ...exact, ...parameter } : parameter,
   ])
-  return { ...shape, properties: Object.fromEntries(properties), additionalProperties: false }
+  return { additionalProperties: false, ...shape, properties: Object.fromEntries(properties) }
 }
 
 const exact = { maximum: Number.MAX_SAFE_INTEGER }

@@ -1,0 +1,130 @@
+// One document: going from page to page loads nothing anew. The address says what is shown.
+
+import type { Session } from "@tallystick/client/wire"
+import { ask } from "../ask.ts"
+import { keep } from "../kept.ts"
+import { announce } from "../parts/page.tsx"
+import { root } from "../place.ts"
+import { createDesk, type OpenView, type View } from "./desk.ts"
+import { openNotFound } from "./not-found.tsx"
+import { openOverview } from "./overview/overview.tsx"
+import { openPasswordChange } from "./password-change.tsx"
+import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
+import { openShell, type PageLink } from "./shell.tsx"
+import { listenToKeys } from "./shortcuts.tsx"
+import { openWorkspaces } from "./workspaces/workspaces.tsx"
+
+/** Those in the bar. `g` and the key lead there. */
+const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenView })[] = [
+  { page: "overview", name: "Overview", key: "o", open: openOverview },
+]
+
+/** Those that other pages lead to. */
+const further: Readonly<Record<string, OpenView>> = { workspaces: openWorkspaces }
+
+/** The workspace that was looked at last, for an address that names none. */
+const lastWorkspace = keep<string>(
+  "workspace",
+  (text) => text ?? "",
+  (id) => id,
+)
+
+interface DashboardParts {
+  readonly session: Session
+  /** Those that the member reaches. */
+  readonly workspaces: readonly string[]
+  readonly signedOut: (why: "asked" | "session ended") => void
+}
+
+export function showDashboard({ session, workspaces, signedOut }: DashboardParts): void {
+  const over = new AbortController()
+  let view: View | undefined
+  let shown: { readonly page: string; readonly workspace: string } | undefined
+  const keys = listenToKeys({
+    jumps: pages.flatMap(({ key, name, page }) =>
+      key === undefined
+        ? []
+        : [{ key, name, go: () => go(linkTo(workspaceOf(currentPlace()), [page])) }],
+    ),
+    signal: over.signal,
+  })
+  const shell = openShell({
+    session,
+    workspaces,
+    pages,
+    showKeys: keys.showList,
+    changePassword: openPasswordChange,
+    signOut: () => void signOut(),
+  })
+  function leave(why: "asked" | "session ended"): void {
+    over.abort()
+    view?.close?.()
+    signedOut(why)
+  }
+  async function signOut(): Promise<void> {
+    await ask(new URL("v1/session", root), { method: "DELETE" })
+    history.replaceState(null, "", new URL("ui", root))
+    leave("asked")
+  }
+  function workspaceOf({ query }: Place): string {
+    const named = query.get("workspace") ?? lastWorkspace.get()
+    // The ledger of the instance itself is the last that somebody wants to see.
+    const [usual = "instance"] = workspaces.filter((id) => id !== "instance")
+    return workspaces.includes(named) ? named : usual
+  }
+  function go(href: string, how?: "replace"): void {
+    if (how === "replace") history.replaceState(null, "", href)
+    else history.pushState(null, "", href)
+    draw()
+  }
+  function draw(): void {
+    const place = currentPlace()
+    const workspace = workspaceOf(place)
+    nameWorkspace(place, workspace)
+    lastWorkspace.set(workspace)
+    const isSame = place.page === shown?.page && workspace === shown.workspace
+    if (isSame && view?.moved !== undefined) return view.moved(place)
+    view?.close?.()
+    shown = { page: place.page, workspace }
+    const desk = createDesk({
+      session,
+      workspace,
+      go,
+      working: shell.working,
+      signedOut: () => leave("session ended"),
+    })
+    view = viewOf(place)(desk, place)
+    document.title = `${view.title} · ${workspace} · Tallystick`
+    shell.mark(workspace, place.page, view.isWide ?? false)
+    keys.use(view.shortcuts ?? [])
+    shell.main.replaceChildren(view.node)
+    announce(view.title)
+  }
+  addEventListener("popstate", draw, over)
+  document.addEventListener("click", (event) => follow(event, go), over)
+  draw()
+}
+
+function viewOf({ page }: Place): OpenView {
+  return pages.find((each) => each.page === page)?.open ?? further[page] ?? openNotFound
+}
+
+/** So that the address opens the same for others. */
+function nameWorkspace({ query }: Place, workspace: string): void {
+  if (query.get("workspace") === workspace) return
+  query.set("workspace", workspace)
+  history.replaceState(null, "", `?${query}`)
+}
+
+/** A link within the dashboard loads no document. Any other, and another tab, is the browser's. */
+function follow(event: MouseEvent, go: (href: string) => void): void {
+  const link = event.target instanceof Element ? event.target.closest("a") : null
+  if (link === null || link.target !== "" || link.hasAttribute("download")) return
+  const { button, ctrlKey, metaKey, shiftKey, altKey } = event
+  if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return
+  const url = new URL(link.href)
+  if (!isWithin(url) || (url.hash !== "" && url.pathname === location.pathname)) return
+  event.preventDefault()
+  go(url.href)
+  scrollTo(0, 0)
+}

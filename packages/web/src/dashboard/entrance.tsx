@@ -1,0 +1,108 @@
+// The way in: signing in, and setting up an account with the link that was handed out.
+
+import type { Session } from "@tallystick/client/wire"
+import { askJson, type Refusal } from "../ask.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Field, Form, textIn } from "../parts/form.tsx"
+import { Mark } from "../parts/icon.tsx"
+import type { Page } from "../parts/page.tsx"
+import { root, takeToken } from "../place.ts"
+
+type Entered = (session: Session) => void
+
+/** `wasIn`: their session has ended, and what they looked at waits for them. */
+export function showSignIn(page: Page, entered: Entered, wasIn = false): void {
+  const submit = (values: FormData): Promise<Refusal | undefined> =>
+    enter(
+      "session",
+      { email: textIn(values, "email"), password: textIn(values, "password") },
+      entered,
+    )
+  document.title = "Sign in · Tallystick"
+  page.show(
+    <Entrance title="Sign in">
+      {wasIn && <p class="soft">Your session has ended. What you looked at opens again.</p>}
+      <Form action="Sign in" submit={submit}>
+        <Field name="email" label="E-mail" type="email" autocomplete="username" />
+        <Field name="password" label="Password" type="password" autocomplete="current-password" />
+      </Form>
+      <p class="soft small">
+        No account yet? The first start of the service prints a link that makes one. Everyone else
+        is invited by an admin, who can also make a new link for a lost password.
+      </p>
+    </Entrance>,
+  )
+  document.getElementById("field-email")?.focus()
+}
+
+export function showSetUp(page: Page, entered: Entered): void {
+  const token = takeToken("setup")
+  // Who was invited has an address already.
+  const isFirst = new URLSearchParams(location.search).has("first")
+  document.title = "Set up an account · Tallystick"
+  if (token === undefined)
+    return page.show(
+      <Entrance title="This link is not whole">
+        <p class="soft">
+          A set-up link ends with <code>#t=</code> and a token. Copy the whole line that the service
+          printed, or ask who invited you for a new link.
+        </p>
+        <p class="actions">
+          <a class="button" href={new URL("ui", root).href}>
+            Sign in
+          </a>
+        </p>
+      </Entrance>,
+    )
+  const submit = (values: FormData): Promise<Refusal | undefined> =>
+    enter(
+      "setup",
+      {
+        token,
+        email: textIn(values, "email"),
+        name: textIn(values, "name"),
+        password: textIn(values, "password"),
+      },
+      entered,
+    )
+  page.show(
+    <Entrance title="Set up your account">
+      <p class="soft">
+        {isFirst
+          ? "You become the first admin of this instance. The link that brought you here works once."
+          : "The link that brought you here works once. If you have an account of this instance already, give its password."}
+      </p>
+      <Form action="Set up and sign in" submit={submit}>
+        {isFirst && <Field name="email" label="E-mail" type="email" autocomplete="username" />}
+        <Field name="name" label="Name" autocomplete="name" optional />
+        <Field
+          name="password"
+          label="Password"
+          type="password"
+          autocomplete="new-password"
+          minLength={12}
+          maxLength={256}
+          hint="12 characters or more. A sentence is good."
+        />
+      </Form>
+    </Entrance>,
+  )
+  document.querySelector("input")?.focus()
+}
+
+async function enter(path: string, body: object, entered: Entered): Promise<Refusal | undefined> {
+  const told = await askJson<Session>(new URL(`v1/${path}`, root), { method: "POST", body })
+  if (!told.ok) return told.refusal
+  entered(told.value)
+  return undefined
+}
+
+function Entrance({ title, children }: { readonly title: string; readonly children?: Child }) {
+  return (
+    <section class="top entrance">
+      <Mark />
+      <h1>{title}</h1>
+      {children}
+    </section>
+  )
+}

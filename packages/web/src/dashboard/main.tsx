@@ -1,0 +1,51 @@
+// The dashboard, for people who sign in.
+
+import type { Session, WorkspaceList } from "@tallystick/client/wire"
+import { askJson, type Refusal } from "../ask.ts"
+import { openPage } from "../parts/page.tsx"
+import { Refused, Skeleton } from "../parts/refused.tsx"
+import { root } from "../place.ts"
+import { showDashboard } from "./dashboard.tsx"
+import { isSignedOut } from "./desk.ts"
+import { showSetUp, showSignIn } from "./entrance.tsx"
+import { currentPlace } from "./place.ts"
+import "../style/tokens.css"
+import "../style/base.css"
+import "./dashboard.css"
+
+if (currentPlace().page === "setup") showSetUp(openPage(), enter)
+else await begin()
+
+async function begin(): Promise<void> {
+  const page = openPage()
+  page.show(<Skeleton />)
+  const told = await askJson<Session>(new URL("v1/session", root))
+  if (told.ok) return open(told.value)
+  if (isSignedOut(told.refusal)) return showSignIn(page, enter)
+  page.show(<Refused refusal={told.refusal} retry={() => void begin()} />)
+}
+
+function enter(session: Session): void {
+  if (currentPlace().page === "setup") history.replaceState(null, "", new URL("ui", root))
+  void open(session)
+}
+
+async function open(session: Session): Promise<void> {
+  const workspaces = await workspacesOf(session)
+  if ("code" in workspaces)
+    return openPage().show(<Refused refusal={workspaces} retry={() => void open(session)} />)
+  showDashboard({
+    session,
+    workspaces,
+    signedOut: (why) => showSignIn(openPage(), enter, why === "session ended"),
+  })
+}
+
+/** An admin of the instance reaches those that they are no member of, too. */
+async function workspacesOf(session: Session): Promise<readonly string[] | Refusal> {
+  const own = session.workspaces.map(({ id }) => id)
+  if (!session.member.instanceAdmin) return own
+  const told = await askJson<WorkspaceList>(new URL("v1/workspaces?limit=100", root))
+  if (!told.ok) return told.refusal
+  return [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
+}

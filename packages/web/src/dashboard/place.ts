@@ -1,0 +1,42 @@
+// Where in the dashboard somebody is. The address is the state: a page draws what it says, and what
+// a reader changes on a page changes the address.
+
+import { pathParts, root } from "../place.ts"
+
+export interface Place {
+  /** `overview`, `events`, … */
+  readonly page: string
+  /** What stands behind it in the path: an entry, or the type and id of a thing. */
+  readonly rest: readonly string[]
+  readonly query: URLSearchParams
+}
+
+/** Values that are absent or empty are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+export function currentPlace(): Place {
+  const [, page = "", ...rest] = pathParts()
+  return { page: page || "overview", rest, query: new URLSearchParams(location.search) }
+}
+
+/** The address of a place. The workspace is always part of it, so that a link opens it for others. */
+export function linkTo(workspace: string, path: readonly string[], query: Query = {}): string {
+  const [page = "", ...rest] = path
+  const below = ["ui", ...(page === "overview" ? [] : [page]), ...rest].map(encodeURIComponent)
+  const url = new URL(below.join("/"), root)
+  url.search = searchOf({ workspace, ...query }).toString()
+  return url.href
+}
+
+export function searchOf(query: Query): URLSearchParams {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, String(value)]],
+  )
+  return new URLSearchParams(given)
+}
+
+/** Whether a link stays within the dashboard. */
+export function isWithin({ origin, pathname }: URL): boolean {
+  const { pathname: ours } = new URL("ui", root)
+  return origin === root.origin && (pathname === ours || pathname.startsWith(`${ours}/`))
+}

@@ -1,0 +1,134 @@
+// The frame of the dashboard: bar, pages, workspaces, and who is signed in.
+
+import type { Session } from "@tallystick/client/wire"
+import { redraw } from "../elements/redraw.ts"
+import { Mark } from "../parts/icon.tsx"
+import { Menu } from "../parts/menu.tsx"
+import { elementOf, spoken, ThemeToggle } from "../parts/page.tsx"
+import { Text } from "../parts/text.tsx"
+import { ZoneToggle } from "../parts/time.tsx"
+import { root } from "../place.ts"
+import { linkTo } from "./place.ts"
+
+export interface PageLink {
+  readonly page: string
+  readonly name: string
+  /** Of no interest to who may not administer. */
+  readonly forAdmins?: boolean
+}
+
+interface ShellParts {
+  readonly session: Session
+  readonly workspaces: readonly string[]
+  readonly pages: readonly PageLink[]
+  readonly signOut: () => void
+  readonly showKeys: () => void
+  readonly changePassword: () => void
+}
+
+export interface Shell {
+  readonly main: HTMLElement
+  /** Beside the menus: how the chain of the workspace is. */
+  readonly status: HTMLElement
+  /** Which page of which workspace is shown. */
+  mark(workspace: string, page: string, isWide: boolean): void
+  readonly working: (isWorking: boolean) => void
+}
+
+export function openShell(parts: ShellParts): Shell {
+  const main = elementOf(<main id="main" tabIndex={-1} />)
+  const status = elementOf(<span class="chain-status" />)
+  const menu = elementOf(<span />)
+  const nav = elementOf(<nav aria-label="Main" />)
+  const bar = elementOf(
+    <header class="bar desk-bar">
+      <a class="brand" href={new URL("ui", root).href}>
+        <Mark /> <span class="wide-only">tallystick</span>
+      </a>
+      {menu}
+      {nav}
+      <div class="end">
+        {status}
+        <ZoneToggle />
+        <ThemeToggle />
+        <AccountMenu {...parts} />
+      </div>
+    </header>,
+  )
+  document.getElementById("page")?.replaceChildren(
+    <a class="skip" href="#main">
+      Skip to content
+    </a>,
+    bar,
+    main,
+    spoken,
+  )
+  return {
+    main,
+    status,
+    mark(workspace, page, isWide) {
+      main.classList.toggle("wide", isWide)
+      redraw(
+        menu,
+        <WorkspaceMenu workspace={workspace} workspaces={parts.workspaces} page={page} />,
+      )
+      redraw(
+        nav,
+        ...parts.pages.map(({ page: each, name }) => (
+          <a href={linkTo(workspace, [each])} aria-current={each === page ? "page" : undefined}>
+            {name}
+          </a>
+        )),
+      )
+      nav.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+    },
+    working(isWorking) {
+      bar.classList.toggle("working", isWorking)
+      main.setAttribute("aria-busy", String(isWorking))
+    },
+  }
+}
+
+interface WorkspaceMenuProps {
+  readonly workspace: string
+  readonly workspaces: readonly string[]
+  readonly page: string
+}
+
+/** Another workspace opens on the same page. */
+function WorkspaceMenu({ workspace, workspaces, page }: WorkspaceMenuProps) {
+  return (
+    <Menu id="workspaces" label={<Text of={workspace} />} name={`Workspace ${workspace}`}>
+      {workspaces.map((each) => (
+        <a href={linkTo(each, [page])} aria-current={each === workspace ? "true" : undefined}>
+          <Text of={each} />
+        </a>
+      ))}
+      <a href={linkTo(workspace, ["workspaces"])} class="apart">
+        All workspaces
+      </a>
+    </Menu>
+  )
+}
+
+function AccountMenu({ session: { member }, signOut, showKeys, changePassword }: ShellParts) {
+  const [before = ""] = member.email.split("@")
+  return (
+    <Menu id="account" label={<Text of={member.name ?? before} />} name={`Account ${member.email}`}>
+      <p class="small quiet">
+        <Text of={member.email} />
+      </p>
+      <button type="button" onClick={changePassword}>
+        Change password
+      </button>
+      <button type="button" class="wide-only" onClick={showKeys}>
+        Keyboard shortcuts
+      </button>
+      <a href={new URL("docs", root).href}>API reference</a>
+      <a href={new URL("verify", root).href}>Verify a file</a>
+      <button type="button" class="apart" onClick={signOut}>
+        Sign out
+      </button>
+    </Menu>
+  )
+}

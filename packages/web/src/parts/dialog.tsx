@@ -1,0 +1,24 @@
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Icon, crossIcon } from "./icon.tsx"
+
+/**
+ * Opens a dialog over the page. Escape closes it, and the keyboard returns to where it was. `draw`
+ * is given what closes it.
+ */
+export function openDialog(title: string, draw: (close: () => void) => Child): void {
+  const dialog = document.createElement("dialog")
+  const close = (): void => dialog.close()
+  dialog.setAttribute("aria-labelledby", "dialog-title")
+  dialog.append(
+    <header>
+      <h2 id="dialog-title">{title}</h2>
+      <button type="button" class="icon-button" aria-label="Close" onClick={close}>
+        <Icon of={crossIcon} />
+      </button>
+    </header>,
+    <>{draw(close)}</>,
+  )
+  dialog.addEventListener("close", () => dialog.remove())
+  document.body.append(dialog)
+  dialog.showModal()
+}

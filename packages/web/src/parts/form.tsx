@@ -1,0 +1,168 @@
+// Forms: fields with their names above, and what the service refuses beside the button.
+
+import type { Refusal } from "../ask.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw } from "../elements/redraw.ts"
+import { Icon, attentionIcon } from "./icon.tsx"
+import { elementOf } from "./page.tsx"
+import { Text } from "./text.tsx"
+
+interface FieldProps {
+  readonly name: string
+  readonly label: string
+  readonly type?: "text" | "email" | "password" | "number" | "datetime-local" | "textarea"
+  readonly value?: string | number
+  /** Below the field: a rule, or what becomes of it. */
+  readonly hint?: Child
+  readonly optional?: boolean
+  readonly placeholder?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly min?: number
+  readonly pattern?: string
+  /** As browsers and password managers name it. */
+  readonly autocomplete?: string
+  readonly isMono?: boolean
+}
+
+export function Field({
+  name,
+  label,
+  type = "text",
+  value = "",
+  hint,
+  optional = false,
+  autocomplete = "off",
+  isMono = false,
+  ...rules
+}: FieldProps) {
+  const id = `field-${name}`
+  const shared = {
+    id,
+    name,
+    autocomplete,
+    class: isMono ? "field mono" : "field",
+    required: !optional,
+    ...(hint !== undefined && { "aria-describedby": `${id}-hint` }),
+    ...rules,
+  }
+  return (
+    <div class="form-row">
+      <label for={id}>
+        {label}
+        {optional && <span class="quiet"> (optional)</span>}
+      </label>
+      {type === "textarea" ? (
+        <textarea {...shared} rows={6}>
+          {value}
+        </textarea>
+      ) : (
+        <input {...shared} type={type} value={value} />
+      )}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface ChoiceProps {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly value?: string
+  readonly hint?: Child
+}
+
+export function Choice({ name, label, options, value, hint }: ChoiceProps) {
+  const id = `field-${name}`
+  return (
+    <div class="form-row">
+      <label for={id}>{label}</label>
+      <select id={id} name={name} class="field">
+        {options.map(([each, text]) => (
+          <option value={each} selected={each === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {hint !== undefined && <p class="hint">{hint}</p>}
+    </div>
+  )
+}
+
+interface CheckProps {
+  readonly name: string
+  readonly value?: string
+  readonly label: Child
+  readonly isChecked?: boolean
+}
+
+export function Check({ name, value = "on", label, isChecked = false }: CheckProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} value={value} checked={isChecked} /> <span>{label}</span>
+    </label>
+  )
+}
+
+interface FormProps {
+  /** What its button says. */
+  readonly action: string
+  /** What the service refuses is shown, and nothing of the form is lost. */
+  readonly submit: (values: FormData) => Promise<Refusal | undefined>
+  readonly cancel?: () => void
+  readonly children?: Child
+}
+
+export function Form({ action, submit, cancel, children }: FormProps) {
+  const refused = elementOf(<div role="alert" />)
+  const button = <button class="button main">{action}</button>
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (!(event.target instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return
+    button.disabled = true
+    refused.replaceChildren()
+    const refusal = await submit(new FormData(event.target))
+    button.disabled = false
+    if (refusal !== undefined) redraw(refused, <RefusedLine refusal={refusal} />)
+  }
+  return (
+    <form class="form" onSubmit={(event: Event) => void send(event)}>
+      {children}
+      {refused}
+      <p class="actions">
+        {button}
+        {cancel && (
+          <button type="button" class="button" onClick={cancel}>
+            Cancel
+          </button>
+        )}
+      </p>
+    </form>
+  )
+}
+
+/** In a line: beside a button, or in a list. */
+export function RefusedLine({ refusal }: { readonly refusal: Refusal }) {
+  const { code, detail, requestId } = refusal
+  return (
+    <p class="state attention refused-line">
+      <Icon of={attentionIcon} />
+      <span>
+        <Text of={`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`} />{" "}
+        <code class="quiet">
+          <Text of={requestId === undefined ? code : `${code}, request ${requestId}`} />
+        </code>
+      </span>
+    </p>
+  )
+}
+
+/** The text of a field that is filled in, or undefined. */
+export function textIn(values: FormData, name: string): string | undefined {
+  const value = values.get(name)
+  return typeof value === "string" && value !== "" ? value : undefined
+}

@@ -1,0 +1,35 @@
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Icon, downIcon } from "./icon.tsx"
+import { elementOf } from "./page.tsx"
+
+interface MenuProps {
+  /** Unique on the page. */
+  readonly id: string
+  /** What its button shows. */
+  readonly label: Child
+  /** What its button is called where that is not what it shows. */
+  readonly name?: string
+  readonly buttonClass?: string
+  readonly children?: Child
+}
+
+/** A button that opens a list of links and buttons. Choosing one of them closes it. */
+export function Menu({ id, label, name, buttonClass = "menu-button", children }: MenuProps) {
+  const list = elementOf(
+    <div id={id} popover="auto" class="menu">
+      {children}
+    </div>,
+  )
+  list.addEventListener("click", ({ target }) => {
+    if (target instanceof Element && target.closest("a, button:not([data-stays])"))
+      list.hidePopover()
+  })
+  return (
+    <span class="menu-place">
+      <button type="button" class={buttonClass} popovertarget={id} aria-label={name}>
+        {label} <Icon of={downIcon} />
+      </button>
+      {list}
+    </span>
+  )
+}

@@ -1,0 +1,63 @@
+// A list that comes in pages: newest first, with a button for what is older.
+
+import type { Refusal, Told } from "../ask.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw } from "../elements/redraw.ts"
+import { elementOf } from "./page.tsx"
+import { Refused, Skeleton } from "./refused.tsx"
+
+interface ListProps<Item> {
+  readonly load: (cursor: string | undefined) => Promise<Told<ItemPage<Item>>>
+  readonly draw: (items: readonly Item[]) => Node
+  /** What stands there when there is none. */
+  readonly empty: () => Child
+}
+
+export interface ItemPage<Item> {
+  readonly items: readonly Item[]
+  readonly nextCursor: string | null
+}
+
+export interface PagedList {
+  readonly node: Node
+  /** Begins anew: something was added or taken away. */
+  reload(): void
+}
+
+export function pagedList<Item>({ load, draw, empty }: ListProps<Item>): PagedList {
+  const place = elementOf(<div class="paged" />)
+  let items: readonly Item[] = []
+  let latest: symbol | undefined
+  async function next(cursor?: string): Promise<void> {
+    const wanted = (latest = Symbol("a page"))
+    place.setAttribute("aria-busy", "true")
+    const told = await load(cursor)
+    // The list has begun anew meanwhile.
+    if (latest !== wanted) return
+    place.setAttribute("aria-busy", "false")
+    if (!told.ok) return show(cursor, told.refusal)
+    items = cursor === undefined ? told.value.items : [...items, ...told.value.items]
+    show(told.value.nextCursor)
+  }
+  function show(cursor: string | null | undefined, refusal?: Refusal): void {
+    redraw(
+      place,
+      <>{items.length > 0 ? draw(items) : refusal === undefined && empty()}</>,
+      <>
+        {refusal !== undefined && (
+          <Refused refusal={refusal} retry={() => void next(cursor ?? undefined)} isPart />
+        )}
+        {refusal === undefined && typeof cursor === "string" && (
+          <p class="actions older">
+            <button type="button" class="button" onClick={() => void next(cursor)}>
+              Show older
+            </button>
+          </p>
+        )}
+      </>,
+    )
+  }
+  place.append(<Skeleton />)
+  void next()
+  return { node: place, reload: () => void next() }
+}
