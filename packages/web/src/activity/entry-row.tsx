@@ -10,7 +10,7 @@ import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { root } from "../place.ts"
 import { save } from "../save.ts"
-import { Notch } from "./notch.tsx"
+import { Notch } from "../parts/notch.tsx"
 import { phraseOf } from "./phrases.ts"
 import type { ActivityEntry } from "./read-page.ts"
 

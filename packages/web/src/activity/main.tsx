@@ -15,6 +15,7 @@ import { EntryRow } from "./entry-row.tsx"
 import { byDay, readEntries, type ActivityEntry } from "./read-page.ts"
 import "../style/tokens.css"
 import "../style/base.css"
+import "../style/stick.css"
 import "./activity.css"
 
 const [, workspace = ""] = pathParts()
