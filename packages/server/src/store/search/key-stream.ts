@@ -105,22 +105,18 @@ export function varintAt(raw: Uint8Array, place: { at: number }): number {
 /** Reads the keys of one part in order, from any of them on. */
 export class KeyCursor {
   readonly #raw: Uint8Array
-  readonly #view: DataView
   /** Keys in this part. */
   readonly count: number
-  readonly #bodyAt: number
   readonly #place = { at: 0 }
   /** The key that is shown, by its place in the part; `count` behind the last one. */
   index = -1
-  key: Buffer = Buffer.alloc(256)
+  key: Buffer = Buffer.allocUnsafe(256)
   length = 0
 
   constructor(raw: Uint8Array, count: number) {
     this.#raw = raw
-    this.#view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
     this.count = count
-    this.#bodyAt = Math.ceil(count / restartEvery) * 4
-    this.#place.at = this.#bodyAt
+    this.#place.at = restartAt(raw, count, 0)
   }
 
   /** Shows the next key; false behind the last one. */
@@ -149,32 +145,60 @@ export class KeyCursor {
     while (this.index < index && this.next());
   }
 
-  /** Shows the first key that is not below `target`; false if there is none. */
-  seek(target: Uint8Array): boolean {
-    let [low, high] = [0, Math.ceil(this.count / restartEvery) - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      this.#restart(middle * restartEvery)
-      this.next()
-      if (this.compare(target) <= 0) low = middle
-      else high = middle - 1
-    }
-    this.#restart(low * restartEvery)
-    while (this.next()) if (this.compare(target) >= 0) return true
-    return false
-  }
-
-  /** Below zero where the key stands before `other`. */
-  compare(other: Uint8Array): number {
-    return compareBytes(this.key, this.length, other, other.length)
-  }
-
   #restart(index: number): void {
     const restart = Math.floor(index / restartEvery)
     this.index = restart * restartEvery - 1
     this.length = 0
-    this.#place.at = this.#bodyAt + this.#view.getUint32(restart * 4, true)
+    this.#place.at = restartAt(this.#raw, this.count, restart)
   }
+}
+
+/** Where the sixteenth items of a part begin, in a part of so many items. */
+export function restartAt(raw: Uint8Array, items: number, restart: number): number {
+  const restarts = Math.ceil(items / restartEvery)
+  if (restart === 0) return restarts * 4
+  const at = restart * 4
+  const low = (raw[at] ?? 0) | ((raw[at + 1] ?? 0) << 8) | ((raw[at + 2] ?? 0) << 16)
+  return restarts * 4 + low + (raw[at + 3] ?? 0) * 0x100_0000
+}
+
+/**
+ * The place of a key in a part of so many keys; of one that is not there, the complement (`~`) of
+ * the place that it would have. No key is copied: what each has in common with the one before says
+ * how it compares.
+ */
+export function placeOfKey(raw: Uint8Array, count: number, target: Uint8Array): number {
+  const place = { at: 0 }
+  let [low, high] = [0, Math.ceil(count / restartEvery) - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    place.at = restartAt(raw, count, middle)
+    varintAt(raw, place)
+    const length = varintAt(raw, place)
+    if (compareAt(raw, place.at, length, target) <= 0) low = middle
+    else high = middle - 1
+  }
+  place.at = restartAt(raw, count, low)
+  const end = Math.min((low + 1) * restartEvery, count)
+  // What the key before, which is below the target, has in common with it.
+  let common = 0
+  for (let index = low * restartEvery; index < end; index++) {
+    const shared = varintAt(raw, place)
+    const length = varintAt(raw, place)
+    const start = place.at
+    place.at += length
+    if (shared < common) return ~index
+    if (shared > common) continue
+    let at = 0
+    while (at < length && common < target.length && raw[start + at] === target[common]) {
+      at++
+      common++
+    }
+    if (at === length && common === target.length) return index
+    if (common === target.length) return ~index
+    if (at < length && (raw[start + at] ?? 0) > (target[common] ?? 0)) return ~index
+  }
+  return ~end
 }
 
 export function compareBytes(
@@ -183,9 +207,20 @@ export function compareBytes(
   other: Uint8Array,
   otherLength: number,
 ): number {
+  return compareAt(one, 0, oneLength, other, otherLength)
+}
+
+/** Below zero where the bytes from `start` on stand before the others. */
+function compareAt(
+  one: Uint8Array,
+  start: number,
+  oneLength: number,
+  other: Uint8Array,
+  otherLength = other.length,
+): number {
   const most = Math.min(oneLength, otherLength)
   for (let at = 0; at < most; at++) {
-    const difference = (one[at] ?? 0) - (other[at] ?? 0)
+    const difference = (one[start + at] ?? 0) - (other[at] ?? 0)
     if (difference !== 0) return difference
   }
   return oneLength - otherLength

@@ -8,7 +8,7 @@
 //                      1        varint of the number
 //                      else     varint bytes · varint of the first · varints of what follows, less the one before, less 1
 
-import { ItemWriter, restartEvery, varintAt } from "./key-stream.ts"
+import { ItemWriter, restartAt, restartEvery, varintAt } from "./key-stream.ts"
 import type { NumberSet } from "./number-set.ts"
 
 export class ListWriter {
@@ -75,9 +75,8 @@ function varintBytes(value: number): number {
 /** Reads the lists of one part in order, from any of them on. */
 export class ListCursor {
   readonly #raw: Uint8Array
-  readonly #view: DataView
+  readonly #lists: number
   readonly #most: number
-  readonly #bodyAt: number
   readonly #place = { at: 0 }
   #index = -1
   /** How many numbers the shown list has, and where they are told. */
@@ -87,17 +86,16 @@ export class ListCursor {
 
   constructor(raw: Uint8Array, lists: number, most: number) {
     this.#raw = raw
-    this.#view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
+    this.#lists = lists
     this.#most = most
-    this.#bodyAt = Math.ceil(lists / restartEvery) * 4
-    this.#nextAt = this.#bodyAt
+    this.#nextAt = restartAt(raw, lists, 0)
   }
 
   /** Shows the list at a place. */
   goTo(index: number): void {
     if (index < this.#index || index - this.#index > restartEvery) {
       const restart = Math.floor(index / restartEvery)
-      this.#nextAt = this.#bodyAt + this.#view.getUint32(restart * 4, true)
+      this.#nextAt = restartAt(this.#raw, this.#lists, restart)
       this.#index = restart * restartEvery - 1
     }
     while (this.#index < index) this.next()

@@ -42,9 +42,14 @@ export class NumberSet {
   }
 
   addBytes(raw: Uint8Array, at: number, length: number): void {
-    const bytes = this.#bytes
-    for (let place = 0; place < length; place++)
-      bytes[place] = (bytes[place] ?? 0) | (raw[at + place] ?? 0)
+    // Word by word, which takes a copy that is aligned.
+    if (length > aligned.length) aligned = new Uint8Array((length * 2 + 3) & ~3)
+    aligned.set(raw.subarray(at, at + length))
+    aligned.fill(0, length, (length + 3) & ~3)
+    const more = new Uint32Array(aligned.buffer, 0, (length + 3) >>> 2)
+    const { words } = this
+    for (let place = 0; place < more.length; place++)
+      words[place] = (words[place] ?? 0) | (more[place] ?? 0)
   }
 
   countBytes(raw: Uint8Array, at: number, length: number): number {
@@ -71,13 +76,16 @@ export class NumberSet {
   }
 
   count(): number {
+    const { words } = this
     let count = 0
-    for (const word of this.words) if (word !== 0) count += bitsOf(word)
+    for (let at = 0; at < words.length; at++) if (words[at] !== 0) count += bitsOf(words[at] ?? 0)
     return count
   }
 
   isEmpty(): boolean {
-    return !this.words.some((word) => word !== 0)
+    const { words } = this
+    for (let at = 0; at < words.length; at++) if (words[at] !== 0) return false
+    return true
   }
 
   /** The first number that is not below `from`; -1 if there is none. */
@@ -103,6 +111,8 @@ export class NumberSet {
     return at * 32 + 31 - Math.clz32(word)
   }
 }
+
+let aligned = new Uint8Array(65_536 / 8)
 
 function bitsOf(word: number): number {
   let bits = word - ((word >>> 1) & 0x55555555)

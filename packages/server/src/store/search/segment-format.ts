@@ -152,7 +152,9 @@ interface PartPlace {
 export interface Segment extends OpenSegment {
   readonly facts: SegmentFacts
   readonly streams: Readonly<Record<StreamName, readonly PartPlace[]>>
-  /** A part as it was before it was compressed. */
+  /** A part as it was before it was compressed, if it is in memory. */
+  held(place: PartPlace): Uint8Array | undefined
+  /** The same part, which is asked for if it is not. */
   raw(place: PartPlace): Steps<Uint8Array>
 }
 
@@ -196,20 +198,22 @@ export function openSegment(header: Uint8Array, cache: PartCache): Segment {
     throw new SegmentDamaged("the header of a segment is damaged")
   const { facts, streams } = parseHeader(header.subarray(0, end))
   const id = hashOfHeader([header])
+  const keys: string[] = []
+  const keyOf = ({ part }: PartPlace): string => (keys[part] ??= `${id}:${part}`)
   const segment: Segment = {
     hash: id,
     first: facts.first,
     count: facts.count,
     facts,
     streams,
+    held: (place) => cache.get(keyOf(place)),
     *raw(place) {
-      const key = `${id}:${place.part}`
-      const known = cache.get(key)
+      const known = cache.get(keyOf(place))
       if (known !== undefined) return known
       const kept = yield { segment, part: place.part }
       if (kept === undefined) throw new SegmentGone("a part of a segment is not kept any more")
       const raw = unpacked(kept, place)
-      cache.set(key, raw)
+      cache.set(keyOf(place), raw)
       return raw
     },
   }
@@ -219,7 +223,8 @@ export function openSegment(header: Uint8Array, cache: PartCache): Segment {
 function unpacked(kept: Uint8Array, { part, rawBytes, hash: expected }: PartPlace): Uint8Array {
   let raw: Uint8Array | undefined
   try {
-    raw = zstdDecompressSync(kept, { maxOutputLength: rawBytes })
+    // In one piece: the pieces of a usual size would be joined, which is another copy.
+    raw = zstdDecompressSync(kept, { maxOutputLength: rawBytes, chunkSize: Math.max(rawBytes, 64) })
   } catch (cause) {
     throw new SegmentDamaged(`part ${part} of a segment is damaged`, { cause })
   }
@@ -230,22 +235,27 @@ function unpacked(kept: Uint8Array, { part, rawBytes, hash: expected }: PartPlac
 
 /** Opens what is in memory. It asks for nothing. */
 export function openMade({ facts, streams }: MadeSegment): Segment {
-  const places = new Map<number, Uint8Array>()
+  const parts: Uint8Array[] = []
   const placed = recordOf((name) =>
-    streams[name].map(({ first, raw, separator }) => {
-      places.set(places.size + 1, raw)
-      return { part: places.size, first, rawBytes: raw.length, hash: "", separator }
-    }),
+    streams[name].map(({ first, raw, separator }) => ({
+      part: parts.push(raw) - 1,
+      first,
+      rawBytes: raw.length,
+      hash: "",
+      separator,
+    })),
   )
+  const held = ({ part }: PartPlace): Uint8Array => parts[part] ?? new Uint8Array()
   return {
     hash: "",
     first: facts.first,
     count: facts.count,
     facts,
     streams: placed,
+    held,
     // eslint-disable-next-line require-yield
-    *raw({ part }) {
-      return places.get(part) ?? new Uint8Array()
+    *raw(place) {
+      return held(place)
     },
   }
 }

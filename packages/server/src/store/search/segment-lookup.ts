@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import { filterPrefix, joinedNames, nameEnd, nameJoin, tagsOf, type Filter } from "./key-groups.ts"
-import { compareBytes, KeyCursor } from "./key-stream.ts"
+import { compareBytes, KeyCursor, placeOfKey } from "./key-stream.ts"
 import { ListCursor } from "./list-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner } from "./search.ts"
@@ -33,36 +33,60 @@ export class Range implements Numbers {
   }
 }
 
+/** A few numbers, ascending. They are asked for in order. */
+export class NumberList implements Numbers {
+  readonly numbers: Uint32Array
+  #at = 0
+
+  constructor(numbers: Uint32Array) {
+    this.numbers = numbers
+  }
+
+  next(from: number): number {
+    if (from === 0) this.#at = 0
+    while ((this.numbers[this.#at] ?? Infinity) < from) this.#at++
+    return this.numbers[this.#at] ?? -1
+  }
+}
+
 /** Bytes and numbers that are looked at, nearly, until there is a pause: some 100 µs. */
 export const workPerStep = 32_768
 
 /** The number of one key, as a range that is empty where it does not stand. */
 export function* findExact(segment: Segment, of: Dictionary, key: Uint8Array): Steps<Range> {
-  const from = yield* firstFrom(segment, of, key)
-  if (from === segment.facts[of]) return new Range(from, from)
-  const cursor = yield* keysOf(segment, of).load(from)
-  return new Range(from, cursor.compare(key) === 0 ? from + 1 : from)
+  const place = yield* placeIn(segment, of, key)
+  return place >= 0 ? new Range(place, place + 1) : new Range(~place, ~place)
 }
 
 /** All that begin so. */
 export function* findPrefix(segment: Segment, of: Dictionary, prefix: Uint8Array): Steps<Range> {
-  const from = yield* firstFrom(segment, of, prefix)
+  const from = yield* placeIn(segment, of, prefix)
   const last = prefix.findLastIndex((byte) => byte !== 0xff)
   const behind = Uint8Array.from(prefix.subarray(0, last + 1))
   behind[last] = (prefix[last] ?? 0) + 1
-  return new Range(from, yield* firstFrom(segment, of, behind))
+  const end = yield* placeIn(segment, of, behind)
+  return new Range(from >= 0 ? from : ~from, end >= 0 ? end : ~end)
 }
 
-/** How many stand before `target`. */
-function* firstFrom(segment: Segment, of: Dictionary, target: Uint8Array): Steps<number> {
-  const place = segment.streams[of].findLast(
-    ({ separator }) => compareBytes(separator, separator.length, target, target.length) <= 0,
-  )
-  if (place === undefined) return 0
-  const cursor = yield* keysOf(segment, of).load(place.first)
-  cursor.seek(target)
-  return place.first + cursor.index
+/** The number of a key; of one that does not stand, the complement of how many stand before it. */
+function* placeIn(segment: Segment, of: Dictionary, target: Uint8Array): Steps<number> {
+  const parts = segment.streams[of]
+  let [low, high] = [-1, parts.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    const { separator } = parts[middle] ?? noPart
+    if (compareBytes(separator, separator.length, target, target.length) <= 0) low = middle
+    else high = middle - 1
+  }
+  const part = parts[low]
+  if (part === undefined) return ~0
+  const count = (parts[low + 1]?.first ?? segment.facts[of]) - part.first
+  const raw = segment.held(part) ?? (yield* segment.raw(part))
+  const place = placeOfKey(raw, count, target)
+  return place >= 0 ? part.first + place : ~(part.first + ~place)
 }
+
+const noPart = { separator: new Uint8Array() }
 
 /** Shows items of a stream by ascending numbers, and opens each of its parts once. */
 export class Walk<C extends { goTo(index: number): void }> {
@@ -101,7 +125,8 @@ export class Walk<C extends { goTo(index: number): void }> {
     assert(place !== undefined && number < this.#total, "a header knows how many items there are")
     this.#first = place.first
     this.#end = parts[at + 1]?.first ?? this.#total
-    const cursor = this.#cursorOf(yield* this.#segment.raw(place), this.#end - this.#first)
+    const raw = this.#segment.held(place) ?? (yield* this.#segment.raw(place))
+    const cursor = this.#cursorOf(raw, this.#end - this.#first)
     cursor.goTo(number - this.#first)
     this.#cursor = cursor
     return cursor
@@ -182,22 +207,38 @@ export function* addLists(
   }
 }
 
-/** Leaves of these keys those that pass. */
-export function* keepKeys(
+/** The numbers of one key's or word's list, if they are no more than `most`. */
+export function* fewOf(
   segment: Segment,
-  keys: NumberSet,
-  passes: (key: Buffer, length: number) => boolean,
-): Steps<void> {
+  of: Dictionary,
+  number: number,
+  most: number,
+): Steps<Uint32Array | undefined> {
+  const list = yield* listsOf(segment, of).load(number)
+  if (list.count > most) return undefined
+  const numbers = new Uint32Array(list.count)
+  list.copyTo(numbers, 0, 0)
+  return numbers
+}
+
+/** Of these keys those that pass. */
+export function* keysThat(
+  segment: Segment,
+  keys: Numbers,
+  pass: (key: Buffer, length: number) => boolean,
+): Steps<NumberList> {
   const walk = keysOf(segment, "keys")
+  const passed: number[] = []
   let work = 0
   for (let number = keys.next(0); number >= 0; number = keys.next(number + 1)) {
     const { key, length } = walk.open(number) ?? (yield* walk.load(number))
-    if (!passes(key, length)) keys.delete(number)
+    if (pass(key, length)) passed.push(number)
     work += length
     if (work < workPerStep) continue
     work = 0
     yield
   }
+  return new NumberList(Uint32Array.from(passed))
 }
 
 /** The entries that a filter's value is said of. */
@@ -207,9 +248,19 @@ export function* filterSet(
   value: Uint8Array = new Uint8Array(),
 ): Steps<NumberSet> {
   const set = new NumberSet(segment.count)
+  yield* addFiltered(segment, filter, value, set)
+  return set
+}
+
+/** Adds them to a set. */
+export function* addFiltered(
+  segment: Segment,
+  filter: Filter,
+  value: Uint8Array,
+  set: NumberSet,
+): Steps<void> {
   const key = Buffer.concat([filterPrefix(filter), value])
   yield* addLists(segment, "keys", yield* findExact(segment, "keys", key), set)
-  return set
 }
 
 /** All values of a filter: where they stand, and where the value begins in their keys. */

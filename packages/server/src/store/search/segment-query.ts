@@ -10,14 +10,17 @@ import type { Owner, Wanted } from "./search.ts"
 import { numbersIn, timesIn } from "./segment-columns.ts"
 import type { Segment } from "./segment-format.ts"
 import {
+  addFiltered,
   addLists,
   fieldPrefixes,
   filterSet,
   filterValues,
   findExact,
   findPrefix,
-  keepKeys,
+  fewOf,
   keysOf,
+  keysThat,
+  NumberList,
   Range,
 } from "./segment-lookup.ts"
 import type { Matches, Steps } from "./segments.ts"
@@ -41,22 +44,19 @@ export function* matchesIn(segment: Segment, wanted: Wanted): Steps<SegmentMatch
   const entries = new NumberSet(segment.count)
   const from = Math.max(0, firstSequence - segment.first)
   const end = Math.min(segment.count, lastSequence - segment.first + 1)
-  if (from < end) entries.addRange(from, end)
-  if (!entries.isEmpty()) yield* applyTimes(segment, wanted, entries)
-  if (!entries.isEmpty()) yield* applyFilters(segment, wanted, entries)
+  if (from < end && !isOutside(segment, wanted)) entries.addRange(from, end)
   const sight = subject === undefined ? wholeSight : yield* sightOf(segment, wanted, entries)
   if (sight.actor !== undefined && sight.target !== undefined) {
     const either = sight.actor.copy()
     either.unite(sight.target)
     entries.intersect(either)
   }
-  for (const alternatives of groupsOf(query?.terms ?? [])) {
-    if (entries.isEmpty()) break
-    const found = new NumberSet(segment.count)
-    for (const term of alternatives) yield* addTerm(segment, term, sight, found)
-    if (alternatives[0]?.not === true) entries.subtract(found)
-    else entries.intersect(found)
-  }
+  // Few entries have a whole value, and most segments none: then nothing else is asked.
+  const groups = groupsOf(query?.terms ?? [])
+  for (const group of groups) if (isRare(group)) yield* applyTerms(segment, group, sight, entries)
+  if (!entries.isEmpty()) yield* applyTimes(segment, wanted, entries)
+  if (!entries.isEmpty()) yield* applyFilters(segment, wanted, entries)
+  for (const group of groups) if (!isRare(group)) yield* applyTerms(segment, group, sight, entries)
   return matchesOf(segment, entries, sight)
 }
 
@@ -96,13 +96,17 @@ function groupsOf(terms: readonly Term[]): readonly (readonly Term[])[] {
 
 // ---- Filters.
 
+/** Whether no entry can have occurred within the times that are asked for. */
+function isOutside({ facts: { occurred } }: Segment, { from, to }: Wanted): boolean {
+  return (
+    (from !== undefined && occurred.latest < from.ms) ||
+    (to !== undefined && occurred.earliest > to.ms)
+  )
+}
+
 function* applyTimes(segment: Segment, { from, to }: Wanted, entries: NumberSet): Steps<void> {
   const { earliest, latest } = segment.facts.occurred
-  if (from !== undefined && latest < from.ms) entries.words.fill(0)
-  if (to !== undefined && earliest > to.ms) entries.words.fill(0)
-  const isWithin =
-    (from === undefined || earliest > from.ms) && (to === undefined || latest < to.ms)
-  if (isWithin || entries.isEmpty()) return
+  if ((from === undefined || earliest > from.ms) && (to === undefined || latest < to.ms)) return
   const times = yield* timesIn(segment, "occurred")
   const nanos = yield* numbersIn(segment, "nanos")
   const isBefore = (entry: number, { ms, ns }: Instant): boolean => {
@@ -151,13 +155,31 @@ function* sightOf(segment: Segment, { subject }: Wanted, entries: NumberSet): St
     const set = new NumberSet(segment.count)
     if (entries.isEmpty() || subject === undefined) return set
     for (const type of subject.types)
-      set.unite(yield* filterSet(segment, party, partyValue({ id: subject.id, type })))
+      yield* addFiltered(segment, party, partyValue({ id: subject.id, type }), set)
     return set
   }
   return { nobody: undefined, actor: yield* partySet("actor"), target: yield* partySet("target") }
 }
 
 // ---- Terms.
+
+function isRare(alternatives: readonly Term[]): boolean {
+  return alternatives.every(({ not, isPrefix }) => !not && !isPrefix)
+}
+
+/** Leaves the entries in which one of these terms holds, or none of those with `-`. */
+function* applyTerms(
+  segment: Segment,
+  alternatives: readonly Term[],
+  sight: Sight,
+  entries: NumberSet,
+): Steps<void> {
+  if (entries.isEmpty()) return
+  const found = new NumberSet(segment.count)
+  for (const term of alternatives) yield* addTerm(segment, term, sight, found)
+  if (alternatives[0]?.not === true) entries.subtract(found)
+  else entries.intersect(found)
+}
 
 /** Adds the entries that a term is true of, as if it had no `-`. */
 function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet): Steps<void> {
@@ -182,8 +204,8 @@ function* addText(
   found: NumberSet,
 ): Steps<void> {
   const tag = Buffer.of(textTagOf(owner))
-  let keys: NumberSet | undefined
   const bytes = words.map((word) => Buffer.from(word))
+  const ranges: Range[] = []
   for (const [place, word] of bytes.entries()) {
     const isStart = isPrefix && place === words.length - 1
     const key = Buffer.concat([tag, word])
@@ -191,17 +213,38 @@ function* addText(
       ? findPrefix(segment, "words", key)
       : findExact(segment, "words", key)
     if (range.from === range.end) return
+    ranges.push(range)
+  }
+  const keys = (yield* fewHaving(segment, ranges)) ?? (yield* allHaving(segment, ranges))
+  const isPhrase = (key: Buffer, length: number): boolean =>
+    hasPhrase(key, key.indexOf(nameEnd) + 2, length, bytes, isPrefix)
+  const chosen = words.length === 1 ? keys : yield* keysThat(segment, keys, isPhrase)
+  yield* addLists(segment, "keys", chosen, found)
+}
+
+/** Values that are looked at sooner than the lists of further words. */
+const fewValues = 64
+
+/** The values that have one of these words, where that is only in few. */
+function* fewHaving(segment: Segment, ranges: readonly Range[]): Steps<NumberList | undefined> {
+  for (const { from, end } of ranges) {
+    if (end - from > 1) continue
+    const few = yield* fewOf(segment, "words", from, fewValues)
+    if (few !== undefined) return new NumberList(few)
+  }
+  return undefined
+}
+
+/** The values that have a word of each range. */
+function* allHaving(segment: Segment, ranges: readonly Range[]): Steps<NumberSet> {
+  let keys: NumberSet | undefined
+  for (const range of ranges) {
     const having = new NumberSet(segment.facts.keys)
     yield* addLists(segment, "words", range, having)
     if (keys === undefined) keys = having
     else keys.intersect(having)
   }
-  if (keys === undefined) return
-  if (words.length > 1)
-    yield* keepKeys(segment, keys, (key, length) =>
-      hasPhrase(key, key.indexOf(nameEnd) + 2, length, bytes, isPrefix),
-    )
-  yield* addLists(segment, "keys", keys, found)
+  return keys ?? new NumberSet(segment.facts.keys)
 }
 
 function* addField(

@@ -47,6 +47,8 @@ export interface SegmentSearch {
   readonly begin: () => void
 }
 
+/** Looking at the clock costs as much as looking through some of them. */
+const entriesPerStep = 64
 /** Most searches end within one, and nobody waits for long. */
 const turnMs = 10
 /** Segments whose headers are remembered, some 20 KiB each. */
@@ -120,9 +122,9 @@ interface Asking {
 function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     *rest(entries, wanted) {
-      for (const entry of entries.toReversed()) {
+      for (const [at, entry] of entries.toReversed().entries()) {
         if (matches(entry, wanted)) found.one(entry.filed.sequence)
-        yield
+        if (at % entriesPerStep === 0) yield
       }
     },
     isKnown(kept) {
@@ -264,6 +266,8 @@ function unbounded({ firstSequence: _, lastSequence: __, ...wanted }: Wanted): W
 
 /** What is known of a search in a whole segment. It never changes. */
 interface Known {
+  readonly level: number
+  readonly k: number
   readonly count: number
   /** The entries, while they are remembered. */
   matches: Matches | undefined
@@ -281,14 +285,17 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
   return (workspace, wanted) => {
     const key = JSON.stringify([workspace, unbounded(wanted)])
     return {
-      get: (kept) => searches.get(key)?.get(placeOf(kept)),
-      set(kept, matches) {
+      get({ level, k, hash }) {
+        const known = searches.get(key)?.get(hash)
+        return known?.level === level && known.k === k ? known : undefined
+      },
+      set({ level, k, hash }, matches) {
         // The same search may be under way twice, and may have been forgotten meanwhile.
         const segments = searches.get(key) ?? new Map<string, Known>()
-        const before = segments.get(placeOf(kept))
+        const before = segments.get(hash)
         if (before === undefined) remembered += 1
         else withSets.delete(before)
-        const known: Known = { count: matches.count, matches }
+        const known: Known = { level, k, count: matches.count, matches }
         withSets.add(known)
         for (const oldest of withSets) {
           if (withSets.size <= setsMax) break
@@ -297,7 +304,7 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
         }
         // The searches that found nothing new longest are forgotten first.
         searches.delete(key)
-        searches.set(key, segments.set(placeOf(kept), known))
+        searches.set(key, segments.set(hash, known))
         for (const [oldest, { size }] of searches) {
           if (remembered <= countsMax || oldest === key) break
           searches.delete(oldest)
@@ -306,11 +313,6 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
       },
     }
   }
-}
-
-/** Where it is kept, and its content. */
-function placeOf({ level, k, hash }: KeptSegment): string {
-  return `${level} ${k} ${hash}`
 }
 
 function dropOldest<T>(map: Map<string, T>, most: number): void {
