@@ -237,4 +237,124 @@ test("a key that is bound to projects consents in these only, and `core` is one 
   ])
 })
 
+test("a look-up answers the consents of exactly one person, and is recorded before", async () => {
+  const shop = await makeWorkspace(service, { personalKeys: ["locale"] })
+  const subjects = ["usr_1", "USR_1", "usr_10", "x usr_1", "usr_1"]
+  const receipts: string[] = []
+  for (const [at, id] of subjects.entries()) {
+    const subject = { id, email: at === 0 ? "usr_1@example.com" : "usr_1" }
+    const sent = consent({ workspaceId: shop.id, subject, policyVersion: at + 1 })
+    const projectId = at === 0 ? "core" : "shop"
+    const reply = await shop.writer.post(
+      "/v1/consents",
+      { ...sent, projectId, metadata: { locale: "de" } },
+      { "idempotency-key": crypto.randomUUID() },
+    )
+    assert.equal(reply.status, 202, reply.text)
+    receipts.push(reply.json().receipt.receipt)
+  }
+  for (const party of [{ actor: { id: "usr_1", type: "subject" } }, {}])
+    await shop.writer.write(eventFor(shop.id, { ...party, userVisible: true }))
+  const ask = `POST ${shop.path}/consents/lookup`
+  const send = { subject: "usr_1", reason: "asked by Ada Lovelace" }
+  const bound = await makeKey(service, shop.id, { scopes: ["read"], projectIds: ["shop"] })
+  const known = { workspaceId: shop.id, subject: "usr_1", verified: true, hasMore: false }
+  const [all, , first, rest, ofShop] = await expectRows([
+    { as: shop.reader, ask, send, gets: 200, shows: { ...known, total: 2 } },
+    { as: shop.reader, ask, send: { ...send, subject: "usr" }, gets: 200, shows: { total: 0 } },
+    { as: shop.reader, ask, send: { ...send, limit: 1 }, gets: 200, shows: { hasMore: true } },
+    { as: shop.reader, ask, send: { ...send, cursor: 0 }, gets: 200 },
+    { as: bound, ask, send, gets: 200, shows: { ...known, total: 1 } },
+  ])
+  const receiptsOf = (reply: typeof all): string[] =>
+    reply?.json().events.map(({ receipt }: { receipt: string }) => receipt) ?? []
+  assert.deepEqual(receiptsOf(all), [receipts[4], receipts[0]])
+  assert.partialDeepStrictEqual(all?.json().events[1], {
+    kind: "consent",
+    actor: { id: "usr_1", type: "subject", email: "usr_1@example.com" },
+    metadata: { locale: "de", mode: "explicit", policyVersion: 1 },
+  })
+  assert.deepEqual(receiptsOf(rest), receiptsOf(all))
+  assert.deepEqual(receiptsOf(ofShop), [receipts[4]])
+  const next = await shop.reader.post(`${shop.path}/consents/lookup`, {
+    ...send,
+    cursor: first?.json().nextCursor,
+  })
+  assert.deepEqual(receiptsOf(next), [receipts[0]])
+
+  const { events } = (
+    await shop.reader.get(
+      `${shop.path}/events?projectId=system&query=action:policy.consent.lookup&include=proof`,
+    )
+  ).json()
+  assert.equal(events.length, 6, "one for each that was answered")
+  const recorded = events.at(-1)
+  assert.equal(recorded.receipt, all?.json().lookupReceiptId)
+  assert.partialDeepStrictEqual(recorded, {
+    kind: "admin",
+    lane: "policy",
+    actor: { id: shop.reader.bearer?.split("_")[1], type: "api_key" },
+    target: { id: shop.id, type: "workspace", ...send },
+    metadata: {},
+  })
+  for (const { proof } of events)
+    assert.doesNotMatch(proof.body, /usr_1|Lovelace/, "a proof that is handed on tells nobody")
+})
+
+test("a look-up without a person or a reason is refused, and not recorded", async () => {
+  const lookUp = (send: object, says: RegExp, gets = "400 invalid_field"): Row => ({
+    as: reader,
+    ask: `POST ${acme.path}/consents/lookup`,
+    send,
+    gets,
+    has: [says],
+  })
+  await expectRows([
+    lookUp({ subject: "usr_1" }, /reason is required/),
+    lookUp({ subject: "usr_1", reason: "" }, /reason must be a non-empty string/),
+    lookUp({ reason: "a request" }, /subject is required/),
+    lookUp({ subject: "", reason: "a request" }, /subject must be a non-empty string/),
+    lookUp({ subject: "usr_1", reason: "a request", limit: 101 }, /limit/),
+    lookUp({ subject: "usr_1", reason: "a request", cursor: -1 }, /cursor/),
+    lookUp({ subject: "usr_1", reason: "a request", at: "2026" }, /at is not a known field/),
+    { ...lookUp({ subject: "usr_1", reason: "a request" }, /scope/), as: writer, gets: 403 },
+  ])
+  const found = await reader.get(
+    `${acme.path}/events?projectId=system&query=action:policy.consent.lookup`,
+  )
+  assert.equal(found.json().total, 0)
+})
+
+test("consents are counted by version and mode, whoever sealed what", async () => {
+  const sealing = await makeWorkspace(service, { personalKeys: ["*"] })
+  for (const { id, writer } of [acme, sealing]) {
+    const at = id === acme.id ? "counted" : "core"
+    for (const [policyVersion, mode] of [
+      [7, "explicit"],
+      [7, "implicit"],
+      [7, "explicit"],
+      [8, "explicit"],
+    ])
+      await writer.post(
+        "/v1/consents",
+        consent({ workspaceId: id, projectId: at, policyVersion, mode }),
+        { "idempotency-key": crypto.randomUUID() },
+      )
+    const values = async (field: string, query: string) =>
+      (
+        await service.root.get(
+          `/v1/workspaces/${id}/events/values?projectId=${at}&storage=all&field=${field}&query=${encodeURIComponent(query)}`,
+        )
+      ).json().values
+    assert.deepEqual(await values("metadata.policyVersion", "kind:consent"), [
+      { value: "7", count: 3 },
+      { value: "8", count: 1 },
+    ])
+    assert.deepEqual(await values("metadata.mode", "kind:consent metadata.policyVersion:7"), [
+      { value: "explicit", count: 2 },
+      { value: "implicit", count: 1 },
+    ])
+  }
+})
+
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -115,6 +115,7 @@ const operations = [
   "listTokens",
   "listValues",
   "listWorkspaces",
+  "lookUpConsents",
   "publishPolicy",
   "recordConsent",
   "recordExport",

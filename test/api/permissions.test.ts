@@ -162,6 +162,7 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
     title: "T",
     receiptIds: [{ ...receipts, theirs: theirReceipts.core }[receipt]],
   }),
+  whom: () => ({ subject: "usr_1", reason: "a request" }),
   ada: (_, projectId) => ({ projectId, subject: "ada" }),
 }
 
@@ -202,6 +203,9 @@ GET OURS/events/feed?includeSystem=true     | anon anon gone scope  200   200   
 GET THEIRS/events/feed                      | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET OURS/events/values?field=actor          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/events/values?field=actor        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+POST OURS/consents/lookup   whom            | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+POST THEIRS/consents/lookup whom            | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+POST NOWHERE/consents/lookup whom           | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 GET OURS/activity                           | anon anon gone scope  scope scope scope     scope     ws      ws      scope    | scope scope 200   scope ws    | scope  scope scope   scope
 GET THEIRS/activity                         | anon anon gone ws     ws    ws    ws        ws        scope   scope   scope    | ws    ws    ws    ws    scope | scope  scope scope   scope
 GET NOWHERE/activity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      scope    | ws    ws    ws    ws    ws    | scope  scope scope   scope`

@@ -125,6 +125,7 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`POST ${ofWorkspace}/api-keys`]: { body: { name: "another", scopes: ["read"] } },
     [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
     [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },
+    [`POST ${ofWorkspace}/consents/lookup`]: { body: { subject: "usr_1", reason: "a request" } },
     [`POST ${ofWorkspace}/exports`]: { body: { entries: 1 } },
     [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},
     [`POST ${ofWorkspace}/receipts/{receiptId}/token`]: { body: {} },

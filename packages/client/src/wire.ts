@@ -132,6 +132,26 @@ export interface ConsentAnswer {
   readonly receipt: Receipt
 }
 
+/** The body of `POST …/consents/lookup`. */
+export interface ConsentLookup {
+  /** The id of the person, exactly as in the consents. */
+  readonly subject: string
+  /** Why somebody looks. It is recorded with the look-up. */
+  readonly reason: string
+  /** Only consents below this sequence. Absent: begins at the newest. */
+  readonly cursor?: number
+  /** Absent: 50. */
+  readonly limit?: number
+}
+
+/** The consents of one person, newest first. */
+export interface ConsentsPage extends EventsPage {
+  readonly workspaceId: string
+  readonly subject: string
+  /** The receipt of the entry that records this look-up. */
+  readonly lookupReceiptId: string
+}
+
 // Receipts and entries ----------------------------------------------------------------------------
 
 /** An actor or target as shown to a reader: without withheld members. */

@@ -24,7 +24,7 @@ import { workspaceEndpoints } from "./v1/workspace-endpoints.ts"
 export function routes(service: Service, version: string): readonly ServiceEndpoint[] {
   const described = [
     ...eventEndpoints(service), //     POST /v1/events, /v1/events/batch
-    ...consentEndpoints(service), //   POST /v1/consents
+    ...consentEndpoints(service), //   POST /v1/consents, …/consents/lookup
     ...queryEndpoints(service), //     GET …/events, …/activity
     ...countEndpoints(service), //     GET …/events/timeline, …/values
     ...feedEndpoints(service), //      GET …/events/feed

@@ -14,6 +14,9 @@ export interface Consent {
   readonly metadata: JsonObject
 }
 
+/** What the actor of every consent is. */
+export const subjectType = "subject"
+
 export function consentDraft(
   { subject, mode, policyVersion, surface, projectId, metadata }: Consent,
   receivedAtMs: number,
@@ -22,7 +25,7 @@ export function consentDraft(
     kind: "consent",
     projectId,
     action: "policy.consent.record",
-    actor: { ...subject, type: "subject" },
+    actor: { ...subject, type: subjectType },
     target: {
       id: `${projectId}:${policyVersion}`,
       type: "policy",

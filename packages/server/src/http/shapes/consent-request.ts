@@ -2,12 +2,16 @@ import { Type } from "./type.ts"
 import type {
   Consent as WireConsent,
   ConsentAnswer as WireConsentAnswer,
+  ConsentLookup as WireConsentLookup,
   ConsentMetadata,
+  ConsentsPage as WireConsentsPage,
   Subject as WireSubject,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { extensible, RelatedReceiptIds } from "./event.ts"
-import { ProjectId, WorkspaceId } from "./id.ts"
+import { exampleEntry } from "./entry.ts"
+import { Label, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
+import { examplePage, pageFields } from "./page.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
 import { sample } from "./sample.ts"
@@ -57,5 +61,48 @@ export const ConsentAnswer = shapeOf<WireConsentAnswer>()(
   Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }),
   {
     receipt: { ...exampleReceipt, lane: "policy", policyVersion: 3 },
+  },
+)
+
+export const ConsentLookup = shapeOf<WireConsentLookup>()(
+  Type.Object(
+    {
+      subject: NonEmpty,
+      reason: Label,
+      cursor: Type.Optional(Type.Integer({ minimum: 0 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    },
+    { title: "ConsentLookup", additionalProperties: false },
+  ),
+  { subject: "usr_1", reason: "request for access, ticket 4711" },
+)
+
+export const ConsentsPage = shapeOf<WireConsentsPage>()(
+  Type.Object(
+    {
+      ...pageFields,
+      workspaceId: Type.String(),
+      subject: Type.String(),
+      lookupReceiptId: ReceiptId,
+    },
+    { title: "ConsentsPage" },
+  ),
+  {
+    ...examplePage,
+    events: [
+      {
+        ...exampleEntry,
+        kind: "consent",
+        action: "policy.consent.record",
+        lane: "policy",
+        actor: { id: "usr_1", type: "subject", email: sample.email },
+        target: { id: "core:3", type: "policy", name: "Policy version 3" },
+        metadata: { mode: "explicit", policyVersion: 3, surface: "sign-up form" },
+        policyVersion: 3,
+      },
+    ],
+    workspaceId: "acme",
+    subject: "usr_1",
+    lookupReceiptId: sample.receipt,
   },
 )

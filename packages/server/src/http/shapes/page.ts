@@ -110,7 +110,7 @@ const ListedEntry = shapeOf<WireListedEntry>()(
 )
 
 const count = Type.Integer({ minimum: 0 })
-const pageFields = {
+export const pageFields = {
   events: Type.Array(ListedEntry),
   returned: count,
   total: count,
@@ -159,7 +159,7 @@ export const FieldValues = shapeOf<WireFieldValues>()(
   { values: [{ value: "usr_1", count: 12 }] },
 )
 
-const examplePage: WireEventsPage = {
+export const examplePage: WireEventsPage = {
   events: [exampleEntry],
   returned: 1,
   total: 1,

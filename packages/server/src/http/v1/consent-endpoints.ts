@@ -1,14 +1,46 @@
-import { consentDraft } from "../../ledger/consent.ts"
+import { consentDraft, subjectType } from "../../ledger/consent.ts"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { Consent, ConsentAnswer } from "../shapes/consent-request.ts"
+import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { Consent, ConsentAnswer, ConsentLookup, ConsentsPage } from "../shapes/consent-request.ts"
 import { WriteHeaders } from "../shapes/event.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
 import { permitWrite, receiptAnswer, sender } from "./event-endpoints.ts"
+import { pageJson, wantedOf } from "./query-endpoints.ts"
 
 export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/consents/lookup",
+      operation: "lookUpConsents",
+      tag: "Reading",
+      summary: "Look up a person's consents",
+      description:
+        "The consents of exactly this person, newest first. The ledger records who looked up whom, and why, before it answers.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      body: ConsentLookup,
+      answers: { 200: ConsentsPage },
+      async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
+        const { subject, reason, cursor = 0, limit = 50 } = body
+        const workspace = await changeable(service, workspaceId)
+        const asked = { subject, reason }
+        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, asked)
+        const wanted = {
+          ...wantedOf(caller, everyConsent),
+          subject: { id: subject, types: [subjectType] },
+        }
+        const page = await service.queries.page(
+          workspace,
+          { wanted, storage: "all", cursor, limit, isProven: false, signal },
+          service.clock.now(),
+        )
+        return { status: 200, body: pageJson(page, { workspaceId, subject, lookupReceiptId }) }
+      },
+    }),
     endpoint({
       method: "POST",
       path: "/v1/consents",
@@ -55,6 +87,13 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
   ]
+}
+
+const everyConsent = {
+  projectId: "all",
+  query: "kind:consent",
+  includeArchive: true,
+  includeSystem: false,
 }
 
 /** Versions have no gaps, so all up to the newest are published. */

@@ -136,7 +136,7 @@ function searchOf(text: string | undefined, at = ""): { readonly query?: Query }
   return { query: parsed.query }
 }
 
-function pageJson(
+export function pageJson(
   { events, total, nextCursor, hasMore, verified }: EntryPage,
   about: object,
 ): Buffer {
