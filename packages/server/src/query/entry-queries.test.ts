@@ -12,7 +12,6 @@ import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
 import type { Journal, Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
-import { createFeed } from "./entry-feed.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
 import { createFinding, type Finding } from "./search-scheduling.ts"
 import { createLeaves } from "./verified-leaves.ts"
@@ -330,58 +329,3 @@ test("a feed of the archive does not pass over what is still hot", async () => {
   assert.deepEqual(await at(2, nowMs), { sequences: [], nextAfter: 2 })
   assert.deepEqual(await at(2, nowMs + 3 * dayMs), { sequences: [3], nextAfter: 3 })
 })
-
-test(
-  "a follower that growth has woken is not given what another one asked for before",
-  { timeout: 10_000 },
-  async () => {
-    const { served, queries, append } = await openTimes()
-    const nowMs = Date.UTC(2026, 0, 10)
-    await append([nowMs])
-    /** Looks whose answers are held back, by the sequence that they ask after. */
-    const held = new Map<number, PromiseWithResolvers<void>>()
-    const begun = Promise.withResolvers<void>()
-    const feed = createFeed({
-      grown: served.grown,
-      queries: {
-        async after(...asked) {
-          const page = await queries.after(...asked)
-          const gate = held.get(asked[1].after)
-          held.delete(asked[1].after)
-          if (gate !== undefined) begun.resolve()
-          await gate?.promise
-          return page
-        },
-      },
-      workspaceOf: async () => workspaceOf(3),
-      clock: systemClock,
-      pace: unpaced,
-      limits: defaultLimits,
-      onDeath: (cause) => assert.fail(cause),
-    })
-    const followed = (after: number) => {
-      const wanted = { system: "without" } as const
-      const asked = { wanted, storage: "all", after, limit: 9, bytesMax: 64 * 1024 } as const
-      const pages = feed.follow("acme", asked, new AbortController().signal)
-      return async (): Promise<readonly number[]> => {
-        for (;;) {
-          const { value } = await pages.next()
-          if (value === undefined || value.sequences.length > 0) return value?.sequences ?? []
-        }
-      }
-    }
-    const early = followed(0)
-    assert.deepEqual(await early(), [1])
-    const next = early()
-    // Asks what comes after 1 while there is nothing, and has its answer late.
-    const answer = Promise.withResolvers<void>()
-    held.set(1, answer)
-    const late = followed(1)()
-    await begun.promise
-    await append([nowMs])
-    assert.deepEqual(await next, [2])
-    answer.resolve()
-    assert.deepEqual(await late, [2])
-    feed.close()
-  },
-)

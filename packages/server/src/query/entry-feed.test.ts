@@ -1,0 +1,176 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { testWorkspace } from "../ledger/test-ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { unpaced } from "../runtime/pace.ts"
+import { createFeed, type FeedParts } from "./entry-feed.ts"
+import type { FeedPage, FeedRequest } from "./feed-page.ts"
+
+interface House {
+  readonly feed: ReturnType<typeof createFeed>
+  /** One more entry, of which followers hear. */
+  grow(): void
+  /** Ends all sleeps: the beat, and the pause between two growths. */
+  wakeAll(): void
+  /** Follows the workspace after a sequence. */
+  follow(
+    after: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<FeedPage, void, undefined> & { nextEntries(): Promise<readonly number[]> }
+}
+
+/** A workspace whose entries all match. `bend` may hold an answer back, or refuse it. */
+function openHouse(
+  bend: (page: FeedPage, request: FeedRequest) => FeedPage | Promise<FeedPage> = (page) => page,
+  limits: Partial<FeedParts["limits"]> = {},
+): House {
+  let last = 0
+  let hear = Promise.withResolvers<void>()
+  const sleepers: (() => void)[] = []
+  const clock: Clock = {
+    now: () => 0,
+    elapsed: () => 0,
+    sleep: () => new Promise((wake) => sleepers.push(wake)),
+  }
+  const feed = createFeed({
+    async *grown() {
+      for (;;) {
+        await hear.promise
+        hear = Promise.withResolvers()
+        yield ["acme"]
+      }
+    },
+    queries: {
+      async after(_, request) {
+        const sequences = Array.from({ length: last }, (__, at) => at + 1).slice(request.after)
+        const events = sequences.map(() => new Uint8Array())
+        return bend({ events, sequences, nextAfter: last, hasMore: false }, request)
+      },
+    },
+    workspaceOf: async () => testWorkspace("acme", {}),
+    clock,
+    pace: unpaced,
+    limits: { ...defaultLimits, ...limits },
+    onDeath: (cause) => assert.fail(cause),
+  })
+  return {
+    feed,
+    grow() {
+      last += 1
+      hear.resolve()
+    },
+    wakeAll() {
+      for (const wake of sleepers.splice(0)) wake()
+    },
+    follow(after, signal = new AbortController().signal) {
+      const asked = { wanted: { system: "without" }, storage: "all", after } as const
+      const pages = feed.follow("acme", { ...asked, limit: 9, bytesMax: 1024 }, signal)
+      const nextEntries = async (): Promise<readonly number[]> => {
+        for (;;) {
+          const { value } = await pages.next()
+          if (value === undefined || value.sequences.length > 0) return value?.sequences ?? []
+        }
+      }
+      return Object.assign(pages, { nextEntries })
+    },
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const timeout = 10_000
+
+test("growth is not answered by a look that began before it", { timeout }, async () => {
+  const late = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  let isHeld = false
+  const house = openHouse(async (page, { after }) => {
+    if (!isHeld || after !== 1) return page
+    isHeld = false
+    begun.resolve()
+    await late.promise
+    return page
+  })
+  house.grow()
+  const one = house.follow(0)
+  assert.deepEqual(await one.nextEntries(), [1])
+  const next = one.nextEntries()
+  await settled()
+  // Asks what comes after 1 while there is nothing, and has its answer late.
+  isHeld = true
+  const other = house.follow(1).nextEntries()
+  await begun.promise
+  house.wakeAll()
+  house.grow()
+  assert.deepEqual(await next, [2])
+  late.resolve()
+  assert.deepEqual(await other, [2])
+  house.feed.close()
+})
+
+for (const code of ["overloaded", "ledger_unavailable"] as const)
+  test(
+    `a look that is refused with ${code} is repeated at the next beat`,
+    { timeout },
+    async () => {
+      let isRefused = true
+      const house = openHouse((page) => {
+        if (isRefused) throw new LedgerError(code, "ask again")
+        return page
+      })
+      house.grow()
+      const found = house.follow(0).nextEntries()
+      await settled()
+      isRefused = false
+      house.wakeAll()
+      assert.deepEqual(await found, [1])
+      house.feed.close()
+    },
+  )
+
+test("a look that fails in another way ends its follower", { timeout }, async () => {
+  const house = openHouse(() => {
+    throw new LedgerError("not_found", "there is no such workspace")
+  })
+  await assert.rejects(house.follow(0).next(), { code: "not_found" })
+  house.feed.close()
+})
+
+test(
+  "a follower that leaves makes room, and the next one hears the beat",
+  { timeout },
+  async () => {
+    const house = openHouse((page) => page, { followersMax: 1 })
+    const leaving = new AbortController()
+    const first = house.follow(0, leaving.signal)
+    await first.next()
+    await assert.rejects(house.follow(0).next(), { code: "overloaded" })
+    const ending = first.next()
+    leaving.abort()
+    assert.equal((await ending).done, true)
+    // The beat finds nobody and stops.
+    house.wakeAll()
+    await settled()
+    const second = house.follow(0)
+    assert.deepEqual((await second.next()).value?.sequences, [])
+    const beaten = second.next()
+    await settled()
+    house.wakeAll()
+    assert.deepEqual((await beaten).value?.sequences, [])
+    house.feed.close()
+  },
+)
+
+test("a stop ends a follower that sleeps, at once", { timeout }, async () => {
+  const house = openHouse()
+  const follower = house.follow(0)
+  await follower.next()
+  const ending = follower.nextEntries()
+  await settled()
+  house.feed.close()
+  assert.deepEqual(await ending, [])
+})
