@@ -188,6 +188,59 @@ test("what fails is reported, refused to those who wait, and tried again", async
   await expectChain(house.served.journal, "acme")
 })
 
+test("a segment whose answer was lost, or that somebody had made meanwhile, is written once", async () => {
+  const written: string[] = []
+  let isLost = true
+  const house = openHouse({
+    segments: (it) => ({
+      ...it,
+      async put(workspace, name, ...rest) {
+        await it.put(workspace, name, ...rest)
+        written.push(`${workspace} ${name.level}.${name.k}`)
+        if (workspace === "lost" && isLost) throw new Error("the answer was lost")
+      },
+    }),
+  })
+  for (const workspace of ["lost", "awaited"]) await write(house.served, workspace, names(usual))
+  house.loop.poke(["lost"])
+  await untilKept(house, "lost", "1.0")
+  await settled()
+  isLost = false
+  house.wakeAll()
+  await settled()
+  // The loop has it under way, and somebody waits for it.
+  house.loop.poke(["awaited"])
+  await new Promise((resolve) => setImmediate(resolve))
+  await house.loop.catchUp("awaited")
+  await settled()
+  assert.deepEqual(written, ["lost 1.0", "awaited 1.0"])
+  await house.loop.close()
+})
+
+test("small segments are made of large entries, so that no segment takes much memory", async () => {
+  const written: string[] = []
+  // 80 MiB in 4,096 of them. It cannot be read, which costs least.
+  const body = new Uint8Array(20 * 1024)
+  const house = openHouse({
+    journal: (it) => ({
+      ...it,
+      after: async (...asked) => (await it.after(...asked)).map((entry) => ({ ...entry, body })),
+    }),
+    segments: (it) => ({
+      ...it,
+      async put(workspace, name, ...rest) {
+        written.push(`${name.level}.${name.k}`)
+        await it.put(workspace, name, ...rest)
+      },
+    }),
+  })
+  await write(house.served, "acme", names(usual))
+  house.loop.poke(["acme"])
+  await untilKept(house, "acme", "1.0")
+  assert.deepEqual(written, [...Array.from({ length: 16 }, (_, k) => `0.${k}`), "1.0"])
+  await house.loop.close()
+})
+
 test("a workspace that cannot be read does not hold up the others", async () => {
   let failing = true
   const house = openHouse({
