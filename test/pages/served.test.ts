@@ -50,6 +50,7 @@ test("files are compressed, never change under their names, and come once", asyn
     for (const coding of ["br", "gzip"]) {
       const coded = await service.client().get(path, { "accept-encoding": coding })
       assert.equal(coded.headers.get("content-encoding"), coding)
+      assert.equal(coded.headers.get("vary"), "Accept-Encoding")
       assert.notEqual(coded.headers.get("etag"), etag)
       assert.equal(coded.text, whole.text)
     }
@@ -68,8 +69,13 @@ test("nothing but what was built is served", async () => {
     "/assets/..%2f..%2f..%2f..%2fscripts%2fpages.js",
     "/assets/%00.js",
     `/assets/${"n".repeat(300)}.js`,
+    // The compressed form is no file of its own.
+    `${(await assetsOf("/verify"))[0]}.br`,
   ])
-    assert.equal((await service.client().get(path)).status, 404, path)
+    for (const coding of ["identity", "gzip"]) {
+      const { status } = await service.client().get(path, { "accept-encoding": coding })
+      assert.equal(status, 404, path)
+    }
   assert.equal((await service.client().post("/verify", {})).status, 405)
 })
 
