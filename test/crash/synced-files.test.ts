@@ -8,13 +8,15 @@ import { compileCache } from "../program.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
-// What is signed is on the disk first, outside the data: a line, the file when it is written anew,
-// and the folder that names it. Where one of these syncs fails, nothing may be signed.
+// What must be on the disk is synced: the bytes of a file, and the folder that names it. The heads
+// file has what is signed; where a sync of it fails, nothing may be signed.
 
 const skip = skipUnlessStrict(noTracer())
 
-const program = `
-import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "..", "..", "packages", "server", "src", "store", "heads.ts"))}
+const sources = join(import.meta.dirname, "..", "..", "packages", "server", "src")
+
+const opening = `
+import { openHeads } from ${JSON.stringify(join(sources, "store", "heads.ts"))}
 const root = new Uint8Array(32)
 try {
   const heads = await openHeads(process.argv[1])
@@ -24,11 +26,22 @@ try {
   process.stdout.write(error.code)
 }`
 
-/**
- * What the program says that opens a heads file and advances it, with every sync of this file or
- * folder failing.
- */
+const replacing = `
+import { replaceFile } from ${JSON.stringify(join(sources, "runtime", "durable-file.ts"))}
+try {
+  replaceFile(process.argv[1], "new")
+  process.stdout.write("replaced")
+} catch (error) {
+  process.stdout.write(error.code)
+}`
+
+/** Opens a heads file and advances it. */
 function openAndAdvance(path: string, failing: string | undefined): string {
+  return run(opening, path, failing)
+}
+
+/** What a program says, with every sync of this file or folder failing. */
+function run(program: string, path: string, failing: string | undefined): string {
   const inject =
     failing === undefined ? [] : ["-P", failing, "-e", "inject=fsync,fdatasync:error=EIO"]
   const { stdout, stderr } = spawnSync(
@@ -82,4 +95,11 @@ test("nothing is signed of which the heads file could not be synced", { skip }, 
   writeFileSync(path, stale)
   assert.equal(openAndAdvance(path, dirname(path)), "EIO", "its new name is not on the disk")
   assert.equal(openAndAdvance(path, undefined), "opened advanced")
+})
+
+test("a file is replaced only if it and its folder could be synced", { skip }, (t) => {
+  const path = freshPath(t)
+  assert.equal(run(replacing, path, undefined), "replaced", "the canary: nothing fails")
+  assert.equal(run(replacing, path, `${path}.new`), "EIO", "its content is not on the disk")
+  assert.equal(run(replacing, path, dirname(path)), "EIO", "its new name is not on the disk")
 })
