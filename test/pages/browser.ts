@@ -177,3 +177,16 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   }
 }
+
+/** Signs in as a browser does, before the first page is opened. */
+export async function signInto(
+  { page }: Watched,
+  url: string,
+  { email, password }: { readonly email: string; readonly password: string },
+): Promise<void> {
+  const answer = await page.request.post(`${url}/v1/session`, {
+    headers: { origin: url },
+    data: { email, password },
+  })
+  assert.equal(answer.status(), 200, await answer.text())
+}

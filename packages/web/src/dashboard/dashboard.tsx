@@ -5,7 +5,8 @@ import { ask } from "../ask.ts"
 import { keep } from "../kept.ts"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
-import { createDesk, type OpenView, type View } from "./desk.ts"
+import { drawChainStatus } from "./chain/chain-status.tsx"
+import { createDesk, type Desk, type OpenView, type View } from "./desk.ts"
 import { openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPasswordChange } from "./password-change.tsx"
@@ -39,6 +40,7 @@ interface DashboardParts {
 export function showDashboard({ session, workspaces, signedOut }: DashboardParts): void {
   const over = new AbortController()
   let view: View | undefined
+  let desk: Desk | undefined
   let shown: { readonly page: string; readonly workspace: string } | undefined
   const keys = listenToKeys({
     jumps: pages.flatMap(({ key, name, page }) =>
@@ -59,6 +61,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   function leave(why: "asked" | "session ended"): void {
     over.abort()
     view?.close?.()
+    desk?.chain.close()
     signedOut(why)
   }
   async function signOut(): Promise<void> {
@@ -77,6 +80,21 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     else history.pushState(null, "", href)
     draw()
   }
+  function deskOf(workspace: string): Desk {
+    if (desk?.workspace === workspace) return desk
+    desk?.chain.close()
+    const opened = createDesk({
+      session,
+      workspace,
+      go,
+      working: shell.working,
+      signedOut: () => leave("session ended"),
+    })
+    drawChainStatus(shell.status, opened)
+    opened.chain.watch(() => drawChainStatus(shell.status, opened))
+    void opened.chain.look()
+    return opened
+  }
   function draw(): void {
     const place = currentPlace()
     const workspace = workspaceOf(place)
@@ -86,13 +104,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     if (isSame && view?.moved !== undefined) return view.moved(place)
     view?.close?.()
     shown = { page: place.page, workspace }
-    const desk = createDesk({
-      session,
-      workspace,
-      go,
-      working: shell.working,
-      signedOut: () => leave("session ended"),
-    })
+    desk = deskOf(workspace)
     view = viewOf(place)(desk, place)
     document.title = `${view.title} · ${workspace} · Tallystick`
     shell.mark(workspace, place.page, view.isWide ?? false)

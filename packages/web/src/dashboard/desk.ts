@@ -3,6 +3,7 @@
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Refusal, type Told } from "../ask.ts"
 import { apiUrl } from "../place.ts"
+import { watchChain, type ChainWatch } from "./chain/chain-watch.ts"
 import { linkTo, searchOf, type Place, type Query } from "./place.ts"
 
 export interface Desk {
@@ -11,19 +12,25 @@ export interface Desk {
   /** Whether the member may administer this workspace. */
   readonly isAdmin: boolean
   /** Asks an endpoint of the workspace. */
-  get<Value>(path: readonly string[], query?: Query, signal?: AbortSignal): Promise<Told<Value>>
-  send<Value>(
+  readonly get: <Value>(
+    path: readonly string[],
+    query?: Query,
+    signal?: AbortSignal,
+  ) => Promise<Told<Value>>
+  readonly send: <Value>(
     method: "POST" | "PATCH" | "DELETE",
     path: readonly string[],
     body?: unknown,
     query?: Query,
-  ): Promise<Told<Value>>
+  ) => Promise<Told<Value>>
   /** The address of a place in this workspace. */
-  link(path: readonly string[], query?: Query): string
+  readonly link: (path: readonly string[], query?: Query) => string
   /** Goes there. `replace`: Back does not lead here again. */
-  go(href: string, how?: "replace"): void
+  readonly go: (href: string, how?: "replace") => void
+  /** How the chain of the workspace is. */
+  readonly chain: ChainWatch
   /** A line at the top while something is on its way. */
-  working(isWorking: boolean): void
+  readonly working: (isWorking: boolean) => void
 }
 
 export interface Shortcut {
@@ -62,16 +69,18 @@ export function createDesk({ session, workspace, go, working, signedOut }: DeskP
     if (!told.ok && isSignedOut(told.refusal)) signedOut()
     return told
   }
+  const get: Desk["get"] = async (path, query = {}, signal) => {
+    const url = apiUrl(workspace, ...path)
+    url.search = searchOf(query).toString()
+    return heard(await askJson(url, signal && { signal }))
+  }
   const role = session.workspaces.find(({ id }) => id === workspace)?.role
   return {
     session,
     workspace,
     isAdmin: session.member.instanceAdmin || role === "admin",
-    async get(path, query = {}, signal) {
-      const url = apiUrl(workspace, ...path)
-      url.search = searchOf(query).toString()
-      return heard(await askJson(url, signal && { signal }))
-    },
+    get,
+    chain: watchChain(get),
     async send(method, path, body, query = {}) {
       const url = apiUrl(workspace, ...path)
       url.search = searchOf(query).toString()

@@ -11,6 +11,8 @@ import { showSetUp, showSignIn } from "./entrance.tsx"
 import { currentPlace } from "./place.ts"
 import "../style/tokens.css"
 import "../style/base.css"
+import "../style/chain.css"
+import "../style/stick.css"
 import "./dashboard.css"
 
 if (currentPlace().page === "setup") showSetUp(openPage(), enter)

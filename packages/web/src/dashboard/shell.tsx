@@ -42,14 +42,16 @@ export function openShell(parts: ShellParts): Shell {
   const nav = elementOf(<nav aria-label="Main" />)
   const bar = elementOf(
     <header class="bar desk-bar">
-      <a class="brand" href={new URL("ui", root).href}>
+      <a class="brand" href={new URL("ui", root).href} aria-label="tallystick">
         <Mark /> <span class="wide-only">tallystick</span>
       </a>
       {menu}
       {nav}
       <div class="end">
         {status}
-        <ZoneToggle />
+        <span class="wide-only">
+          <ZoneToggle />
+        </span>
         <ThemeToggle />
         <AccountMenu {...parts} />
       </div>
@@ -98,7 +100,7 @@ interface WorkspaceMenuProps {
 /** Another workspace opens on the same page. */
 function WorkspaceMenu({ workspace, workspaces, page }: WorkspaceMenuProps) {
   return (
-    <Menu id="workspaces" label={<Text of={workspace} />} name={`Workspace ${workspace}`}>
+    <Menu id="workspaces" label={<Text of={workspace} />} kind="Workspace">
       {workspaces.map((each) => (
         <a href={linkTo(each, [page])} aria-current={each === workspace ? "true" : undefined}>
           <Text of={each} />
@@ -113,10 +115,25 @@ function WorkspaceMenu({ workspace, workspaces, page }: WorkspaceMenuProps) {
 
 function AccountMenu({ session: { member }, signOut, showKeys, changePassword }: ShellParts) {
   const [before = ""] = member.email.split("@")
+  const { name = before } = member
   return (
-    <Menu id="account" label={<Text of={member.name ?? before} />} name={`Account ${member.email}`}>
+    <Menu
+      id="account"
+      label={
+        <>
+          <span class="wide-only">
+            <Text of={name} />
+          </span>
+          <span class="slim-only">{name.slice(0, 1).toUpperCase()}</span>
+        </>
+      }
+      kind="Account"
+    >
       <p class="small quiet">
         <Text of={member.email} />
+      </p>
+      <p class="slim-only">
+        <ZoneToggle />
       </p>
       <button type="button" onClick={changePassword}>
         Change password

@@ -7,14 +7,14 @@ interface MenuProps {
   readonly id: string
   /** What its button shows. */
   readonly label: Child
-  /** What its button is called where that is not what it shows. */
-  readonly name?: string
+  /** What kind of thing the label names, for those who do not see where it stands. */
+  readonly kind?: string
   readonly buttonClass?: string
   readonly children?: Child
 }
 
 /** A button that opens a list of links and buttons. Choosing one of them closes it. */
-export function Menu({ id, label, name, buttonClass = "menu-button", children }: MenuProps) {
+export function Menu({ id, label, kind, buttonClass = "menu-button", children }: MenuProps) {
   const list = elementOf(
     <div id={id} popover="auto" class="menu">
       {children}
@@ -26,7 +26,8 @@ export function Menu({ id, label, name, buttonClass = "menu-button", children }:
   })
   return (
     <span class="menu-place">
-      <button type="button" class={buttonClass} popovertarget={id} aria-label={name}>
+      <button type="button" class={buttonClass} popovertarget={id}>
+        {kind !== undefined && <span class="unseen">{kind} </span>}
         {label} <Icon of={downIcon} />
       </button>
       {list}

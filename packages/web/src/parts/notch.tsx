@@ -1,5 +1,7 @@
 // One cut in the stick. The lane has a colour and a shape: one wedge, two cuts, a slant, a thin one.
 
+import type { Entry } from "@tallystick/client/wire"
+
 const shapes: Readonly<Record<string, readonly [whole: string, half: string]>> = {
   security: ["M0 8 18 4.6v10.8L0 12Z", "M.6 8 11 6.1v7.8L.6 12Z"],
   data: [
@@ -10,9 +12,17 @@ const shapes: Readonly<Record<string, readonly [whole: string, half: string]>> =
   operations: ["M0 8.8 18 8.2v3.8L0 11.3Z", "M.6 9 11 8.7v2.7L.6 11.1Z"],
 }
 
+type NotchState = "sealed" | "pending" | "unproven" | "broken"
+
 interface NotchProps {
   readonly lane: string
-  readonly state: "sealed" | "pending" | "unproven" | "broken"
+  readonly state: NotchState
+}
+
+/** Of an entry as the server states it. */
+export function notchState(integrity: Entry["integrity"]): NotchState {
+  if (integrity === "broken") return "broken"
+  return integrity === "pending" ? "pending" : "sealed"
 }
 
 /** Sealed: cut right through. Pending and unproven: scribed on one half. Broken: a crack. */

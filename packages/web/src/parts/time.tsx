@@ -15,6 +15,8 @@ const forms = {
   whole: [day, { ...clock, second: "2-digit", timeZoneName: "short" }],
   /** `14:02` */
   clock: [clock],
+  /** `14:02:11` */
+  second: [{ ...clock, second: "2-digit" }],
   /** `12 November 2026` */
   date: [day],
   /** `Thursday 12 November 2026` */

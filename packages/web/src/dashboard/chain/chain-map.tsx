@@ -1,0 +1,108 @@
+// The chain as a stick laid down. A cut is earned: no check, no cut.
+
+import type { ChainState } from "@tallystick/client/wire"
+import { Time } from "../../parts/time.tsx"
+import { cellsOf, cellSizeOf, type Cell, type CellState } from "./chain-verdict.ts"
+
+const words: Readonly<Record<CellState, string>> = {
+  verified: "verified",
+  checking: "in progress",
+  unchecked: "not checked",
+  broken: "broken",
+  after: "after the break, not proven",
+}
+const cellsMax = 44
+
+interface MapProps {
+  readonly state: ChainState
+  readonly nowMs: number
+  /** Where a cell leads to. */
+  readonly cellHref: (cell: Cell) => string
+  /** The first entries of the cells under which a number stands, and when they were recorded. */
+  readonly times?: ReadonlyMap<number, string>
+}
+
+export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
+  const cells = cellsOf(state, cellsMax, nowMs)
+  const each = cellSizeOf(state.size, cellsMax)
+  const states = [...new Set(cells.map(keyOf))]
+  return (
+    <div class="chain-map">
+      <ol class="cells" aria-label="The whole chain">
+        {cells.map((cell) => (
+          <li class={keyOf(cell)}>
+            <a href={cellHref(cell)} aria-label={nameOf(cell)} title={nameOf(cell)} />
+            {cell.state === "broken" && <Crack />}
+          </li>
+        ))}
+      </ol>
+      <Scale cells={cells} {...(times && { times })} />
+      <ul class="cell-keys">
+        {states.map((key) => (
+          <li>
+            <i class={`cell-key ${key}`} />
+            {key
+              .split(" ")
+              .map((part) => (part === "archived" ? part : words[part as CellState])) // made by keyOf
+              .join(", ")}
+          </li>
+        ))}
+        <li class="quiet">
+          {each === 1 ? "one cell, one entry" : `one cell, ${each.toLocaleString("en-GB")} entries`}
+        </li>
+      </ul>
+    </div>
+  )
+}
+
+/** The places of a quarter each, and the end. */
+export function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
+  const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.floor(part * cells.length)])
+  return [...new Set(at)].filter((cell) => cell !== undefined)
+}
+
+function Scale({ cells, times }: Pick<MapProps, "times"> & { readonly cells: readonly Cell[] }) {
+  const last = cells.at(-1)
+  const places = cells.length < 8 ? cells.slice(0, 1) : scalePlaces(cells)
+  return (
+    <ol class="scale" aria-hidden="true">
+      {places.map(({ from }) => {
+        const time = times?.get(from)
+        return (
+          <li>
+            #{from.toLocaleString("en-GB")}
+            {time !== undefined && <Time at={time} form="date" />}
+          </li>
+        )
+      })}
+      {last !== undefined && (
+        <li>
+          #{last.to.toLocaleString("en-GB")}
+          <span>now</span>
+        </li>
+      )}
+    </ol>
+  )
+}
+
+function keyOf({ state, isArchived }: Cell): string {
+  return isArchived ? `archived ${state}` : state
+}
+
+function nameOf({ from, to, state, isArchived }: Cell): string {
+  const range =
+    from === to
+      ? `Entry ${from.toLocaleString("en-GB")}`
+      : `Entries ${from.toLocaleString("en-GB")} to ${to.toLocaleString("en-GB")}`
+  return `${range}: ${isArchived ? "archived, " : ""}${words[state]}`
+}
+
+/** Seen from across the room. */
+function Crack() {
+  return (
+    <svg class="crack" viewBox="0 0 32 60" aria-hidden="true">
+      <path class="gap" d="M13 0 18 12 11 24 19 36 12 48 16 60H22L18 48 25 36 17 24 24 12 19 0Z" />
+      <path class="lip" d="M13 0 18 12 11 24 19 36 12 48 16 60" />
+    </svg>
+  )
+}

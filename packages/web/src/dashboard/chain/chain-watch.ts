@@ -1,0 +1,52 @@
+// How the chain of a workspace is, asked again and again while somebody looks.
+
+import type { ChainState } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import type { Desk } from "../desk.ts"
+
+export interface ChainWatch {
+  /** What the service said last. Undefined until it has answered once. */
+  readonly state: () => ChainState | undefined
+  /** Why the newest look found nothing. */
+  readonly refusal: () => Refusal | undefined
+  /** `changed` is called after each look, until the function that is returned is called. */
+  readonly watch: (changed: () => void) => () => void
+  readonly look: () => Promise<void>
+  readonly close: () => void
+}
+
+const everyMs = 15_000
+
+export function watchChain(get: Desk["get"]): ChainWatch {
+  const over = new AbortController()
+  const watchers = new Set<() => void>()
+  let state: ChainState | undefined
+  let refusal: Refusal | undefined
+  async function look(): Promise<void> {
+    try {
+      const told = await get<ChainState>(["integrity"], {}, over.signal)
+      refusal = told.ok ? undefined : told.refusal
+      if (told.ok) state = told.value
+      for (const changed of watchers) changed()
+    } catch {
+      // Closed meanwhile: nobody looks any more.
+    }
+  }
+  const timer = setInterval(() => {
+    if (!document.hidden) void look()
+  }, everyMs)
+  document.addEventListener("visibilitychange", () => !document.hidden && void look(), over)
+  return {
+    state: () => state,
+    refusal: () => refusal,
+    watch(changed) {
+      watchers.add(changed)
+      return () => void watchers.delete(changed)
+    },
+    look,
+    close() {
+      clearInterval(timer)
+      over.abort()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+// Links between entries as a picture: the two ends of a link must be equal, so the picture is the
+// check.
+
+import { verifyReceipt } from "@tallystick/proof"
+import type { ListedEntry } from "@tallystick/client/wire"
+import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
+import { Notch, notchState } from "../../parts/notch.tsx"
+import { Text } from "../../parts/text.tsx"
+import type { Child } from "../../elements/jsx-runtime.ts"
+
+interface LinksProps {
+  /** Neighbours, oldest first. */
+  readonly entries: readonly ListedEntry[]
+  readonly entryHref: (entry: ListedEntry) => string
+  /** What stands behind the last. */
+  readonly children?: Child
+}
+
+export function Links({ entries, entryHref, children }: LinksProps) {
+  return (
+    <ol class="links">
+      {entries.map((entry, at) => {
+        const before = entries[at - 1]
+        return (
+          <>
+            {before !== undefined && <Ends left={hashOf(before)} right={entry.previousHash} />}
+            <li class={`linked lane-${entry.lane}`}>
+              <span class="notch-place">
+                <Notch lane={entry.lane} state={notchState(entry.integrity)} />
+              </span>
+              <a href={entryHref(entry)}>#{entry.sequence.toLocaleString("en-GB")}</a>
+              <code>
+                <Text of={entry.action} />
+              </code>
+            </li>
+          </>
+        )
+      })}
+      {children}
+    </ol>
+  )
+}
+
+/** As recomputed here; what no proof came for is as the server says. */
+function hashOf({ proof, disclosures, ...entry }: ListedEntry): string {
+  return verifyReceipt({ entry, proof, disclosures }).eventHash ?? entry.hash
+}
+
+interface EndsProps {
+  readonly left: string
+  readonly right: string
+}
+
+export function Ends({ left, right }: EndsProps) {
+  const isEqual = left === right
+  return (
+    <li class={isEqual ? "ends" : "ends unequal"}>
+      <b>{left.slice(-4)}</b>
+      <span class={isEqual ? "intact" : "broken"}>
+        <Icon of={isEqual ? checkIcon : crossIcon} />
+        <span class="unseen">{isEqual ? "is" : "is not"}</span>
+      </span>
+      <b>{right.slice(-4)}</b>
+    </li>
+  )
+}

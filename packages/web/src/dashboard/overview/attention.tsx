@@ -1,0 +1,126 @@
+// What somebody should look at. Nothing here is an alarm: what is broken says so on every page.
+
+import type { ApiKeyList, EventsPage } from "@tallystick/client/wire"
+import type { Told } from "../../ask.ts"
+import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
+import { Text } from "../../parts/text.tsx"
+import { verdictOf } from "../chain/chain-verdict.ts"
+import type { Desk } from "../desk.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { part, type Part } from "./part.tsx"
+
+interface Concern {
+  readonly icon: string
+  readonly title: Child
+  readonly detail: string
+  readonly href: string
+  readonly does: string
+}
+
+const dayMs = 86_400_000
+const unusedMs = 90 * dayMs
+const soonMs = 7 * dayMs
+
+export function attention(desk: Desk): Part {
+  return part<readonly Concern[]>({
+    className: "attention-list",
+    title: "Needs attention",
+    beside: (concerns) => concerns.length > 0 && <span class="quiet">{concerns.length}</span>,
+    ask: () => concernsOf(desk),
+    draw: (concerns) =>
+      concerns.length === 0 ? (
+        <p class="soft small state">
+          <Icon of={checkIcon} /> <span>Nothing does.</span>
+        </p>
+      ) : (
+        <ul>
+          {concerns.map(({ icon, title, detail, href, does }) => (
+            <li>
+              <span class="attention">
+                <Icon of={icon} />
+              </span>
+              <div>
+                <b>{title}</b>
+                <p>{detail}</p>
+              </div>
+              <a href={href}>{does}</a>
+            </li>
+          ))}
+        </ul>
+      ),
+  })
+}
+
+async function concernsOf(desk: Desk): Promise<Told<readonly Concern[]>> {
+  const chain = await unchecked(desk)
+  if (!chain.ok || !desk.isAdmin) return chain
+  const told = await desk.get<ApiKeyList>(["api-keys"], { limit: 100 })
+  return told.ok ? { ok: true, value: [...chain.value, ...ofKeys(desk, told.value)] } : told
+}
+
+/** What is younger than that has not had its turn. */
+async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
+  const state = desk.chain.state()
+  const verdict = state && verdictOf(state, Date.now())
+  if (verdict?.tone !== "intact" || verdict.unchecked === 0) return { ok: true, value: [] }
+  const told = await desk.get<EventsPage>(["events"], {
+    projectId: "all",
+    includeSystem: true,
+    storage: "all",
+    cursor: verdict.firstUnchecked + 1,
+    limit: 1,
+  })
+  if (!told.ok) return told
+  const [oldest] = told.value.events
+  if (oldest === undefined || Date.now() - Date.parse(oldest.timestamp) < soonMs)
+    return { ok: true, value: [] }
+  const concern = {
+    icon: historyIcon,
+    title: `${verdict.unchecked.toLocaleString("en-GB")} entries not checked for 7 days`,
+    detail: state?.checking
+      ? "The service is reading them again now."
+      : "The service reads the whole chain again in turns.",
+    href: desk.link(["chain"], { verify: "all" }),
+    does: "Check now",
+  }
+  return { ok: true, value: [concern] }
+}
+
+function ofKeys(desk: Desk, { apiKeys }: ApiKeyList): readonly Concern[] {
+  const now = Date.now()
+  const does = { icon: keyIcon, href: desk.link(["access"]), does: "Review" }
+  return apiKeys
+    .filter(
+      ({ revokedAt, expiresAt }) => revokedAt === undefined && !(Date.parse(expiresAt ?? "") < now),
+    )
+    .flatMap(({ name, scopes, createdAt, expiresAt }) => {
+      const detail = `It may ${scopes.join(", ")}.`
+      const left = Date.parse(expiresAt ?? "") - now
+      if (left < soonMs)
+        return [
+          {
+            ...does,
+            title: (
+              <>
+                Key “<Text of={name} />” ends within 7 days
+              </>
+            ),
+            detail,
+          },
+        ]
+      const idle = now - Date.parse(createdAt)
+      return idle > unusedMs
+        ? [
+            {
+              ...does,
+              title: (
+                <>
+                  Key “<Text of={name} />” unused for 90 days
+                </>
+              ),
+              detail,
+            },
+          ]
+        : []
+    })
+}

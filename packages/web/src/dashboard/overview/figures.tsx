@@ -1,0 +1,122 @@
+// Three numbers: today, what waits for a checkpoint, and what is in the archive.
+
+import type { ChainState, Timeline } from "@tallystick/client/wire"
+import type { Told } from "../../ask.ts"
+import type { Desk } from "../desk.ts"
+import { part, type Part } from "./part.tsx"
+
+export function figures(desk: Desk): Part {
+  const parts = [today(desk), waiting(desk), archive(desk)]
+  return {
+    node: <div class="figures">{parts.map(({ node }) => node)}</div>,
+    load: async () => void (await Promise.all(parts.map(({ load }) => load()))),
+  }
+}
+
+function today(desk: Desk): Part {
+  return part<Timeline>({
+    className: "figure",
+    title: "Today",
+    ask() {
+      const from = new Date()
+      from.setHours(0, 0, 0, 0)
+      const to = new Date(from)
+      to.setDate(to.getDate() + 1)
+      return desk.get(["events", "timeline"], {
+        from: from.toISOString(),
+        to: to.toISOString(),
+        buckets: 24,
+        projectId: "all",
+        storage: "all",
+      })
+    },
+    draw: ({ buckets }) => {
+      const totals = buckets.map(({ total }) => total)
+      return (
+        <>
+          <Figure of={totals.reduce((sum, each) => sum + each, 0)} unit="events" />
+          <Bars totals={totals} />
+        </>
+      )
+    },
+  })
+}
+
+/** From a real zero. */
+function Bars({ totals }: { readonly totals: readonly number[] }) {
+  const most = Math.max(...totals, 1)
+  const [busiest] = totals.flatMap((total, hour) => (total === most ? [hour] : []))
+  return (
+    <svg
+      class="bars"
+      viewBox={`0 0 ${totals.length * 10} 28`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={
+        busiest === undefined
+          ? "No event yet today"
+          : `By the hour; the most, ${most.toLocaleString("en-GB")}, from ${busiest}:00`
+      }
+    >
+      {totals.map((total, at) => (
+        <rect x={at * 10 + 1} width={8} y={28 - (total / most) * 27} height={(total / most) * 27} />
+      ))}
+    </svg>
+  )
+}
+
+function waiting(desk: Desk): Part {
+  return part<ChainState>({
+    className: "figure",
+    title: "Waiting for a checkpoint",
+    ask: () => known(desk),
+    draw: ({ pending }) => (
+      <>
+        <Figure of={pending} unit={pending === 1 ? "entry" : "entries"} />
+        <p class="soft">
+          {pending === 0
+            ? "Everything is sealed."
+            : "A checkpoint is signed within seconds of a write."}
+        </p>
+      </>
+    ),
+  })
+}
+
+function archive(desk: Desk): Part {
+  return part<ChainState>({
+    className: "figure",
+    title: "Archive",
+    ask: () => known(desk),
+    draw: ({ size, archived }) => {
+      const hot = size === 0 ? 100 : Math.round(((size - archived) / size) * 100)
+      return (
+        <>
+          <p class="number">
+            {hot} % <span>hot, {100 - hot} % archived</span>
+          </p>
+          <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="cold" width={100} height={6} />
+            <rect class="hot" width={hot} height={6} />
+          </svg>
+        </>
+      )
+    },
+  })
+}
+
+/** What the page knows already: it has just been asked for. */
+async function known({ chain }: Desk): Promise<Told<ChainState>> {
+  const value = chain.state()
+  return value === undefined
+    ? { ok: false, refusal: { status: 0, code: "unreachable", detail: "it is not known yet" } }
+    : { ok: true, value }
+}
+
+function Figure({ of, unit }: { readonly of: number; readonly unit: string }) {
+  return (
+    <p class="number">
+      {of.toLocaleString("en-GB")} <span>{unit}</span>
+    </p>
+  )
+}

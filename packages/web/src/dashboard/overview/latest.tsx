@@ -1,0 +1,149 @@
+// What happened last, what happens most, and who looked.
+
+import type { EventsPage, FieldValues, ListedEntry } from "@tallystick/client/wire"
+import { Notch, notchState } from "../../parts/notch.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+import { part, type Part } from "./part.tsx"
+
+const weekMs = 7 * 86_400_000
+const all = { projectId: "all", storage: "all" } as const
+
+export function topActions(desk: Desk): Part {
+  const from = new Date(Date.now() - weekMs).toISOString()
+  return part<FieldValues>({
+    className: "tops",
+    title: "Most frequent",
+    beside: () => <span class="quiet">7 days</span>,
+    ask: () => desk.get(["events", "values"], { ...all, field: "action", limit: 5, from }),
+    draw({ values }) {
+      if (values.length === 0) return <p class="soft small">Nothing in the last 7 days.</p>
+      const most = values[0]?.count ?? 1
+      return (
+        <ul>
+          {values.map(({ value, count }) => (
+            <li>
+              <a href={desk.link(["events"], { query: `action:${quoted(value)}`, range: "7d" })}>
+                <Text of={value} />
+              </a>
+              <svg
+                class="bar-of-one"
+                viewBox="0 0 100 6"
+                preserveAspectRatio="none"
+                aria-hidden="true"
+              >
+                <rect width={(count / most) * 100} height={6} />
+              </svg>
+              <data value={count}>{count.toLocaleString("en-GB")}</data>
+            </li>
+          ))}
+        </ul>
+      )
+    },
+  })
+}
+
+function quoted(value: string): string {
+  return /^[\w.:@-]+$/.test(value) ? value : `"${value.replaceAll('"', " ")}"`
+}
+
+export function latestSecurity(desk: Desk): Part {
+  return part<EventsPage>({
+    className: "latest",
+    title: "Latest security entries",
+    beside: ({ total }) =>
+      total > 7 && (
+        <a href={desk.link(["events"], { lane: "security", range: "all" })}>
+          All {total.toLocaleString("en-GB")}
+        </a>
+      ),
+    ask: () => desk.get(["events"], { ...all, lane: "security", limit: 7 }),
+    draw: ({ events }) =>
+      events.length === 0 ? (
+        <p class="soft small">None yet.</p>
+      ) : (
+        <ol>
+          {events.map((entry) => (
+            <LatestRow entry={entry} href={desk.link(["events", String(entry.sequence)])} />
+          ))}
+        </ol>
+      ),
+  })
+}
+
+function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href: string }) {
+  const { lane, integrity, timestamp, actor, action, target } = entry
+  return (
+    <li class="wood">
+      <Notch lane={lane} state={notchState(integrity)} />
+      <a href={href}>
+        <Time at={timestamp} form={isToday(timestamp) ? "second" : "date"} />
+      </a>
+      <span class="who">
+        <Text of={actor.name ?? actor.id} />
+      </span>
+      <code>
+        <Text of={action} />
+      </code>
+      <span class="soft what">
+        <Text of={target.name ?? target.id} />
+      </span>
+    </li>
+  )
+}
+
+function isToday(time: string): boolean {
+  return new Date(time).toDateString() === new Date().toDateString()
+}
+
+/** Reads of which the ledger itself keeps an entry. */
+const reads: Readonly<Record<string, string>> = {
+  "security.session.create": "signed in",
+  "evidence.pack.create": "made a pack",
+  "evidence.pack.download": "downloaded a pack",
+  "workspace.export": "exported entries",
+  "consent.lookup": "looked up a person's consents",
+  "security.token.create": "made a link",
+}
+
+export function whoRead(desk: Desk): Part {
+  return part<EventsPage>({
+    className: "reads",
+    title: "Who read this ledger",
+    ask: () =>
+      desk.get(["events"], {
+        projectId: "system",
+        storage: "all",
+        limit: 6,
+        query: Object.keys(reads)
+          .map((action) => `action:${action}`)
+          .join(" "),
+      }),
+    draw: ({ events }) =>
+      events.length === 0 ? (
+        <p class="soft small">
+          Nobody yet. Sign-ins, exports, packs, links and look-ups of a person are recorded.
+        </p>
+      ) : (
+        <ol>
+          {events.map(({ actor, action, target, timestamp, sequence }) => (
+            <li>
+              <span>
+                <b>
+                  <Text of={actor.name ?? actor.email ?? actor.id} />
+                </b>{" "}
+                <a href={desk.link(["events", String(sequence)], { projectId: "system" })}>
+                  {reads[action] ?? action}
+                </a>{" "}
+                {target.name !== undefined && <Text of={target.name} />}
+              </span>
+              <span class="quiet">
+                <Time at={timestamp} form={isToday(timestamp) ? "clock" : "date"} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      ),
+  })
+}

@@ -1,0 +1,40 @@
+// A part of the overview: it asks for itself, and says for itself when it cannot be had.
+
+import type { Told } from "../../ask.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { RefusedLine } from "../../parts/form.tsx"
+import { elementOf } from "../../parts/page.tsx"
+
+export interface Part {
+  readonly node: Node
+  readonly load: () => Promise<void>
+}
+
+interface PartProps<Value> {
+  readonly className: string
+  readonly title: string
+  readonly beside?: (value: Value) => Child
+  readonly ask: () => Promise<Told<Value>>
+  readonly draw: (value: Value) => Child
+}
+
+export function part<Value>({ className, title, beside, ask, draw }: PartProps<Value>): Part {
+  const heading = elementOf(<h2>{title}</h2>)
+  const place = elementOf(<div class="late">…</div>)
+  return {
+    node: (
+      <section class={`part ${className}`}>
+        {heading}
+        {place}
+      </section>
+    ),
+    async load() {
+      const told = await ask()
+      place.className = ""
+      if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+      redraw(heading, <>{title}</>, <>{beside?.(told.value)}</>)
+      redraw(place, <>{draw(told.value)}</>)
+    },
+  }
+}

@@ -1,0 +1,183 @@
+// The dashboard's frame: the way in, workspaces, going from page to page, and the overview.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { firstToken, goodPassword, join, type Person } from "../people.ts"
+import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import { expectAccessible, noBrowser, openBrowser, signInto, tabTo, watch } from "./browser.ts"
+
+const skip = noBrowser
+const email = "first@example.com"
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let viewer: Person
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 60, {
+    changes: (place) => ({
+      action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
+      actor: { id: "usr_1", type: "user", name: "\u202E<b>Ada</b>" },
+      occurredAt: new Date().toISOString(),
+    }),
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+test(
+  "first run: the printed link makes the first admin, who names a workspace, with the keyboard alone",
+  { skip },
+  async () => {
+    await using fresh = await startService()
+    await using watched = await watch(browser, { origin: fresh.url })
+    const { page } = watched
+    await firstToken(fresh)
+    const [link = ""] = /\S+\/ui\/setup\?first#t=\S+/.exec(fresh.output()) ?? []
+    await page.goto(link)
+    await page.getByRole("heading", { name: "Set up your account" }).waitFor()
+    assert.ok(!page.url().includes("tsx_"), "the token is taken out of the address")
+    await expectAccessible(page)
+    await page.keyboard.type(email)
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("Ada")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(goodPassword)
+    await page.keyboard.press("Enter")
+
+    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+    await expectAccessible(page)
+    await tabTo(page, /./)
+    await page.getByLabel("Id").focus()
+    await page.keyboard.type("acme")
+    await page.keyboard.press("Enter")
+    await page.waitForURL(/workspace=acme/)
+    await page.getByRole("button", { name: "Workspace acme" }).waitFor()
+    await watched.expectQuiet()
+    await expectChain(fresh.root, "acme")
+    await expectChain(fresh.root, "instance")
+  },
+)
+
+test("a set-up link works once, and one without its token says so", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  const { page } = watched
+  await page.goto(`${service.url}/ui/setup`)
+  await page.getByRole("heading", { name: "This link is not whole" }).waitFor()
+  await page.goto(`${service.url}/ui/setup#t=tsx_0000000000000_${"0".repeat(49)}`)
+  await page.reload()
+  await page.getByLabel("Password").fill(goodPassword)
+  await page.getByRole("button", { name: "Set up and sign in" }).click()
+  await page.getByRole("alert").getByText("unauthorized").waitFor()
+  await watched.expectQuiet()
+})
+
+test(
+  "signing in: a wrong password is refused in place, and the page that was wanted opens then",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url, refused: [401] })
+    const { page } = watched
+    await page.goto(`${service.url}/ui/workspaces`)
+    await page.getByRole("heading", { name: "Sign in" }).waitFor()
+    await expectAccessible(page)
+    await page.getByLabel("E-mail").fill(viewer.email)
+    await page.getByLabel("Password").fill("not this one at all")
+    await page.keyboard.press("Enter")
+    await page.getByRole("alert").getByText("login_failed").waitFor()
+    await page.getByLabel("Password").fill(viewer.password)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+    await page.getByRole("button", { name: "Account" }).click()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByRole("heading", { name: "Sign in" }).waitFor()
+    await page.goto(`${service.url}/ui`)
+    await page.getByRole("heading", { name: "Sign in" }).waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test("a session that ends asks for the password, and says why", { skip }, async () => {
+  const person = await join(service, workspace.path, "viewer", "brief@example.com")
+  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  const { page } = watched
+  await signInto(watched, service.url, person)
+  await page.goto(`${service.url}/ui?workspace=${workspace.id}`)
+  await page.getByRole("heading", { name: /Chain intact to #\d+/ }).waitFor()
+  await service.root.delete(`${workspace.path}/members/${person.id}`)
+  await page.getByRole("link", { name: /Chain intact to/ }).waitFor()
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await page.getByText("Your session has ended").waitFor()
+  await watched.expectQuiet()
+})
+
+test(
+  "overview: the claim, the map and the links say the same, in both themes and on a narrow screen",
+  { skip },
+  async () => {
+    await eventually("a checkpoint", async () => {
+      const { text } = await service.root.get(`${workspace.path}/integrity`)
+      return (JSON.parse(text) as { pending: number }).pending === 0 ? true : undefined
+    })
+    for (const width of [1440, 390]) {
+      await using watched = await watch(browser, {
+        origin: service.url,
+        viewport: { width, height: 900 },
+      })
+      const { page } = watched
+      await signInto(watched, service.url, viewer)
+      await page.goto(`${service.url}/ui`)
+      const title = page.getByRole("heading", { name: /Chain intact to #\d+/ })
+      const claimed = /#([\d,]+)/.exec((await title.textContent()) ?? "")?.[1]
+      await page.getByText(`#${claimed}`, { exact: true }).first().waitFor()
+      assert.equal(await page.locator(".ends.unequal").count(), 0)
+      assert.equal(await page.locator(".links .linked:not(.signed)").count(), 3)
+      await page.locator(".latest").getByText("⟨U+202E⟩").first().waitFor()
+      await page.locator(".tops").getByText("auth.session.created").waitFor()
+      const wider = await page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth",
+      )
+      assert.equal(wider, false, "nothing is wider than the window")
+      await expectAccessible(page)
+      await watched.expectQuiet()
+    }
+  },
+)
+
+test("keys lead from page to page, a list names them, and Back works", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await page.goto(`${service.url}/ui/workspaces`)
+  await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  await page.keyboard.press("g")
+  await page.keyboard.press("o")
+  await page.getByRole("heading", { name: /Chain intact/ }).waitFor()
+  await page.goBack()
+  await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  await page.keyboard.press("?")
+  const list = page.getByRole("dialog", { name: "Keyboard" })
+  await list.getByText("Go to Overview").waitFor()
+  await expectAccessible(page)
+  await list.getByLabel("Single letters do something").uncheck()
+  await page.keyboard.press("Escape")
+  await page.keyboard.press("g")
+  await page.keyboard.press("o")
+  assert.equal(await page.getByRole("heading", { name: "Workspaces" }).count(), 1)
+  await page.goto(`${service.url}/ui/nothing`)
+  await page.getByText("There is no such page").waitFor()
+  await watched.expectQuiet()
+})
