@@ -3,7 +3,7 @@ import { after, test } from "node:test"
 import { crc32 } from "node:zlib"
 import type { ApiKeyList } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
-import { browserOf, cookieOf, goodPassword, setupToken } from "../people.ts"
+import { browserOf, cookieOf, goodPassword, join, setupToken } from "../people.ts"
 import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -42,6 +42,42 @@ test("a key is shown once, and never again", async () => {
   const { key, ...rest } = made
   assert.deepEqual(list.json().apiKeys[0], rest, "the newest comes first")
   for (const text of [key, secret, "mac"]) assert.ok(!list.text.includes(text))
+})
+
+test("lists say who made each key, member and token", async () => {
+  const { id, path } = await makeWorkspace(service)
+  const made = async (as: Client, at: string, body: object) => {
+    const reply = await as.post(`${path}/${at}`, body)
+    assert.equal(reply.status, 201, reply.text)
+    return reply.json()
+  }
+  const ada = await join(service, path, "admin", "ada@maker.example")
+  const adas = await made(ada, "api-keys", { name: "of ada", scopes: ["admin", "write"] })
+  const ofAda = service.client(adas.key)
+  const keys = await made(ofAda, "api-keys", { name: "of a key", scopes: ["read"] })
+  const grace = await made(ofAda, "members", { email: "grace@maker.example", role: "viewer" })
+  const { receipt } = (await ofAda.write(eventFor(id))).json()
+  await made(ada, `receipts/${receipt}/token`, {})
+
+  const list = async (things: string) => (await root.get(`${path}/${things}`)).json()[things]
+  const adaHerself = { type: "member", id: ada.id, email: "ada@maker.example" }
+  const herKey = { type: "api_key", id: adas.keyId, name: "of ada" }
+  assert.deepEqual(adas.createdBy, adaHerself)
+  assert.deepEqual(grace.member.createdBy, herKey)
+  const { apiKeys } = (await root.get(`${path}/api-keys`)).json<ApiKeyList>()
+  assert.deepEqual(apiKeys.map(({ keyId, createdBy }) => [keyId, createdBy]).slice(0, 2), [
+    [keys.keyId, herKey],
+    [adas.keyId, adaHerself],
+  ])
+  assert.deepEqual(apiKeys.at(-1)?.createdBy, { type: "instance" })
+  const makers = (await list("members")).map(({ createdBy }: { createdBy: object }) => createdBy)
+  assert.deepEqual(makers, [herKey, { type: "instance" }])
+  assert.deepEqual((await list("tokens"))[0].mintedBy, adaHerself)
+
+  await root.delete(`${path}/members/${ada.id}`)
+  const [token] = await list("tokens")
+  assert.deepEqual(token.mintedBy, { type: "member", id: ada.id }, "the account is gone")
+  assert.equal(token.state, "revoked")
 })
 
 test("a list ends where its items are large, and paging shows each once", async () => {

@@ -168,7 +168,11 @@ test("a new token says all that it is, once, and its page has it in the fragment
     }
     assert.deepEqual(apiKeys, [])
     const { receiptCount: _, ...listed } = { receiptCount: 0, ...rest }
-    const mintedBy = { type: "api_key", id: acme.reader.bearer?.split("_")[1] }
+    const mintedBy = {
+      type: "api_key",
+      id: acme.reader.bearer?.split("_")[1],
+      name: "a test's",
+    }
     assert.deepEqual(tokens, [
       { ...listed, tokenId, createdAt, expiresAt, state: "live", mintedBy },
     ])

@@ -568,6 +568,17 @@ export interface NewApiKey {
   readonly expiresInSeconds?: number
 }
 
+/** Who made something. */
+export interface Maker {
+  readonly type: Open<"instance" | "api_key" | "member">
+  /** Of the key or the member. */
+  readonly id?: string
+  /** Of the key, or of a member who has one. */
+  readonly name?: string
+  /** Of a member whose account is still there. */
+  readonly email?: string
+}
+
 /** The answer about an API key, which never shows its secret. */
 export interface ApiKey {
   readonly keyId: string
@@ -576,6 +587,7 @@ export interface ApiKey {
   readonly scopes: readonly Open<Scope>[]
   readonly projectIds?: readonly string[]
   readonly createdAt: Time
+  readonly createdBy: Maker
   readonly expiresAt?: Time
   readonly revokedAt?: Time
 }
@@ -667,10 +679,7 @@ export interface Token extends TokenFields {
   readonly revokedAt?: Time
   /** Whether it still works; `revoked` also if its maker was revoked. */
   readonly state: Open<"live" | "revoked" | "expired">
-  readonly mintedBy: {
-    readonly type: Open<"instance" | "api_key" | "member">
-    readonly id?: string
-  }
+  readonly mintedBy: Maker
 }
 
 /** The answer to a new receipt token. */
@@ -821,6 +830,8 @@ export interface Member {
   readonly name?: string
   readonly role: Open<Role>
   readonly createdAt: Time
+  /** Who invited the member; the first member is their own maker. */
+  readonly createdBy: Maker
   /** When the member took the invitation up, or was added. Absent: not yet. */
   readonly joinedAt?: Time
 }

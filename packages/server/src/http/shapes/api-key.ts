@@ -11,6 +11,7 @@ import { shapeOf } from "./check.ts"
 import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { open, scopes } from "./enumeration.ts"
+import { exampleMaker, Maker } from "./maker.ts"
 import { Member } from "./member.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -48,6 +49,7 @@ const fields = {
   scopes: Type.Array(open(scopes)),
   projectIds: Type.Optional(Type.Array(Type.String())),
   createdAt: Time,
+  createdBy: Maker,
   expiresAt: Type.Optional(Time),
   revokedAt: Type.Optional(Time),
 }
@@ -58,6 +60,7 @@ const exampleKey: WireApiKey = {
   name: "billing",
   scopes: ["write"],
   createdAt: sample.time,
+  createdBy: exampleMaker,
 }
 
 export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)

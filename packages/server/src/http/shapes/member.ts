@@ -10,6 +10,7 @@ import { shapeOf } from "./check.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
+import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
@@ -45,6 +46,7 @@ const exampleMember: WireMember = {
   email: sample.email,
   role: "viewer",
   createdAt: sample.time,
+  createdBy: exampleMaker,
 }
 
 export const Member = shapeOf<WireMember>()(
@@ -56,6 +58,7 @@ export const Member = shapeOf<WireMember>()(
       name: Type.Optional(Type.String()),
       role: open(roles),
       createdAt: Time,
+      createdBy: Maker,
       joinedAt: Type.Optional(Time),
     },
     { title: "Member" },

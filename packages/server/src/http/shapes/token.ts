@@ -16,6 +16,7 @@ import { shapeOf } from "./check.ts"
 import { open } from "./enumeration.ts"
 import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
+import { Maker } from "./maker.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -210,7 +211,7 @@ const exampleToken: WireToken = {
   type: "receipt",
   receipt: sample.receipt,
   state: "live",
-  mintedBy: { type: "api_key", id: sample.id },
+  mintedBy: { type: "api_key", id: sample.id, name: "billing" },
 }
 
 export const Token = shapeOf<WireToken>()(
@@ -224,10 +225,7 @@ export const Token = shapeOf<WireToken>()(
       subject: Type.Optional(ShownSubject),
       revokedAt: Type.Optional(Time),
       state: open(["live", "revoked", "expired"]),
-      mintedBy: Type.Object({
-        type: open(["instance", "api_key", "member"]),
-        id: Type.Optional(Type.String()),
-      }),
+      mintedBy: Maker,
     },
     { title: "Token" },
   ),

@@ -3,9 +3,10 @@ import type { Document } from "../../store/store.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { makerOf } from "../../workspace/makers.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { KeyParams, WorkspaceParams } from "../shapes/path.ts"
-import { memberJson } from "./member-endpoints.ts"
+import { membersJson } from "./member-endpoints.ts"
 
 export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -23,7 +24,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
         const { key, document } = await service.keys.create(caller, workspace, body)
-        return { status: 201, body: { key, ...keyJson(document) } }
+        return { status: 201, body: { key, ...(await keyJson(service, document)) } }
       },
     }),
     endpoint({
@@ -45,7 +46,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("api-key", id, before, limit),
         )
-        return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
+        return { status: 200, body: { apiKeys: await keysJson(service, items), nextCursor } }
       },
     }),
     endpoint({
@@ -71,21 +72,33 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
         if (keys.length + members.length === 0) return { status: 204 }
         return {
           status: 200,
-          body: { revoked: cascade, apiKeys: keys.map(keyJson), members: members.map(memberJson) },
+          body: {
+            revoked: cascade,
+            apiKeys: await keysJson(service, keys),
+            members: await membersJson(service, members),
+          },
         }
       },
     }),
   ]
 }
 
-function keyJson({ id, workspace, value }: Document<"api-key">): WireApiKey {
-  const { mac: _, createdBy: __, name, scopes, projectIds, createdAt, expiresAt, revokedAt } = value
+function keysJson(service: Service, keys: readonly Document<"api-key">[]): Promise<WireApiKey[]> {
+  return Promise.all(keys.map((key) => keyJson(service, key)))
+}
+
+async function keyJson(
+  { store }: Service,
+  { id, workspace, value }: Document<"api-key">,
+): Promise<WireApiKey> {
+  const { mac: _, createdBy, name, scopes, projectIds, createdAt, expiresAt, revokedAt } = value
   return {
     keyId: id,
     workspaceId: workspace,
     name,
     scopes,
     createdAt,
+    createdBy: await makerOf(store.registry, workspace, createdBy),
     ...(projectIds === undefined ? {} : { projectIds }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),

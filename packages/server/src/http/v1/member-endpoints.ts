@@ -2,6 +2,7 @@
 
 import type { Member as WireMember } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
+import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import {
   changeable,
@@ -51,7 +52,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { document, token } = await service.members.invite(caller, workspace, body)
         return {
           status: 201,
-          body: { member: memberJson(document), setupUrl: setupUrl(service.publicUrl, token) },
+          body: {
+            member: await memberJson(service, document),
+            setupUrl: setupUrl(service.publicUrl, token),
+          },
         }
       },
     }),
@@ -73,7 +77,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("membership", id, before, limit),
         )
-        return { status: 200, body: { members: items.map(memberJson), nextCursor } }
+        return { status: 200, body: { members: await membersJson(service, items), nextCursor } }
       },
     }),
     endpoint({
@@ -91,7 +95,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         permitWriting(service, instanceWorkspace)
         const workspace = await changeable(service, workspaceId)
         await service.accounts.join(caller, workspace, memberId, body.role)
-        return { status: 201, body: memberJson(await service.members.get(workspaceId, memberId)) }
+        return {
+          status: 201,
+          body: await memberJson(service, await service.members.get(workspaceId, memberId)),
+        }
       },
     }),
     endpoint({
@@ -107,7 +114,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await changeable(service, workspaceId)
         return {
           status: 200,
-          body: memberJson(
+          body: await memberJson(
+            service,
             await service.members.changeRole(caller, workspace, memberId, body.role),
           ),
         }
@@ -153,7 +161,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
           : await service.accounts.offerPassword(caller, memberId)
         return {
           status: 201,
-          body: { member: memberJson(member), setupUrl: setupUrl(service.publicUrl, token) },
+          body: {
+            member: await memberJson(service, member),
+            setupUrl: setupUrl(service.publicUrl, token),
+          },
         }
       },
     }),
@@ -165,8 +176,18 @@ function setupUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/ui/setup#t=${token}`
 }
 
-export function memberJson({ id, workspace, value }: Document<"membership">): WireMember {
-  const { email, name, role, createdAt, joinedAt } = value
+export function membersJson(
+  service: Service,
+  members: readonly Document<"membership">[],
+): Promise<WireMember[]> {
+  return Promise.all(members.map((member) => memberJson(service, member)))
+}
+
+async function memberJson(
+  { store }: Service,
+  { id, workspace, value }: Document<"membership">,
+): Promise<WireMember> {
+  const { email, name, role, createdAt, createdBy, joinedAt } = value
   const named = name === undefined ? {} : { name }
   return {
     id,
@@ -175,6 +196,7 @@ export function memberJson({ id, workspace, value }: Document<"membership">): Wi
     ...named,
     role,
     createdAt,
+    createdBy: await makerOf(store.registry, workspace, createdBy),
     ...(joinedAt === undefined ? {} : { joinedAt }),
   }
 }

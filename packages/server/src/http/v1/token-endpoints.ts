@@ -4,10 +4,11 @@
 import type { Token as WireToken } from "@tallystick/client/wire"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
-import type { Subject, TokenBound, TokenDocument } from "../../store/documents.ts"
+import type { Subject, TokenBound } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
+import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
-import type { TokenRequest, TokenState } from "../../workspace/scoped-tokens.ts"
+import type { TokenRequest } from "../../workspace/scoped-tokens.ts"
 import type { Answer } from "../endpoint.ts"
 import {
   changeable,
@@ -211,9 +212,7 @@ function administration(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("token", id, before, limit),
         )
-        const tokens = await Promise.all(
-          items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))),
-        )
+        const tokens = await Promise.all(items.map((item) => tokenJson(service, item)))
         return { status: 200, body: { tokens, nextCursor } }
       },
     }),
@@ -287,24 +286,17 @@ function fieldsOf({
   }
 }
 
-function tokenJson(document: Document<"token">, state: TokenState): WireToken {
+async function tokenJson(
+  { store, tokens }: Service,
+  document: Document<"token">,
+): Promise<WireToken> {
   const { minter, revokedAt } = document.value
+  const minterId = minter.kind === "instance" ? "instance" : minter.id
   return {
     ...fieldsOf(document),
     ...(revokedAt === undefined ? {} : { revokedAt }),
-    state,
-    mintedBy: minterJson(minter),
-  }
-}
-
-function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
-  switch (minter.kind) {
-    case "instance":
-      return { type: "instance" }
-    case "api-key":
-      return { type: "api_key", id: minter.id }
-    case "member":
-      return { type: "member", id: minter.id }
+    state: await tokens.stateOf(document),
+    mintedBy: await makerOf(store.registry, document.workspace, minterId),
   }
 }
 
