@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { openForReading } from "./database.ts"
 import { auditReads, documentReads, indexReads, journalReads, type Place } from "./reads.ts"
 import type { Log } from "../epochs.ts"
-import { readLeaves, type TreeStore, type SignedTree } from "../tree-reads.ts"
+import { createLeafReader, type TreeStore, type SignedTree } from "../tree-reads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import { cachedSegmentReads } from "./sqlite-segments.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
@@ -51,6 +51,7 @@ function questions(
     journal: { records: async (...asked) => journal.records(...asked) },
     index: { tiles: async (...asked) => index.tiles(...asked) },
   }
+  const readLeaves = createLeafReader(kept)
   return {
     head: (workspace: string) => journal.head(workspace),
     at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
@@ -100,7 +101,6 @@ function questions(
       index.checkpoint(workspace, epoch),
     audit,
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
-    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) =>
-      readLeaves(kept, log, tree, tile),
+    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(log, tree, tile),
   }
 }

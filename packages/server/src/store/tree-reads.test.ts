@@ -1,0 +1,94 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import { createFrontier, nodeInTile } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
+import { createLeafReader, readLeaves, rootOfTile, type TreeStore } from "./tree-reads.ts"
+
+const log = { workspace: "acme", number: 1, before: 0, end: undefined }
+const leafOf = (at: number): Buffer => createHash("sha256").update(`leaf ${at}`).digest()
+const full = 256 * 32
+
+/** Tiles of a tree that grows, by level and number, and how often each was read. */
+function openTree() {
+  const tree = createFrontier(undefined, sha256)
+  const tiles = new Map<string, Buffer>()
+  const read: string[] = []
+  const kept: TreeStore = {
+    journal: { records: async () => new Uint8Array() },
+    index: {
+      tiles: async (_, __, wanted) =>
+        wanted.map(({ level, tile }) => {
+          read.push(`${level}/${tile}`)
+          return tiles.get(`${level}/${tile}`) ?? new Uint8Array()
+        }),
+    },
+  }
+  const grow = (size: number): { readonly size: number; readonly root: Uint8Array } => {
+    while (tree.size < size)
+      tree.append(leafOf(tree.size), (level, n, hash) => {
+        if (level % 8 !== 0) return
+        const name = `${level / 8}/${Math.floor(n / 256)}`
+        tiles.set(name, Buffer.concat([tiles.get(name) ?? Buffer.alloc(0), hash]))
+      })
+    return { size, root: tree.root() }
+  }
+  return { tiles, kept, grow, read }
+}
+
+test("a full tile has one root, however it is computed", () => {
+  const leaves = Buffer.concat(Array.from({ length: 256 }, (_, at) => leafOf(at)))
+  assert.deepEqual(rootOfTile(leaves), Buffer.from(nodeInTile(leaves, 0, 256, sha256)))
+})
+
+test("a reader gives the leaves that a tree has, as it grows, and reads the tile above once", async () => {
+  const { kept, grow, read } = openTree()
+  const leavesOf = createLeafReader(kept)
+  for (const size of [200, 256, 700, 5000, 66_000, 67_000]) {
+    const tree = grow(size)
+    for (let tile = 0; tile * 256 < size + 256; tile += 5) {
+      const width = Math.max(0, Math.min(256, size - tile * 256))
+      const leaves = await leavesOf(log, tree, tile)
+      assert.deepEqual(leaves, await readLeaves(kept, log, tree, tile))
+      assert.equal(leaves?.length, width === 0 ? undefined : width * 32)
+    }
+  }
+  read.length = 0
+  assert.ok((await leavesOf(log, grow(67_000), 40)) !== undefined)
+  assert.deepEqual(read, ["0/40"])
+})
+
+test("no leaf is given that does not lead to the root, whatever was read before", async () => {
+  // Of a changed tile above, a tile's own hash alone is not needed for its proof.
+  for (const [name, cold, warm] of [
+    ["0/3", [false, true, true], [false, true, true]],
+    ["0/7", [true, false, true], [true, false, true]],
+    ["1/0", [true, false, false], [true, true, true]],
+  ] as const) {
+    const { kept, grow, tiles } = openTree()
+    const leavesOf = createLeafReader(kept)
+    const tree = grow(5000)
+    const given = () =>
+      Promise.all([3, 7, 8].map(async (tile) => (await leavesOf(log, tree, tile)) !== undefined))
+    const genuine = tiles.get(name) ?? assert.fail("a tile")
+    const changed = Buffer.from(genuine)
+    changed[3 * 32] = (changed[3 * 32] ?? 0) ^ 1
+    tiles.set(name, changed)
+    assert.deepEqual(await given(), cold, `of ${name}, before anything is remembered`)
+    tiles.set(name, genuine)
+    assert.equal((await leavesOf(log, tree, 1))?.length, full)
+    tiles.set(name, changed)
+    assert.deepEqual(await given(), warm, `of ${name}, after a neighbour was read`)
+  }
+})
+
+test("hashes of a tree that nobody signed are not remembered", async () => {
+  const { kept, grow } = openTree()
+  const leavesOf = createLeafReader(kept)
+  const { size, root } = grow(5000)
+  assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
+  assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
+  assert.equal((await leavesOf(log, { size, root }, 2))?.length, full)
+  // What it has verified stays true.
+  assert.equal((await leavesOf(log, { size, root: leafOf(1) }, 3))?.length, full)
+})
