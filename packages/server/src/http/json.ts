@@ -4,7 +4,7 @@ import { LedgerError } from "../error.ts"
 
 // JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently:
 // a member given twice, a lone surrogate, a number that no double holds. What is hashed must mean
-// one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 2.6).
+// one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
 //
 // On the hot path there are three passes: one over the bytes, which counts colons and looks at
 // numbers, escapes, lengths and depth; JSON.parse; and one over the value, which counts members and
