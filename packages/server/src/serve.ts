@@ -213,7 +213,7 @@ async function start(
 }
 
 function sourceOf(
-  { journal, index, search }: Store,
+  store: Store,
   trusted: Pick<VerificationSource, "checkpoints" | "leaves">,
   { broken }: Health,
   watching: WatchingBeside,
@@ -221,9 +221,7 @@ function sourceOf(
   const report = (workspace: string, sequence: number) => watching.suspect(workspace, sequence)
   const suspect = createSuspicions(systemClock, (workspace) => broken.has(workspace), report)
   return {
-    journal,
-    index,
-    search,
+    ...store,
     ...trusted,
     haltedFrom: (workspace) => broken.get(workspace)?.sequence,
     suspect,

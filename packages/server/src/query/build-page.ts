@@ -2,11 +2,13 @@
 // see. Other requests run in between. A page ends before it exceeds its budget of bytes.
 
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
+import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Pace } from "../runtime/pace.ts"
-import type { Epoch } from "../store/epochs.ts"
+import { epochsOf, type Epoch } from "../store/epochs.ts"
+import type { HeldEntries } from "../store/held-entries.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import type { Wanted } from "../store/search/search.ts"
+import type { AlsoRead, Wanted } from "../store/search/search.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import {
@@ -14,6 +16,7 @@ import {
   findIncluded,
   showEntry,
   showProof,
+  type ReadEntries,
   type VerifiedEntry,
   type VerificationSource,
 } from "./verified-entries.ts"
@@ -37,13 +40,35 @@ export interface BuiltPage {
   readonly verified: boolean
 }
 
+/** Where the entries of a page are, and the first of them if they were read with that. */
+export interface FoundEntries {
+  readonly sequences: readonly number[]
+  readonly held?: HeldEntries
+}
+
+/**
+ * The first entries of a page are read where they are found, if the page could be built at once.
+ * Otherwise they would wait in memory for its turn.
+ */
+export function alsoRead(
+  { limits }: Pick<PageSource, "limits">,
+  reading: Pick<FairQueue, "hasRoom">,
+  workspace: Document<"workspace">,
+  which: Pick<AlsoRead, "limit" | "isOldest">,
+): () => AlsoRead | undefined {
+  const [{ number, before }] = epochsOf(workspace)
+  const log = { workspace: workspace.id, number, before }
+  const also = { ...which, log, bytesMax: Math.min(partBytesMax, limits.pageBytesMax) }
+  return () => (reading.hasRoom(workspace.id) ? also : undefined)
+}
+
 /** Bytes of rows per question: enough for an ordinary page. */
 const partBytesMax = 256 * 1024
 
 export async function buildPage(
   source: PageSource,
   workspace: Document<"workspace">,
-  sequences: readonly number[],
+  { sequences, held }: FoundEntries,
   { isProven, wanted, signal }: Reader,
   nowMs: number,
 ): Promise<BuiltPage> {
@@ -52,11 +77,12 @@ export async function buildPage(
   let bytes = 0
   let verified = true
   const vkeyFor = vkeysOf(store.registry)
-  while (events.length < sequences.length) {
+  const [log] = epochsOf(workspace)
+  for (let next = held; events.length < sequences.length; next = undefined) {
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
     const left = sequences.slice(events.length)
-    const read = () => readRows(store.journal, workspace.id, left, bytesMax)
-    for await (const one of findEntries(store, workspace, left, read, nowMs, pace)) {
+    const read = readOf(workspace.id, left, next ?? (await store.held(log, left, bytesMax)))
+    for await (const one of findEntries(store, workspace, read, nowMs, pace)) {
       signal?.throwIfAborted()
       const found = isProven ? await findIncluded(store, one) : one
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
@@ -100,14 +126,12 @@ function sightOf(
   return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
-async function readRows(
-  journal: VerificationSource["journal"],
-  workspace: string,
-  sequences: readonly number[],
-  bytesMax: number,
-): Promise<readonly Stored[]> {
-  const read = await journal.at(workspace, sequences, bytesMax)
-  return read.map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
+function readOf(workspace: string, sequences: readonly number[], held: HeldEntries): ReadEntries {
+  const entries = held.entries
+    .slice(0, sequences.length)
+    .map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
+  // What the search has found can be found.
+  return { ...held, entries, position: Number.MAX_SAFE_INTEGER }
 }
 
 /** An entry that the search knows and the journal lacks is shown as broken, at its place. */

@@ -5,13 +5,15 @@ import { encodeRecord } from "@tallystick/proof"
 import { createFairQueue, type FairQueueLimits } from "../runtime/fair-queue.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { testWorkspace } from "../ledger/test-ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
 import type { Journal, Linked, Store } from "../store/store.ts"
+import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
+import type { Hits } from "../store/search/search.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
 import { createFinding, type Finding } from "./search-scheduling.ts"
 import { createLeaves } from "./verified-leaves.ts"
@@ -42,6 +44,7 @@ function queriesOf(
   served: Store,
   changes: Partial<QueryParts["limits"]> = {},
   pace: Pace = unpaced,
+  reading = createFairQueue(systemClock, { ...limits, of: "pages" }),
 ): Queries {
   // Nothing is signed here.
   const leaves = createLeaves(served, { verifiedTilesMax: 1 })
@@ -51,13 +54,26 @@ function queriesOf(
     isGenuine: () => assert.fail("there is no checkpoint"),
   })
   const store = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => {} }
-  const reading = createFairQueue(systemClock, { ...limits, of: "pages" })
   return createQueries({
     store,
     finding: findingOf(served),
     reading,
     pace,
     limits: { ...limits, ...changes },
+  })
+}
+
+/** The same, and tells the name of each function that is called. */
+function telling<T extends object>(part: T, asked: string[]): T {
+  return new Proxy(part, {
+    get(of, name) {
+      const value: unknown = Reflect.get(of, name)
+      if (typeof value !== "function") return value
+      return (...given: unknown[]): unknown => {
+        asked.push(String(name))
+        return Reflect.apply(value, of, given)
+      }
+    },
   })
 }
 
@@ -195,16 +211,21 @@ test("a page ends before its budget, after one entry at least, and paging shows 
     sizes.map((size) => JSON.stringify({ text: "x".repeat(size) })),
   )
   let read = 0
-  const journal: typeof served.journal = {
-    ...served.journal,
-    async at(...asked) {
-      const rows = await served.journal.at(...asked)
-      read += rows.length
-      return rows
-    },
+  const held: typeof served.held = async (...asked) => {
+    const rows = await served.held(...asked)
+    read += rows.entries.length
+    return rows
+  }
+  const find: typeof served.search.find = async (...asked) => {
+    const hits = await served.search.find(...asked)
+    read += hits?.held?.entries.length ?? 0
+    return hits
   }
   for (const pageBytesMax of [1, 2500, 6000, 100_000]) {
-    const queries = queriesOf({ ...served, journal }, { pageBytesMax })
+    const queries = queriesOf(
+      { ...served, held, search: { ...served.search, find } },
+      { pageBytesMax },
+    )
     const seen: number[] = []
     read = 0
     for (let cursor = 0, hasMore = true; hasMore;) {
@@ -227,6 +248,70 @@ test("a page ends before its budget, after one entry at least, and paging shows 
       `${read} rows were read for pages of ${pageBytesMax} bytes`,
     )
   }
+})
+
+test("a page asks the store once, and so does a look of a feed", async () => {
+  const { served } = openMemory()
+  const acme = testWorkspace("acme")
+  const events = Array.from({ length: 30 }, (_, at) =>
+    testEvent({ projectId: at % 3 === 0 ? "desk" : "core" }),
+  )
+  await openTestLedger(served.journal).record(acme, events)
+  const asked: string[] = []
+  const { journal, index, search, registry } = served
+  const queries = queriesOf({
+    ...telling(served, asked),
+    journal: telling(journal, asked),
+    index: telling(index, asked),
+    search: telling(search, asked),
+    registry: telling(registry, asked),
+  })
+  const words = { terms: [{ kind: "text", not: false, words: ["a"], isPrefix: true }] } as const
+  for (const wanted of [{}, { projectIds: ["desk"] }, { query: words }]) {
+    const within = { system: "without", ...wanted } as const
+    const page = await queries.page(
+      acme,
+      { ...request("all"), wanted: within, cursor: 20, limit: 4 },
+      0,
+    )
+    assert.deepEqual([page.events.length, page.verified], [4, true])
+    assert.deepEqual(asked.splice(0), ["find"])
+    const after = {
+      wanted: within,
+      storage: "all",
+      after: 20,
+      limit: 2,
+      bytesMax: 2 ** 20,
+    } as const
+    const look = await queries.after(acme, after, 0)
+    assert.deepEqual([look.events.length, look.hasMore], [2, true])
+    assert.deepEqual(asked.splice(0), ["find"])
+  }
+  await expectChain(journal, "acme")
+})
+
+test("entries whose page would have to wait are read when its turn has come", async () => {
+  const { served, append } = await openTimes()
+  await append([0, 0, 0])
+  const reading = createFairQueue(systemClock, { ...limits, atOnceMax: 1, of: "pages" })
+  const found = Promise.withResolvers<Hits | undefined>()
+  const find: typeof served.search.find = async (...asked) => {
+    const hits = await served.search.find(...asked)
+    found.resolve(hits)
+    return hits
+  }
+  const store = { ...served, search: { ...served.search, find } }
+  const queries = queriesOf(store, {}, unpaced, reading)
+  const end = await reading.begin("other", undefined)
+  const page = queries.page(workspaceOf(90), request("all"), 0)
+  assert.deepEqual(await found.promise, {
+    sequences: [3, 2, 1],
+    hasMore: false,
+    total: 3,
+    end: 3,
+  })
+  end()
+  assert.equal((await page).events.length, 3)
 })
 
 test("a page that nobody waits for any more is not built on", async () => {

@@ -6,7 +6,7 @@ import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
 import type { Counted, Counting } from "../store/search/search.ts"
 import type { Finding } from "./search-scheduling.ts"
-import { buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
+import { alsoRead, buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
 import {
   allAtOnce,
   createPageAfter,
@@ -83,17 +83,14 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
       const { wanted, signal } = reader
       const bounds = await boundsFor(workspace, storage, nowMs)
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-      const { sequences, total, hasMore } = await find(
-        workspace.id,
-        { ...wanted, ...bounds },
-        before,
-        limit,
-        signal,
-      )
+      const within = { ...wanted, ...bounds }
+      const also = alsoRead(source, reading, workspace, { limit, isOldest: false })
+      const found = await find(workspace.id, within, before, limit, signal, also)
+      const { sequences, total, hasMore } = found
       if (sequences.length === 0)
         return { events: [], verified: true, total, nextCursor: 0, hasMore }
       const shown = await reading.run(workspace.id, signal, () =>
-        buildPage(source, workspace, sequences, reader, nowMs),
+        buildPage(source, workspace, found, reader, nowMs),
       )
       const { length } = shown.events
       return {

@@ -2,8 +2,9 @@
 
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Hits, Wanted } from "../store/search/search.ts"
+import type { HeldEntries } from "../store/held-entries.ts"
 import type { Document } from "../store/store.ts"
-import { buildPage, type PageSource } from "./build-page.ts"
+import { alsoRead, buildPage, type PageSource } from "./build-page.ts"
 import type { Finding } from "./search-scheduling.ts"
 
 /** Which matches after a sequence are shown, oldest first. */
@@ -44,24 +45,27 @@ export function createPageAfter({ finding, reading, ...source }: PageAfterParts)
     nowMs: number,
   ): Promise<FeedPage> => {
     const { id } = workspace
-    // Entries get their sequences in the order in which they are recorded, and what is recorded is
-    // found. What is not in the archive yet will be.
-    const head = (await source.store.journal.head(id))?.sequence ?? 0
-    const last = Math.min(head, bounds.lastSequence ?? head)
+    const limits = { pageBytesMax: Math.min(bytesMax, source.limits.pageBytesMax) }
+    const also = alsoRead({ limits }, reading, workspace, { limit, isOldest: true })
     const first = Math.max(after + 1, bounds.firstSequence ?? 1)
-    const found = await oldestIn(first, last, limit + 1, (firstSequence, lastSequence) => {
-      const within = { ...wanted, firstSequence, lastSequence }
-      return finding.find(id, within, Number.MAX_SAFE_INTEGER, allAtOnce, undefined)
-    })
+    const { found, last, held } = await oldestIn(
+      first,
+      // What is not in the archive yet will be.
+      bounds.lastSequence ?? Number.MAX_SAFE_INTEGER,
+      limit + 1,
+      (firstSequence, lastSequence) => {
+        const within = { ...wanted, firstSequence, lastSequence }
+        return finding.find(id, within, Number.MAX_SAFE_INTEGER, allAtOnce, undefined, also)
+      },
+    )
     const sequences = found.slice(0, limit)
     const end = Math.max(after, last)
     if (sequences.length === 0) return { events: [], sequences, nextAfter: end, hasMore: false }
-    const pageBytesMax = Math.min(bytesMax, source.limits.pageBytesMax)
     const { events } = await reading.run(id, undefined, () =>
       buildPage(
-        { ...source, limits: { pageBytesMax } },
+        { ...source, limits },
         workspace,
-        sequences,
+        { sequences, ...(held && { held }) },
         { isProven: false, wanted },
         nowMs,
       ),
@@ -73,29 +77,43 @@ export function createPageAfter({ finding, reading, ...source }: PageAfterParts)
   }
 }
 
+/** The oldest matches of a range. */
+interface Oldest {
+  readonly found: readonly number[]
+  /** What was recorded up to this sequence was looked through. */
+  readonly last: number
+  /** The first of what was found, if it was read with that. */
+  readonly held: HeldEntries | undefined
+}
+
 /**
- * The oldest matches of a range. A search begins at the newest, so it is asked for windows from the
- * oldest on: wider ones where little matches, narrower ones where a window has too much.
+ * A search begins at the newest, so it is asked for windows from the oldest on: wider ones where
+ * little matches, narrower ones where a window has too much. Entries get their sequences in the
+ * order in which they are recorded, and what is recorded is found.
  */
 async function oldestIn(
   first: number,
   last: number,
   count: number,
   find: (first: number, last: number) => Promise<Hits>,
-): Promise<readonly number[]> {
+): Promise<Oldest> {
   const found: number[] = []
+  let held: HeldEntries | undefined
   let width = allAtOnce
-  for (let from = first; from <= last && found.length < count;) {
+  for (let from = first; ;) {
     const to = Math.min(last, from + width - 1)
-    const { sequences, hasMore } = await find(from, to)
+    const { sequences, hasMore, end, ...more } = await find(from, to)
     // Never with the narrowest window, which has no more entries than one answer.
     if (hasMore) {
       width = Math.max(allAtOnce, Math.floor(width / 4))
       continue
     }
-    found.push(...sequences.toReversed())
+    if (found.length === 0) held = more.held
+    // A search that knows of more than is recorded is not followed there.
+    found.push(...sequences.filter((sequence) => sequence <= end).toReversed())
+    if (found.length >= count || to >= Math.min(last, end))
+      return { found: found.slice(0, count), last: Math.min(to, end), held }
     from = to + 1
     width *= 4
   }
-  return found.slice(0, count)
 }

@@ -10,7 +10,7 @@ const search: Wanted = {
   ...list,
   query: { terms: [{ kind: "text", not: false, words: ["word"], isPrefix: true }] },
 }
-const hits: Hits = { sequences: [1], hasMore: false, total: 1 }
+const hits: Hits = { sequences: [1], hasMore: false, total: 1, end: 1 }
 
 /**
  * A finder whose searches take three steps each, and a list one; each step ends when it is told to.

@@ -8,6 +8,7 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import {
   isSearch,
+  type AlsoRead,
   type Counted,
   type Counting,
   type Finder,
@@ -22,6 +23,8 @@ export type Find = (
   before: number,
   limit: number,
   signal: AbortSignal | undefined,
+  /** What to read besides, if there is room for it when the search ends. */
+  also?: () => AlsoRead | undefined,
 ) => Promise<Hits>
 
 /** What scheduled searches answer. */
@@ -87,14 +90,14 @@ export function createFinding({ search, clock, limits, file }: FindingParts): Fi
   }
 
   return {
-    find: (workspace, wanted, before, limit, signal) =>
-      filed(workspace, () =>
-        isSearch(wanted)
-          ? inTurns(workspace, signal, (turn) =>
-              search.find(workspace, wanted, before, limit, turn),
-            )
-          : lists.run(workspace, signal, () => search.find(workspace, wanted, before, limit)),
-      ),
+    find: (workspace, wanted, before, limit, signal, also) =>
+      filed(workspace, () => {
+        const findIn = (turn: Turn) =>
+          search.find(workspace, wanted, before, limit, (step) => turn(() => step(also?.())))
+        return isSearch(wanted)
+          ? inTurns(workspace, signal, findIn)
+          : lists.run(workspace, signal, () => findIn((step) => step()))
+      }),
     // It looks at every match, so it waits for searches and not for lists.
     count: (workspace, wanted, counting, signal) =>
       filed(workspace, () =>

@@ -25,6 +25,7 @@ import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { LogKeyDocument } from "../store/documents.ts"
 import { epochsOf, isAsBorn, type Epoch } from "../store/epochs.ts"
+import type { HeldEntries } from "../store/held-entries.ts"
 import type { Checkpoint, Document, Registry, Store } from "../store/store.ts"
 import { isPrefix, type SignedTree } from "../store/tree-reads.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
@@ -46,7 +47,12 @@ export interface ProvenTree {
 }
 
 export interface Checkpoints {
-  of(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree>
+  /** `kept`: the stored checkpoint of the current epoch, if it was read already. */
+  of(
+    workspace: Document<"workspace">,
+    epoch: Epoch,
+    kept?: Pick<HeldEntries, "checkpoint">,
+  ): Promise<ProvenTree>
   /**
    * The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is
    * forged.
@@ -80,8 +86,11 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   async function current(
     workspace: Document<"workspace">,
     epoch: Epoch,
+    read?: Pick<HeldEntries, "checkpoint">,
   ): Promise<Checkpoint | "forged" | undefined> {
-    const kept = await index.checkpoint(epoch.workspace, epoch.number)
+    const { checkpoint: kept } = read ?? {
+      checkpoint: await index.checkpoint(epoch.workspace, epoch.number),
+    }
     const before = known.get(epoch.origin)
     if (kept === undefined || (before !== undefined && kept.size <= before.size)) return before
     if (!(await isGenuine(workspace, kept))) return known.get(epoch.origin) ?? "forged"
@@ -118,9 +127,11 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     return isLeaf(leaves, epoch, tree, 0, eventHash(record, sha256))
   }
 
-  async function of(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree> {
+  async function of(
+    ...[workspace, epoch, kept]: Parameters<Checkpoints["of"]>
+  ): Promise<ProvenTree> {
     if (epoch.end === undefined) {
-      const checkpoint = await current(workspace, epoch)
+      const checkpoint = await current(workspace, epoch, kept)
       return checkpoint === "forged" ? forged : { checkpoint, tree: checkpoint, isForged: false }
     }
     const key = JSON.stringify([epoch.workspace, epoch.number, workspace.value])

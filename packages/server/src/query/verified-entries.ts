@@ -29,6 +29,7 @@ import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import { neighboursOf, type HeldEntries } from "../store/held-entries.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { proveLeaf } from "../store/tree-reads.ts"
 import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.ts"
@@ -49,7 +50,7 @@ export interface VerifiedEntry {
 }
 
 /** What entries are verified against, and where broken ones are reported. */
-export interface VerificationSource extends Pick<Store, "journal" | "index" | "search"> {
+export interface VerificationSource extends Pick<Store, "journal" | "index" | "search" | "held"> {
   readonly checkpoints: Checkpoints
   readonly leaves: Leaves
   /** The first broken entry of a workspace, if its chain is known to be broken. */
@@ -61,26 +62,28 @@ const dayMs = 86_400_000
 /** Entries whose tiles are asked for in one message: two milliseconds if all of them are read. */
 const leavesAtOnce = 16
 
-/**
- * Verifies entries of a workspace, one after another: the first of these sequences, as many as
- * `read` returns. The search position and the checkpoints are asked for at the same time as the
- * entries, so that they share a message.
- */
+/** Entries that were read, with the stored checkpoint of the current epoch. */
+export interface ReadEntries extends Omit<HeldEntries, "entries"> {
+  readonly entries: readonly Stored[]
+  /** The search finds entries up to and including this sequence. */
+  readonly position: number
+}
+
+/** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
   source: VerificationSource,
   workspace: Document<"workspace">,
-  sequences: readonly number[],
-  read: () => readonly Stored[] | Promise<readonly Stored[]>,
+  { entries, checkpoint, neighbours, position }: ReadEntries,
   nowMs: number,
   pace: Pace,
 ): AsyncGenerator<VerifiedEntry> {
   const epochs = epochsOf(workspace)
-  const used = new Set(sequences.map((sequence) => epochAt(epochs, sequence)))
-  const [entries, position, ...proven] = await Promise.all([
-    read(),
-    source.search.position(workspace.id),
-    ...epochs.map((epoch) => (used.has(epoch) ? source.checkpoints.of(workspace, epoch) : none)),
-  ])
+  const used = new Set(entries.map(({ sequence }) => epochAt(epochs, sequence)))
+  const proven = await Promise.all(
+    epochs.map(async (epoch) =>
+      used.has(epoch) ? source.checkpoints.of(workspace, epoch, { checkpoint }) : none,
+    ),
+  )
   const placed = entries.map((stored): PlacedEntry => {
     const epoch = epochAt(epochs, stored.sequence)
     return {
@@ -90,7 +93,7 @@ export async function* findEntries(
       index: stored.sequence - 1 - epoch.before,
     }
   })
-  const recordAt = await readNeighbours(source.journal, workspace.id, placed)
+  const recordAt = await readNeighbours(source.journal, workspace.id, placed, neighbours)
   for (const [at, place] of placed.entries()) {
     // Some at once, so that reads of the tree alternate with those of other requests.
     if (at % leavesAtOnce === 0)
@@ -117,14 +120,13 @@ export async function findReceipt(
   nowMs: number,
   pace: Pace,
 ): Promise<VerifiedEntry> {
-  for await (const found of findEntries(
-    source,
-    workspace,
-    [stored.sequence],
-    () => [stored],
-    nowMs,
-    pace,
-  ))
+  const { id } = workspace
+  const [position, checkpoint] = await Promise.all([
+    source.search.position(id),
+    source.index.checkpoint(id, epochsOf(workspace)[0].number),
+  ])
+  const read = { entries: [stored], checkpoint, neighbours: new Map(), position }
+  for await (const found of findEntries(source, workspace, read, nowMs, pace))
     return findIncluded(source, found)
   throw new Error("one entry has one finding")
 }
@@ -201,19 +203,18 @@ async function integrityOf(
   return isLinked ? "pending" : "broken"
 }
 
-/** Reads the neighbours of entries that no signed tree covers. */
+/** Reads those neighbours of entries that no signed tree covers which were not read with them. */
 async function readNeighbours(
   journal: VerificationSource["journal"],
   workspace: string,
   placed: readonly PlacedEntry[],
+  neighbours: HeldEntries["neighbours"],
 ): Promise<(sequence: number) => Uint8Array | undefined> {
-  const known = new Map<number, Uint8Array | undefined>(
-    placed.map(({ stored: { sequence, record } }) => [sequence, record]),
-  )
-  const around = placed.flatMap(({ stored: { sequence }, proven: { tree }, index }) =>
-    index < (tree?.size ?? 0) ? [] : [sequence - 1, sequence + 1],
-  )
-  const wanted = [...new Set(around)].filter((sequence) => sequence > 0 && !known.has(sequence))
+  const known = new Map(neighbours)
+  for (const { stored } of placed) known.set(stored.sequence, stored.record)
+  const open = placed.filter(({ proven: { tree }, index }) => index >= (tree?.size ?? 0))
+  const around = neighboursOf(open.map(({ stored }) => stored.sequence))
+  const wanted = around.filter((sequence) => !known.has(sequence))
   const read = wanted.length === 0 ? [] : await journal.recordsAt(workspace, wanted)
   for (const [at, sequence] of wanted.entries()) known.set(sequence, read[at])
   return (sequence) => known.get(sequence)

@@ -32,6 +32,8 @@ export interface FairQueue {
    * once when the work ends.
    */
   begin(workspace: string, signal: AbortSignal | undefined): Promise<() => void>
+  /** Whether work of a workspace would begin at once. */
+  hasRoom(workspace: string): boolean
 }
 
 interface Waiting {
@@ -90,6 +92,7 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
       await enter(workspace, signal)
       return () => end(workspace)
     },
+    hasRoom: mayBegin,
   }
 }
 

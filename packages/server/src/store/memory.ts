@@ -9,11 +9,12 @@ import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
 import { createMemorySegments } from "./search/memory-segments.ts"
-import type { Turn } from "./search/search.ts"
+import type { AlsoRead, Turn } from "./search/search.ts"
 import { createSegmentSearch } from "./search/segment-search.ts"
 import type { Turns } from "./search/segments.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
+import { readHeld, withHeld } from "./held-entries.ts"
 import type {
   Audit,
   Change,
@@ -204,7 +205,11 @@ export function openMemory(): MemoryStore {
     position: async (workspace) =>
       findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
     find: (workspace, wanted, before, limit, turn) =>
-      inTurns(searching.find(workspace, wanted, before, limit), turn),
+      inTurns(
+        searching.find(workspace, wanted, before, limit),
+        turn,
+        async (hits, also) => hits && withHeld({ journal, index }, hits, also),
+      ),
     count: (workspace, wanted, counting, turn) =>
       inTurns(searching.count(workspace, wanted, counting), turn),
   }
@@ -214,6 +219,7 @@ export function openMemory(): MemoryStore {
       journal,
       index,
       leaves,
+      held: (...asked) => readHeld({ journal, index }, ...asked),
       search: finder,
       registry,
       grown: growth.grown,
@@ -288,9 +294,16 @@ function listed({ value, ...document }: Document): Listed {
   return { ...document, value: { ...pack, receiptCount: sequences.length } }
 }
 
-async function inTurns<T>(turns: Turns<T>, turn: Turn = (step) => step()): Promise<T> {
+async function inTurns<T>(
+  turns: Turns<T>,
+  turn: Turn = (step) => step(),
+  end = async (value: T, _also: AlsoRead | undefined): Promise<T> => value,
+): Promise<T> {
   for (;;) {
-    const { done, value } = await turn(() => turns.next())
-    if (done === true) return value
+    const step = await turn(async (also) => {
+      const { done, value } = await turns.next()
+      return done === true ? { value: await end(value, also) } : undefined
+    })
+    if (step !== undefined) return step.value
   }
 }

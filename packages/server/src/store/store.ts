@@ -20,6 +20,7 @@ import type {
 } from "./documents.ts"
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
+import type { HeldEntries, HeldLog } from "./held-entries.ts"
 import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
 import type { LinkedRows } from "./linked-rows.ts"
 import type { Finder } from "./search/search.ts"
@@ -178,6 +179,8 @@ export interface Store {
    * lead to its root.
    */
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
+  /** Entries with what they are held against; `bytesMax` as in `JournalReader.at`. */
+  held(log: HeldLog, sequences: readonly number[], bytesMax: number): Promise<HeldEntries>
   readonly search: Finder
   readonly registry: Registry
   /**

@@ -65,6 +65,7 @@ test("what was written before a search is found by it, filed or not", async () =
       sequences: [written],
       hasMore: written > 1,
       total: written,
+      end: written,
     })
   }
   // Too many to be looked through one by one, unless they are filed by now.
@@ -74,7 +75,12 @@ test("what was written before a search is found by it, filed or not", async () =
   assert.ok(hits === undefined || position > 0)
   await house.filing.catchUp("acme")
   assert.equal(await house.store.search.position("acme"), written)
-  assert.deepEqual(await find(written), { sequences: [written], hasMore: true, total: written })
+  assert.deepEqual(await find(written), {
+    sequences: [written],
+    hasMore: true,
+    total: written,
+    end: written,
+  })
   await house.filing.catchUp("nobody")
   await expectChain(house.store.journal, "acme")
 })

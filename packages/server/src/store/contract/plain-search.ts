@@ -18,12 +18,18 @@ export function createPlainSearch(): PlainSearch {
   return {
     position: async (workspace) => filedIn(workspace).length,
     async find(workspace, wanted, before, limit) {
-      const hits = filedIn(workspace)
+      const entries = filedIn(workspace)
+      const hits = entries
         .filter((entry) => matches(entry, wanted))
         .map(({ filed: { sequence } }) => sequence)
         .toReversed()
       const below = hits.filter((sequence) => sequence < before)
-      return { sequences: below.slice(0, limit), hasMore: below.length > limit, total: hits.length }
+      return {
+        sequences: below.slice(0, limit),
+        hasMore: below.length > limit,
+        total: hits.length,
+        end: entries.length,
+      }
     },
     file(workspace, entries) {
       const before = filedIn(workspace)

@@ -508,6 +508,7 @@ function valueStories(story: Story<OpenedSearch>): void {
       sequences: [49, 48, 47, 46, 45, 44, 43, 42, 41, 40],
       hasMore: true,
       total: count,
+      end: count,
     })
   })
 }

@@ -2,6 +2,7 @@
 // A search says where, never what: its sequences are read from the journal and hashed again.
 
 import type { Query } from "@tallystick/client/grammar"
+import type { HeldEntries, HeldLog } from "../held-entries.ts"
 import type { Instant } from "../instant.ts"
 import type { Lane, Subject } from "../documents.ts"
 
@@ -85,6 +86,19 @@ export interface Hits {
   readonly hasMore: boolean
   /** Of all that match, wherever the page is. */
   readonly total: number
+  /** The last entry that was recorded when it was asked. */
+  readonly end: number
+  /** What was to be read besides. */
+  readonly held?: HeldEntries
+}
+
+/** Entries to be read where they are found: they are part of the answer. */
+export interface AlsoRead {
+  readonly log: HeldLog
+  /** So many of the sequences, from the newest or from the oldest on. */
+  readonly limit: number
+  readonly isOldest: boolean
+  readonly bytesMax: number
 }
 
 /** What is counted of all that matches. */
@@ -111,8 +125,11 @@ export interface Counted {
   readonly counts: readonly number[]
 }
 
-/** Does a step of a search when its turn has come. What it rejects with ends the search. */
-export type Turn = <T>(step: () => Promise<T>) => Promise<T>
+/**
+ * Does a step of a search when its turn has come. What it rejects with ends the search. A step is
+ * told what to read if the search ends with it.
+ */
+export type Turn = <T>(step: (also?: AlsoRead) => Promise<T>) => Promise<T>
 
 /** Finds what has been recorded. */
 export interface Finder {

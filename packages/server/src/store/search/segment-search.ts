@@ -70,15 +70,23 @@ export function createSegmentSearch({
   const eachKept = createKept(segments, cacheBytes / 2, isUp)
   const knownOf = createKnown()
 
-  /** Asks all entries, newest first; undefined if too many of them are in no segment. */
-  async function* each(workspace: string, wanted: Wanted, asking: Asking): Turns<true | undefined> {
+  /**
+   * Asks all entries, newest first. Returns the last that is recorded; undefined if too many of
+   * them are in no segment.
+   */
+  async function* each(
+    workspace: string,
+    wanted: Wanted,
+    asking: Asking,
+  ): Turns<number | undefined> {
     const kept = await segments.list(workspace)
     const position = positionOf(kept)
+    const recordedEnd = await recorded.last(workspace)
     // A search that knows of more than there is says so: it will be missed.
-    const end = Math.max(await recorded.last(workspace), position)
+    const end = Math.max(recordedEnd, position)
     const first = Math.max(wanted.firstSequence ?? 1, 1)
     const last = Math.min(wanted.lastSequence ?? end, end)
-    if (first > last || isImpossible(wanted)) return true
+    if (first > last || isImpossible(wanted)) return recordedEnd
     if (position < last) {
       const fresh = yield* unfiled(workspace, position, end)
       if (fresh === undefined) return undefined
@@ -90,7 +98,7 @@ export function createSegmentSearch({
       }
     }
     yield* eachKept({ workspace, wanted, first, last: Math.min(last, position) }, kept, asking)
-    return true
+    return recordedEnd
   }
 
   return {
@@ -98,13 +106,13 @@ export function createSegmentSearch({
     async *find(workspace, wanted, before, limit) {
       const found = collect(before, limit)
       const known = knownOf(workspace, wanted)
-      const isDone = yield* each(workspace, wanted, pageAsking(found, known))
-      return isDone && found.hits()
+      const end = yield* each(workspace, wanted, pageAsking(found, known))
+      return end === undefined ? undefined : { ...found.hits(), end }
     },
     async *count(workspace, wanted, counting) {
       const total: Counts = new Map()
-      const isDone = yield* each(workspace, wanted, countAsking(total, counting))
-      return isDone && countedOf(total, counting)
+      const end = yield* each(workspace, wanted, countAsking(total, counting))
+      return end === undefined ? undefined : countedOf(total, counting)
     },
   }
 }
@@ -225,7 +233,7 @@ interface Collected {
   count(matches: number): void
   /** Whether what begins with this sequence can add nothing to the page. */
   isPast(first: number): boolean
-  hits(): Hits
+  hits(): Omit<Hits, "end">
 }
 
 function collect(before: number, limit: number): Collected {

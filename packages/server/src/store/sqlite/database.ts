@@ -24,7 +24,7 @@ export const rowLayout = 4
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
- * The cache of each of the twelve connections. The writer appends, so it touches few pages; readers
+ * The cache of each of the fourteen connections. The writer appends, so it touches few pages; readers
  * also have the cache of the system.
  */
 const cacheKiB = 4096

@@ -12,8 +12,7 @@ import type { JournalReader } from "../store.ts"
 import { openStill } from "./copy.ts"
 import { openForWriting } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
-import { readerOf } from "./open-sqlite.ts"
-import { journalReads } from "./reads.ts"
+import { journalReads, readerOf } from "./reads.ts"
 import { lockFolder } from "./lock.ts"
 
 // The folder that a version with three rows for an entry wrote (test/vectors/write-folder.ts).

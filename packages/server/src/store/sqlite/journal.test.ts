@@ -10,7 +10,7 @@ import { expectChain } from "../expect-chain.ts"
 import type { Change } from "../store.ts"
 import { createJournal } from "./journal.ts"
 import { openSqlite } from "./open-sqlite.ts"
-import { readerModule, type ReaderQuestions } from "./reader.ts"
+import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { createTail } from "./recent-keys.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
@@ -25,7 +25,8 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
     { folder, limits } satisfies WriterOptions,
     { onDeath },
   )
-  const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
+  const options = { folder, limits } satisfies ReaderOptions
+  const reader = await startThread<ReaderQuestions>(readerModule, options, { onDeath })
   t.after(() => Promise.all([writer.close(), reader.close()]))
 
   let losing = true

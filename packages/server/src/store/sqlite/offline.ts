@@ -9,9 +9,9 @@ import { isDamage, openForWriting, requireLedger } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
 import { rewriteDocuments } from "./sqlite-documents.ts"
 import { lockFolder } from "./lock.ts"
-import { openSqliteFiling, openSqliteWatched, prepare, readerOf } from "./open-sqlite.ts"
+import { openSqliteFiling, openSqliteWatched, prepare } from "./open-sqlite.ts"
 import { registryOf } from "./registry.ts"
-import { journalReads } from "./reads.ts"
+import { journalReads, readerOf } from "./reads.ts"
 import { removeDatabase } from "./search-file.ts"
 
 /** For a program that makes all derived data again. */

@@ -1,6 +1,5 @@
-// Opens the SQLite driver: for the program that serves, with threads of a writer, a reader and two
-// finders; and for the programs that watch and file, with their own connections in their own
-// threads.
+// Opens the SQLite driver: for the program that serves, with threads of a writer and three readers;
+// and for the programs that watch and file, with their own connections in their own threads.
 
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -8,18 +7,18 @@ import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
-import type { FilingStore, JournalReader, Store, WatchedStore } from "../store.ts"
+import type { FilingStore, Store, WatchedStore } from "../store.ts"
 import { copied, isMarked } from "./copy.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
-import { finderModule, findWith, type FinderOptions, type FinderQuestions } from "./finder.ts"
+import { findWith } from "./finder.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
 import { lockFolder, type Lock } from "./lock.ts"
-import { indexReads, journalReads } from "./reads.ts"
+import { indexReads, journalReads, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
-import { readerModule, type ReaderQuestions } from "./reader.ts"
+import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
 import { createTail, type Tail } from "./recent-keys.ts"
 import { runEntries } from "./key-runs.ts"
@@ -55,14 +54,17 @@ async function openLocked(
   progress: UpgradeProgress | undefined,
 ): Promise<Store> {
   const { tail, isCopy } = prepare(folder, progress)
-  const finding = { folder, limits } satisfies FinderOptions
-  const [writer, reader, ...finders] = await Promise.all([
+  const startReader = async () => {
+    const options = { folder, limits } satisfies ReaderOptions
+    return reading(await startThread<ReaderQuestions>(readerModule, options, { onDeath }))
+  }
+  const [writer, reader, lists, searches] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, {
       onDeath,
     }),
-    startThread<ReaderQuestions>(readerModule, folder, { onDeath }).then(reading),
-    startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
-    startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
+    startReader(),
+    startReader(),
+    startReader(),
   ])
   const registry = cacheRegistry({
     staleMsMax: 0,
@@ -90,9 +92,11 @@ async function openLocked(
     },
     leaves: ({ workspace, number, before, end }, tree, tile) =>
       reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
+    held: ({ workspace, number, before }, ...asked) =>
+      reader.ask("held", [{ workspace, number, before }, ...asked]),
     search: {
       position: (workspace) => reader.ask("findableUpTo", workspace),
-      ...findWith(...finders),
+      ...findWith(lists, searches),
     },
     readOnly: isCopy ? copied : undefined,
     async ready() {
@@ -100,8 +104,7 @@ async function openLocked(
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
     },
     async close() {
-      for (const finder of finders) await finder.close()
-      await reader.close()
+      for (const one of [searches, lists, reader]) await one.close()
       // The last to close a file may write to it, so that all of it is in the one file then, with
       // no log beside it.
       await writer.close()
@@ -156,17 +159,6 @@ export function openSqliteFiling(folder: string): FilingStore {
       journal.close()
       search.close()
     },
-  }
-}
-
-export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
-  return {
-    head: async (workspace) => reads.head(workspace),
-    at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
-    after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
-    linked: async (workspace, sequence, limit) => reads.linked(workspace, sequence, limit),
-    records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
-    recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
   }
 }
 

@@ -1,38 +1,47 @@
-// The reader's thread: answers all reads of the serving program, so that a long scan never stalls a
-// request.
+// A reader's thread. The serving program has three: a long read stalls no request that needs none,
+// and a broad search delays neither a list nor a look-up.
 
 import { join } from "node:path"
-import { openForReading } from "./database.ts"
-import { auditReads, documentReads, indexReads, journalReads, type Place } from "./reads.ts"
-import type { Log } from "../epochs.ts"
-import { createLeafReader, type TreeStore, type SignedTree } from "../tree-reads.ts"
-import { findableUpTo } from "../search/unfiled-entries.ts"
-import { cachedSegmentReads } from "./sqlite-segments.ts"
+import type { DatabaseSync } from "node:sqlite"
+import { threadClock } from "../../clock.ts"
+import type { Limits } from "../../limits.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
+import { readHeld, type HeldLog } from "../held-entries.ts"
+import type { Log } from "../epochs.ts"
+import { createSegmentSearch } from "../search/segment-search.ts"
+import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
+import { createLeafReader, type SignedTree } from "../tree-reads.ts"
+import { openForReading } from "./database.ts"
+import { finderQuestions } from "./finder.ts"
+import {
+  auditReads,
+  documentReads,
+  indexReads,
+  journalReads,
+  readerOf,
+  type Place,
+} from "./reads.ts"
+import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
 
 export const readerModule = import.meta.filename
 
+export interface ReaderOptions {
+  readonly folder: string
+  readonly limits: Pick<Limits, "searchCacheBytesMax">
+}
+
 export type ReaderQuestions = ReturnType<typeof questions>
 
-const folder = givenToThread<string>(readerModule)
-if (folder !== undefined) {
-  const journal = openForReading(join(folder, "journal.db"))
-  const index = openForReading(join(folder, "index.db"))
-  const search = openForReading(join(folder, "search.db"))
-  answer<ReaderQuestions>(
-    questions(
-      journalReads(journal),
-      documentReads(journal),
-      indexReads(index),
-      auditReads(index),
-      cachedSegmentReads(search),
-    ),
-    () => {
-      journal.close()
-      index.close()
-      search.close()
-    },
-  )
+const given = givenToThread<ReaderOptions>(readerModule)
+if (given !== undefined) {
+  const journal = openForReading(join(given.folder, "journal.db"))
+  const index = openForReading(join(given.folder, "index.db"))
+  const search = openForReading(join(given.folder, "search.db"))
+  answer<ReaderQuestions>(questions(given.limits, journal, index, search), () => {
+    journal.close()
+    index.close()
+    search.close()
+  })
 }
 
 type JournalReads = ReturnType<typeof journalReads>
@@ -41,17 +50,29 @@ type IndexReads = ReturnType<typeof indexReads>
 
 /** A question has one argument, so that it is one message. */
 function questions(
-  journal: JournalReads,
-  documents: DocumentReads,
-  index: IndexReads,
-  audit: ReturnType<typeof auditReads>,
-  segments: ReturnType<typeof cachedSegmentReads>,
+  { searchCacheBytesMax }: ReaderOptions["limits"],
+  journalFile: DatabaseSync,
+  indexFile: DatabaseSync,
+  searchFile: DatabaseSync,
 ) {
-  const kept: TreeStore = {
-    journal: { records: async (...asked) => journal.records(...asked) },
-    index: { tiles: async (...asked) => index.tiles(...asked) },
+  const [journal, documents] = [journalReads(journalFile), documentReads(journalFile)]
+  const index = indexReads(indexFile)
+  const segments = cachedSegmentReads(searchFile)
+  const store = {
+    journal: readerOf(journal),
+    index: {
+      tiles: async (...asked: Parameters<IndexReads["tiles"]>) => index.tiles(...asked),
+      checkpoint: async (...asked: Parameters<IndexReads["checkpoint"]>) =>
+        index.checkpoint(...asked),
+    },
   }
-  const readLeaves = createLeafReader(kept)
+  const readLeaves = createLeafReader(store)
+  const finding = createSegmentSearch({
+    recorded: recordedIn(store.journal),
+    segments: segmentReaderOf(segments),
+    clock: threadClock,
+    cacheBytes: searchCacheBytesMax,
+  })
   return {
     head: (workspace: string) => journal.head(workspace),
     at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
@@ -99,8 +120,11 @@ function questions(
       index.tiles(workspace, epoch, tiles),
     checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
       index.checkpoint(workspace, epoch),
-    audit,
+    audit: auditReads(indexFile),
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
     leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(log, tree, tile),
+    held: ([log, sequences, bytesMax]: readonly [HeldLog, readonly number[], number]) =>
+      readHeld(store, log, sequences, bytesMax),
+    ...finderQuestions(finding, store),
   }
 }

@@ -10,6 +10,7 @@ import type {
   Checkpoint,
   Document,
   Head,
+  JournalReader,
   ListPlace,
   Stored,
   TileName,
@@ -236,6 +237,18 @@ export interface Place {
   readonly sequence: number
   readonly receipt: string
   readonly idem: string | undefined
+}
+
+/** The same behind the interface of every engine. */
+export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
+  return {
+    head: async (workspace) => reads.head(workspace),
+    at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
+    after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
+    linked: async (workspace, sequence, limit) => reads.linked(workspace, sequence, limit),
+    records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
+    recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
+  }
 }
 
 /** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */

@@ -1,0 +1,62 @@
+// Entries together with what they are held against, read where the files are: a page costs one
+// question.
+
+import type { Log } from "./epochs.ts"
+import type { Checkpoint, IndexReader, JournalReader, Stored } from "./store.ts"
+import type { AlsoRead, Hits } from "./search/search.ts"
+
+export interface HeldEntries {
+  /** One for each sequence that was asked for, fewer if they are large (`JournalReader.at`). */
+  readonly entries: readonly (Stored | undefined)[]
+  /** The newest of the epoch that was asked for. */
+  readonly checkpoint: Checkpoint | undefined
+  /** Records before and behind those of the entries that the checkpoint does not cover. */
+  readonly neighbours: ReadonlyMap<number, Uint8Array | undefined>
+}
+
+export interface HeldStore {
+  readonly journal: Pick<JournalReader, "at" | "recordsAt">
+  readonly index: Pick<IndexReader, "checkpoint">
+}
+
+export type HeldLog = Pick<Log, "workspace" | "number" | "before">
+
+export async function readHeld(
+  { journal, index }: HeldStore,
+  { workspace, number, before }: HeldLog,
+  sequences: readonly number[],
+  bytesMax: number,
+): Promise<HeldEntries> {
+  const entries = await journal.at(workspace, sequences, bytesMax)
+  const checkpoint = await index.checkpoint(workspace, number)
+  const covered = checkpoint === undefined ? 0 : before + checkpoint.size
+  const open = sequences.slice(0, entries.length).filter((sequence) => sequence > covered)
+  const around = neighboursOf(open)
+  const records = around.length === 0 ? [] : await journal.recordsAt(workspace, around)
+  return {
+    entries,
+    checkpoint,
+    neighbours: new Map(around.map((sequence, place) => [sequence, records[place]])),
+  }
+}
+
+/** What stands right before and behind these sequences, and is none of them. */
+export function neighboursOf(sequences: readonly number[]): number[] {
+  const around = new Set(sequences.flatMap((sequence) => [sequence - 1, sequence + 1]))
+  for (const sequence of [0, ...sequences]) around.delete(sequence)
+  return [...around]
+}
+
+/** Adds the entries that are to be read besides, where something was found. */
+export async function withHeld(
+  store: HeldStore,
+  hits: Hits,
+  also: AlsoRead | undefined,
+): Promise<Hits> {
+  if (also === undefined || hits.sequences.length === 0) return hits
+  const { log, limit, isOldest, bytesMax } = also
+  const sequences = isOldest
+    ? hits.sequences.slice(-limit).toReversed()
+    : hits.sequences.slice(0, limit)
+  return { ...hits, held: await readHeld(store, log, sequences, bytesMax) }
+}
