@@ -132,7 +132,7 @@ test("a pack has the requested entries and is checked without the service", asyn
     ),
     ..."policies/core/1.json policy.txt".split(" "),
     ...proofs,
-    ..."receipts.jsonl seal.json seal.tlog-proof".split(" "),
+    ..."receipts.jsonl seal.json seal.tlog-proof verify.html".split(" "),
   ])
   const asFiles = new Map(names.map((name) => [name, new Uint8Array(entry(files, name))]))
   const trustedKeys = [(await reader.get(`${path}/tlog/log.vkey`)).text.trim()]
@@ -144,6 +144,9 @@ test("a pack has the requested entries and is checked without the service", asyn
   assert.deepEqual(JSON.parse(entry(files, "manifest.json").toString()), files.json().manifest)
   for (const [name, hash] of Object.entries(files.json().manifest))
     assert.equal(createHash("sha256").update(entry(files, name)).digest("hex"), hash, name)
+
+  const verifier = await (await fetch(`${service.url}/verify.html`)).text()
+  assert.equal(entry(files, "verify.html").toString(), verifier)
 
   // By the program that shares nothing with the product.
   const chain = await readChain(reader, id)
@@ -165,6 +168,7 @@ test("a pack has the requested entries and is checked without the service", asyn
     packHash,
     projects,
     form: 2,
+    verifier: createHash("sha256").update(verifier).digest("hex"),
   })
   const policy = JSON.parse(entry(files, "policies/core/1.json").toString())
   assert.deepEqual(
@@ -460,10 +464,11 @@ test("a filter selects the same entries as the query with the same parameters, o
 })
 
 test("a pack has a maximum number of entries", async () => {
+  const verifier = await (await fetch(`${service.url}/verify.html`)).text()
   await using small = await startService({
     environment: {
       TALLYSTICK_LIMIT_PACK_RECEIPTS_MAX: "3",
-      TALLYSTICK_LIMIT_PACK_BYTES_MAX: "20000",
+      TALLYSTICK_LIMIT_PACK_BYTES_MAX: String(verifier.length + 20_000),
     },
   })
   const acme = await makeWorkspace(small)
@@ -490,7 +495,7 @@ test("a pack has a maximum number of entries", async () => {
       ask,
       send: { title: "T", receiptIds: [large] },
       gets: "413 payload_too_large",
-      has: ["20000"],
+      has: [String(verifier.length + 20_000)],
     },
     { as: acme.reader, ask, send: { title: "T", receiptIds: others }, gets: 201 },
   ])

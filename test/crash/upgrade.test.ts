@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
+import { readZip } from "@tallystick/proof"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { tallystick } from "../program.ts"
 import { eventFor, makeKey } from "../service.ts"
@@ -13,7 +15,8 @@ import { skipUnlessStrict } from "./strict.ts"
 
 // Data of a version before, in the hands of this one (test/vectors/write-folder.ts has made it).
 
-const former = join(import.meta.dirname, "..", "vectors", "layout-3")
+const vectors = join(import.meta.dirname, "..", "vectors")
+const former = join(vectors, "layout-3")
 
 test(
   "data of a version before is checked and copied as it is, brought forward by a start, and goes on",
@@ -53,6 +56,43 @@ test(
       const { code, output, errors } = await tallystick(["fsck"], settings)
       assert.equal(code, 0, output + errors)
     }
+  },
+)
+
+test(
+  "an evidence pack of a version before is given out as it was, and a new one carries the verifier",
+  { timeout: 120_000 },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const data = join(folder, "data")
+    const written = join(vectors, "pack-without-verifier")
+    cpSync(written, data, { recursive: true })
+    cpSync(join(written, "heads"), `${data}.heads`)
+    const [path = "", hash] = readFileSync(join(written, "pack"), "utf8").trim().split(" ")
+    const settings = { TALLYSTICK_DATA: data }
+    {
+      await using service = await startProgram({ data })
+      const { bytes } = await service.root.get(path)
+      assert.equal(createHash("sha256").update(bytes).digest("hex"), hash)
+      const pack = { title: "Of this version", filter: {} }
+      const made = await service.root.post("/v1/workspaces/acme/evidence-packs", pack)
+      assert.equal(made.status, 201, made.text)
+      const own = path.replace(/pack_\w+/, made.json().packId)
+      const files = readZip(new Uint8Array((await service.root.get(own)).bytes))
+      const carried = Buffer.from(files?.get("verify.html") ?? assert.fail()).toString()
+      assert.equal(carried, (await service.client().get("/verify.html")).text)
+      await expectChain(service.root, "acme")
+      assert.equal(await service.end(), 0)
+    }
+    // A copy knows it, too.
+    const copy = join(folder, "copy")
+    for (const command of [["fsck"], ["backup", copy]]) {
+      const { code, output, errors } = await tallystick(command, settings)
+      assert.equal(code, 0, output + errors)
+    }
+    const { code, output, errors } = await tallystick(["fsck"], { TALLYSTICK_DATA: copy })
+    assert.equal(code, 0, output + errors)
   },
 )
 

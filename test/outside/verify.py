@@ -756,7 +756,7 @@ def zip_files(data):
     return files
 
 
-PACK_PATHS = re.compile(r"(?:manifest\.json|genesis\.json|log\.vkey|policy\.txt|checkpoint|receipts\.jsonl|entries\.csv|README\.txt|seal\.json"
+PACK_PATHS = re.compile(r"(?:manifest\.json|genesis\.json|log\.vkey|policy\.txt|checkpoint|receipts\.jsonl|entries\.csv|README\.txt|verify\.html|seal\.json"
                         r"|seal\.tlog-proof|epochs/[1-9][0-9]*/genesis\.json|proofs/[A-Za-z0-9_]+\.tlog-proof|(?:bodies|disclosures)/[0-9]{3}\.jsonl"
                         r"|policies/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/[1-9][0-9]*\.json)\Z")
 PACK_NEEDS = ("manifest.json genesis.json log.vkey policy.txt checkpoint receipts.jsonl entries.csv README.txt seal.json seal.tlog-proof "

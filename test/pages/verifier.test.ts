@@ -7,6 +7,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { pathToFileURL } from "node:url"
+import { readZip } from "@tallystick/proof"
 import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import {
@@ -158,25 +159,29 @@ test(
   },
 )
 
-test("the saved verifier does the same from a file, without a network", { skip }, async () => {
-  await using watched = await watch(browser, { offline: true })
-  const { page } = watched
-  const served = await service.client().get("/verify.html", { "accept-encoding": "identity" })
-  await writeFile(inFolder("verify.html"), served.bytes)
-  await page.goto(pathToFileURL(inFolder("verify.html")).href)
-  await expectVerdicts(page)
-  await expectAccessible(page)
-  // Its policy lets nothing out, whatever would ask.
-  const refused = await page.evaluate(
-    `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
-  )
-  assert.equal(refused, "refused")
-  const reports = await page.evaluate("window.reports.splice(0)")
-  assert.ok(
-    JSON.stringify(reports).includes("connect-src"),
-    "the policy refused it, and not the network alone",
-  )
-})
+test(
+  "the verifier that a pack carries does the same from a file, its own pack among them, without a network",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { offline: true })
+    const { page } = watched
+    const files = readZip(new Uint8Array(await readFile(inFolder("pack.zip"))))
+    await writeFile(inFolder("verify.html"), files?.get("verify.html") ?? assert.fail())
+    await page.goto(pathToFileURL(inFolder("verify.html")).href)
+    await expectVerdicts(page)
+    await expectAccessible(page)
+    // Its policy lets nothing out, whatever would ask.
+    const refused = await page.evaluate(
+      `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
+    )
+    assert.equal(refused, "refused")
+    const reports = await page.evaluate("window.reports.splice(0)")
+    assert.ok(
+      JSON.stringify(reports).includes("connect-src"),
+      "the policy refused it, and not the network alone",
+    )
+  },
+)
 
 test(
   "a folder is checked as an export, and one changed byte of it is found",

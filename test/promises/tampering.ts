@@ -633,6 +633,10 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       /^evidence pack .* recorded it: projects$/,
       set("pack", `json_set(value, '$.projectIds', json('["elsewhere"]'))`),
     ),
+    "the verifier of a pack is another one": said(
+      /^verifier [0-9a-f]{64} .* recorded it: text$/,
+      set("verifier", "json_set(value, '$.html', 'genuine')"),
+    ),
     "a member is shown by another e-mail": said(
       /^member .* recorded it: email$/,
       set("membership", "json_set(value, '$.email', 'nobody@example.com')"),

@@ -2,8 +2,11 @@
 // be kept for the tests of later ones:
 //
 //   node test/vectors/write-folder.ts ../before test/vectors/layout-3
+//
+// `pack` there says the path of an evidence pack's download, and the SHA-256 of its bytes.
 
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -19,6 +22,11 @@ const writers = [await makeWriter(service.url, "acme"), await makeWriter(service
 const load = { url: service.url, writers, seconds: 10, run: "written-before" }
 await runLoad({ ...load, connections: 2, batch: 10, eventsMax: 60 })
 await runLoad({ ...load, connections: 2, batch: 0, eventsMax: 60 })
+const packs = `/v1/workspaces/acme/evidence-packs`
+const made = await ask(packs, { title: "Of a version before", filter: {} })
+const { packId } = (await made.json()) as { packId: string } // what the service answers
+const download = `${packs}/${packId}/download`
+const bytes = Buffer.from(await (await ask(download)).arrayBuffer())
 await service.stop()
 
 mkdirSync(target, { recursive: true })
@@ -29,4 +37,15 @@ for (const name of ["journal.db", "index.db"]) {
 }
 cpSync(join(data, "secret"), join(target, "secret"))
 cpSync(`${data}.heads`, join(target, "heads"))
+writeFileSync(join(target, "pack"), `${download} ${createHash("sha256").update(bytes).digest("hex")}\n`)
 rmSync(folder, { recursive: true })
+
+async function ask(path: string, body?: object): Promise<Response> {
+  const response = await fetch(service.url + path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${writers[0]?.key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+  return response
+}

@@ -110,6 +110,7 @@ export {
   packForm,
   packGroup,
   packPaths,
+  packVerifierPath,
   policyPath,
   proofPath,
 } from "./pack-form.ts"

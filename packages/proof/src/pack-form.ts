@@ -22,6 +22,7 @@ import { bodySaltBytes } from "./body.ts"
  *     entries.csv                   the same entries for people and spreadsheets, without what is sealed
  *     policies/<projectId>/<n>.json the published policies that the entries name
  *     README.txt                    for people
+ *     verify.html                   a program that checks the pack in a browser; absent from packs of before
  *     seal.json                     {"body","index","salt"} of the ledger's own entry about this pack; it says SHA-256(manifest.json)
  *     seal.tlog-proof               that this entry stands in the same ledger
  *
@@ -41,6 +42,9 @@ export const packPaths = {
   seal: "seal.json",
   sealProof: "seal.tlog-proof",
 } as const
+
+/** The verifier that a pack carries. Packs of before carry none. */
+export const packVerifierPath = "verify.html"
 
 /** Action of the entry that seals a pack. */
 export const packAction = "evidence.pack.create"

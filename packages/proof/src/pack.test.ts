@@ -347,6 +347,20 @@ test("a pack is genuine under a trusted key, and unconfirmed under another", () 
   }
 })
 
+test("a pack may carry a verifier, which is any file that the manifest knows", () => {
+  const carrying = (text: string) =>
+    makePack({ count: 2, change: (files) => files.set("verify.html", utf8(text)) })
+  for (const text of ["<!doctype html>", ""])
+    assert.equal(verifyPack(zip(carrying(text)), trusting).verdict, "genuine")
+  const changed = carrying("<!doctype html>")
+  changed.set("verify.html", utf8("<!doctype html >"))
+  assert.equal(failureOf(zip(changed), "another verifier"), "manifest")
+  changed.delete("verify.html")
+  assert.equal(failureOf(zip(changed), "no verifier"), "manifest")
+  const added = makePack({ count: 2 }).set("verify.html", utf8("<!doctype html>"))
+  assert.equal(failureOf(zip(added), "an added verifier"), "manifest")
+})
+
 test("receipts.jsonl and entries.csv have exactly this content", () => {
   const files = makePack({ count: 2, chosen: [1] })
   const textOf = (path: string) => fromUtf8(files.get(path) ?? assert.fail())

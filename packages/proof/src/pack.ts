@@ -22,6 +22,7 @@ import {
   packForm,
   packGroup,
   packPaths,
+  packVerifierPath,
   parseBodyLine,
   parseDisclosureLine,
   proofPath,
@@ -470,7 +471,7 @@ function checkDerived(
     : { failure: "policies", file }
 }
 
-const fixedPaths: ReadonlySet<string> = new Set(Object.values(packPaths))
+const fixedPaths: ReadonlySet<string> = new Set([...Object.values(packPaths), packVerifierPath])
 const otherPaths =
   /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|epochs\/[1-9][0-9]*\/genesis\.json|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
 

@@ -17,6 +17,7 @@ import { limitFailures } from "./http/failure-log.ts"
 import { createLists } from "./http/lists.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
+import { createBuiltPages, type BuiltPages } from "./http/built-pages.ts"
 import { pageEndpoints } from "./http/page-endpoints.ts"
 import { routes } from "./http/routes.ts"
 import { HttpServer } from "./http/server.ts"
@@ -167,6 +168,7 @@ async function start(
   const host = new URL(address.url).hostname
   const administration = createAdministration({ ...parts, host }, rootKeys)
   const { workspaces } = administration
+  const pages = createBuiltPages()
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const service: Service = {
     store,
@@ -179,20 +181,19 @@ async function start(
     rates: createRates(limits, config.keyRequestsPerMinute),
     source,
     logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
-    packs: createPacks({ ...parts, store, checkpoints, pace: reads.pace, seal }),
+    packs: createPacks({ ...parts, ...pages, store, checkpoints, seal, pace: reads.pace }),
     clock: systemClock,
     metrics,
     seal,
     brokenWorkspaces: () => health.broken.size,
     faultOf: (workspace) => health.broken.get(workspace),
     audit: () => health.audit(),
-    halted: (workspace) =>
-      haltOf(readOnly, workspace !== undefined && health.broken.has(workspace)),
+    halted: (workspace = "") => haltOf(readOnly, health.broken.has(workspace)),
     get publicUrl() {
       return address.url
     },
   }
-  const { server, port } = await listen(config, service, log, version, readOnly !== undefined)
+  const { server, port } = await listen(config, service, pages, options, readOnly !== undefined)
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
@@ -231,8 +232,8 @@ function sourceOf(
 async function listen(
   config: Config,
   service: Service,
-  log: Logger,
-  version: string,
+  pages: BuiltPages,
+  { log, version }: ServeOptions,
   readOnly: boolean,
 ): Promise<{ readonly server: HttpServer; readonly port: number }> {
   const { limits, metrics, clock, publicUrl } = service
@@ -250,7 +251,7 @@ async function listen(
     },
     [
       rootRoute(publicUrl),
-      ...routesOf([...routes(service, version), ...pageEndpoints(service)], {
+      ...routesOf([...routes(service, version), ...pageEndpoints(service, pages)], {
         guard: guard(service),
         admit: admit(service.ledger.admission),
         pace: service.pace,

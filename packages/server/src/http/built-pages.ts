@@ -33,6 +33,8 @@ const endings = { identity: "", br: ".br", gzip: ".gz" } as const
 
 export interface BuiltPages {
   page(name: string): Promise<PageFiles>
+  /** The verifier in one file; undefined if the pages are not built. */
+  readonly savedVerifier: () => Promise<string | undefined>
   /** Answers with a file, compressed as the client likes it, and not again to whoever has it. */
   file(path: string, headers: IncomingHttpHeaders, cacheControl: string): Promise<Answer>
 }
@@ -64,6 +66,8 @@ export function createBuiltPages(): BuiltPages {
       if (files === undefined) throw nothingHere()
       return files
     },
+    savedVerifier: async () =>
+      folder === undefined ? undefined : (await read("verify.html")).body.toString(),
     async file(path, headers, cacheControl) {
       const type = types[extname(path)]
       if (type === undefined) throw nothingHere()

@@ -5,7 +5,7 @@ import type { TSchema } from "typebox"
 import type { ReceiptAnswer } from "@tallystick/client/wire"
 import { LedgerError } from "../error.ts"
 import type { Access } from "../workspace/permissions.ts"
-import { createBuiltPages } from "./built-pages.ts"
+import type { BuiltPages } from "./built-pages.ts"
 import type { Answer, Call, Endpoint } from "./endpoint.ts"
 import type { Html } from "./html.ts"
 import { framed, framePolicy } from "./page-frame.ts"
@@ -25,8 +25,10 @@ const anyQuery = Type.Object({}, { additionalProperties: true })
 type DrawFrame = (name: string, title: string, depth: number, content?: Html) => Promise<Answer>
 
 /** They are no part of the API, so its description has nothing of them. */
-export function pageEndpoints(service: Service): readonly Endpoint<Access, Caller>[] {
-  const built = createBuiltPages()
+export function pageEndpoints(
+  service: Service,
+  built: BuiltPages,
+): readonly Endpoint<Access, Caller>[] {
   const frame: DrawFrame = async (name, title, depth, content) => {
     const [files, theme] = await Promise.all([built.page(name), built.page("theme")])
     return pageAnswer(framed({ title, depth, files, theme: theme.script, content }))

@@ -16,6 +16,7 @@ import {
   formatTrustPolicy,
   packGroup,
   packPaths,
+  packVerifierPath,
   parseCheckpoint,
   parseNote,
   policyPath,
@@ -43,7 +44,7 @@ export interface PackSource extends TreeStore {
 /** Determines every byte of a pack except its seal. */
 export interface PackContent extends Pick<
   PackDocument,
-  "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form"
+  "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form" | "verifier"
 > {
   readonly packId: string
 }
@@ -61,11 +62,15 @@ interface ListedEntry {
   readonly isSealed: boolean
 }
 
-/** All files except the manifest and the seal, in no order. */
+/**
+ * All files except the manifest and the seal, in no order. `html` is the text of the verifier that
+ * the content names.
+ */
 export async function packFiles(
   source: PackSource,
   workspace: Document<"workspace">,
   content: PackContent,
+  html: string | undefined,
 ): Promise<readonly PackFile[]> {
   const { sequences, checkpoint, form = 1 } = content
   const surveyed: ListedEntry[] = []
@@ -91,6 +96,7 @@ export async function packFiles(
   const vkey = await vkeyOf(source.registry, epoch, checkpoint)
   return [
     fixed(packPaths.readme, packReadme(epoch, content)),
+    ...(html === undefined ? [] : [fixed(packVerifierPath, html)]),
     fixed(packPaths.genesis, genesis),
     ...earlier.map((text, at) => fixed(epochPath(earlier.length - at, packPaths.genesis), text)),
     fixed(packPaths.vkey, `${vkey}\n`),

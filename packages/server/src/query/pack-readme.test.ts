@@ -26,6 +26,8 @@ test("the text never changes: the hash of every pack that was made is over it", 
   assert.equal(hashOf(text), "79126a507d81c8d2447d10f0b18609f00d6cbefb4505a530da36f700112c7972")
   const second = packReadme(acme, { ...content, form: 2 })
   assert.equal(hashOf(second), "2a09fd16b9488e54ad7755e9a26ea436043034d815848777aa7f4d778924eeca")
+  const third = packReadme(acme, { ...content, form: 2, verifier: "ab" })
+  assert.equal(hashOf(third), "8080d210fc7387ef738155c65cc853de8a53eb1eb3e214269c2cdbed387262bf")
   for (const named of ["= + - @ or '", "tab", "line feed", "carriage return", "＝ ＋ － or ＠"])
     assert.ok(second.includes(named), named)
 })

@@ -13,7 +13,10 @@ export function packReadme(
     createdAt,
     sequences,
     form = 1,
-  }: Pick<PackDocument, "title" | "createdAt" | "sequences" | "form"> & { readonly packId: string },
+    verifier,
+  }: Pick<PackDocument, "title" | "createdAt" | "sequences" | "form" | "verifier"> & {
+    readonly packId: string
+  },
 ): string {
   return `EVIDENCE PACK
 
@@ -37,18 +40,27 @@ Entries of a ledger, with what it takes to check them without the service that k
   policy.txt       the same key as a C2SP tlog-policy
   genesis.json     the beginning of the ledger: its hash is the ledger's id
   policies/        the published policies that the entries name
-  manifest.json    the SHA-256 of every file but disclosures/ and seal.*
+${verifier === undefined ? "" : itself}  manifest.json    the SHA-256 of every file but disclosures/ and seal.*
   seal.json        the ledger's own entry about this pack; it says the SHA-256 of manifest.json
   seal.tlog-proof  the proof of that entry
 
 Whoever gave you this could have made up a key as well. Compare log.vkey with the key that you got by another way.
 
-To check it, use verifyPack of @tallystick/proof, which needs no network. By hand, the beginning is
+${verifier === undefined ? byProgram : byItself} By hand, the beginning is
 
   sha256sum manifest.json     what "packHash" in seal.json says
   sha256sum entries.csv       what manifest.json says of it
 `
 }
+
+const itself = "  verify.html      a page that checks the pack in a browser, without a network\n"
+
+const byProgram = "To check it, use verifyPack of @tallystick/proof, which needs no network."
+
+const byItself = `To check it, open verify.html in a browser, and drop the ZIP on it as you received it. Nothing leaves
+your computer. Whoever gave you this could have made up that page, too. If it matters, take the page
+from somebody else: every Tallystick service has it at /verify.html. The command tallystick verify and
+verifyPack of @tallystick/proof do the same.`
 
 const quoting = {
   1: "a cell that begins with ' did so with = + - or @",

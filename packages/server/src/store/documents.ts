@@ -11,6 +11,7 @@ export interface Documents {
   readonly token: TokenDocument
   readonly policy: PolicyDocument
   readonly pack: PackDocument
+  readonly verifier: VerifierDocument
   readonly member: MemberDocument
   readonly membership: MembershipDocument
   readonly session: SessionDocument
@@ -165,8 +166,18 @@ export interface PackDocument {
   readonly packHash: string
   /** The form of the pack, which never changes. Absent: 1. */
   readonly form?: PackForm
+  /** The id of the verifier that the pack carries. Absent: it carries none. */
+  readonly verifier?: string
   /** The entry that records the pack, and a checkpoint that covers the entry. */
   readonly seal?: { readonly sequence: number; readonly checkpoint: string }
+}
+
+/**
+ * A verifier that packs of the workspace carry. Its id is the SHA-256 of its text, in hex, so that
+ * these packs stay the same bytes when the service comes with another one.
+ */
+export interface VerifierDocument {
+  readonly html: string
 }
 
 /** A pack in a list: the number of its entries instead of the entries. */

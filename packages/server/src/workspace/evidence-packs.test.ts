@@ -13,12 +13,12 @@ import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoint
 import { createLeaves } from "../query/verified-leaves.ts"
 import { manifestOf, measure } from "../query/pack-archive.ts"
 import { packFiles } from "../query/pack-files.ts"
-import type { PackDocument } from "../store/documents.ts"
+import { changed, type PackDocument } from "../store/documents.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Change, Document, Store } from "../store/store.ts"
 import { recordActs, type Act } from "./admin-entries.ts"
 import { createPacks, type PackDownload } from "./evidence-packs.ts"
 import { createPolicies } from "./policies.ts"
@@ -29,6 +29,8 @@ interface Bend {
   /** What seals a workspace, in place of `seal`. */
   readonly sealing?: (seal: () => Promise<void>) => Promise<void>
   readonly journal?: (journal: Store["journal"]) => Store["journal"]
+  /** The verifier that the service has now. */
+  readonly verifier?: () => string | undefined
 }
 
 /**
@@ -69,6 +71,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     checkpoints,
     limits,
     pace: unpaced,
+    savedVerifier: async () => bend.verifier?.(),
     seal: () => bend.sealing?.(seal) ?? seal(),
   })
   const write = async (many: number): Promise<void> => {
@@ -97,7 +100,12 @@ async function openHouse(count: number, bend: Bend = {}) {
       packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
     /** A pack as it is put down: an older version of the program may have done so. */
     async record(id: string, value: Omit<PackDocument, "packHash">) {
-      const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
+      const files = await packFiles(
+        { ...served, pace: unpaced },
+        acme,
+        { packId: id, ...value },
+        undefined,
+      )
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
       const said = {
         packId: id,
@@ -114,6 +122,11 @@ async function openHouse(count: number, bend: Bend = {}) {
       }
       await recordActs(ledger, acme, [act], clock.now())
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
+    },
+    /** As somebody may who can write the files. */
+    async change(change: Change) {
+      const act: Act = { by: instance, action: "planted", target: { id: "p", type: "planted" } }
+      await recordActs(ledger, acme, [{ ...act, changes: [change] }], clock.now())
     },
     download: async (pack: Document<"pack">) =>
       bytesOf(await packs.download(instance, acme, pack, "zip")),
@@ -184,6 +197,49 @@ test("a pack of the first form, which says none, is made as it always was", asyn
     packHash: former.value.packHash,
     cell: "'=1",
   })
+  await house.finish()
+})
+
+test("a pack carries the verifier of its day, and stays the same when the service has another one", async () => {
+  let html: string | undefined = "<!doctype html>the first ä"
+  const house = await openHouse(6, { verifier: () => html })
+  const look = async (pack: Document<"pack">) => {
+    const bytes = await house.download(pack)
+    assert.equal(house.verified(bytes).verdict, "genuine")
+    const files = readZip(bytes) ?? assert.fail()
+    const carried = files.get("verify.html")
+    const readme = Buffer.from(files.get("README.txt") ?? assert.fail()).toString()
+    assert.equal(/verify\.html/.test(readme), carried !== undefined)
+    return { bytes, carried: carried && Buffer.from(carried).toString() }
+  }
+  const kept = async () => (await house.registry.list("verifier", "acme", undefined, 10)).length
+  // Both find that the verifier is not kept yet.
+  const [first, second] = await Promise.all([house.make([3, 4]), house.make([5])])
+  assert.equal(await kept(), 1)
+  const before = await look(first)
+  assert.deepEqual([before.carried, (await look(second)).carried], [html, html])
+
+  html = "<!doctype html>another"
+  const later = await house.make([3, 4])
+  assert.equal(await kept(), 2)
+  assert.deepEqual(await look(first), before)
+  assert.equal((await look(later)).carried, html)
+  html = undefined
+  assert.equal((await look(await house.make([3]))).carried, undefined)
+  assert.deepEqual(await look(first), before)
+  await house.finish()
+})
+
+test("a verifier that was changed where it is kept is given out to nobody", async () => {
+  const house = await openHouse(3, { verifier: () => "<!doctype html>true" })
+  const pack = await house.make([3])
+  const kept = await house.registry.get("verifier", "acme", pack.value.verifier ?? assert.fail())
+  for (const value of [{ html: "<!doctype html>false" }, null]) {
+    await house.change(changed(kept ?? assert.fail(), value))
+    await assert.rejects(house.download(pack), hasCode("integrity_failure"))
+    if (kept !== undefined) Object.assign(kept, { version: kept.version + 1 })
+  }
+  assert.deepEqual(await house.acts(), ["create", "seal"])
   await house.finish()
 })
 

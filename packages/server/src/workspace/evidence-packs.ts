@@ -10,6 +10,8 @@ import {
   parseCheckpoint,
   parseNote,
   parseRecord,
+  toHex,
+  utf8,
   type JsonObject,
 } from "@tallystick/proof"
 import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
@@ -19,6 +21,7 @@ import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import {
   inOrder,
   jsonOf,
@@ -32,7 +35,7 @@ import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
 import { changed, created, policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Change, Document, Registry, Store } from "../store/store.ts"
 import { recordActs, recordPlanned, type Act } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
@@ -72,6 +75,8 @@ export interface Packs {
 }
 
 export interface PackParts extends SigningParts {
+  /** The page that new packs carry, which checks them; undefined if it is not built. */
+  readonly savedVerifier: () => Promise<string | undefined>
   readonly store: Pick<Store, "journal" | "index" | "registry">
   readonly ledger: Ledger
   readonly limits: Limits
@@ -97,8 +102,10 @@ export function createPacks(parts: PackParts): Packs {
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId)))
           throw new Error("a pack was asked for that its maker may not see")
         const times = { createdAt: isoTime(nowMs), checkpoint }
-        const content = { ...of, title, ...times, sequences, form: packForm }
-        const files = await packFiles(source, workspace, { packId, ...content })
+        const html = await parts.savedVerifier()
+        const verifier = html === undefined ? {} : { verifier: toHex(sha256(utf8(html))) }
+        const content = { ...of, title, ...times, sequences, form: packForm, ...verifier }
+        const files = await packFiles(source, workspace, { packId, ...content }, html)
         const { packHash } = manifestOf(await measure(files, limits.packBytesMax, signal))
         // A commitment only: an entry could not hold a long list of projects.
         const projects = commitmentTo(canonicalize(of.projectIds))
@@ -107,9 +114,17 @@ export function createPacks(parts: PackParts): Packs {
           packHash,
           projects,
           form: packForm,
+          ...verifier,
         })
-        const changes = [created("pack", packId, { ...content, packHash })]
-        const [{ link }] = await recordActs(ledger, workspace, [act], nowMs, changes)
+        const {
+          entries: [{ link }],
+        } = await recordPlanned(parts, workspace, async () => ({
+          ...act,
+          changes: [
+            created("pack", packId, { ...content, packHash }),
+            ...(await verifierToKeep(registry, workspace.id, content.verifier, html)),
+          ],
+        }))
         const made = await required(registry, "pack", workspace.id, packId)
         // The pack is recorded, so a failure now must not look like a refusal. The first download
         // seals the pack if this fails.
@@ -125,7 +140,12 @@ export function createPacks(parts: PackParts): Packs {
             : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
         const made = await measure(
-          await packFiles(source, workspace, { packId: pack.id, ...value }),
+          await packFiles(
+            source,
+            workspace,
+            { packId: pack.id, ...value },
+            await verifierOf(registry, pack),
+          ),
           limits.packBytesMax,
           signal,
         )
@@ -150,6 +170,26 @@ export function createPacks(parts: PackParts): Packs {
       return sent(sending, workspace.id, signal, () => making.run(workspace.id, signal, make))
     },
   }
+}
+
+/** A verifier is kept with the first pack of the workspace that carries it. */
+async function verifierToKeep(
+  registry: Registry,
+  workspace: string,
+  id: string | undefined,
+  html: string | undefined,
+): Promise<readonly Change[]> {
+  if (id === undefined || html === undefined) return []
+  const kept = await registry.get("verifier", workspace, id)
+  return kept === undefined ? [created("verifier", id, { html })] : []
+}
+
+async function verifierOf(
+  registry: Registry,
+  { workspace, value: { verifier } }: Document<"pack">,
+): Promise<string | undefined> {
+  if (verifier === undefined) return undefined
+  return (await registry.get("verifier", workspace, verifier))?.value.html
 }
 
 function linesFor(

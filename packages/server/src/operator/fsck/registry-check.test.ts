@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
 import test from "node:test"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { MembershipDocument } from "../../store/documents.ts"
@@ -111,6 +112,46 @@ test("a member who was added without an invitation is what the act says, since t
     assert.deepEqual(await faultsOf(joined({ [name]: value })), [
       `member ada is not as this entry recorded it: ${name}`,
     ])
+})
+
+test("a verifier that packs carry is there, with the text that they name, and no other", async () => {
+  const html = "<!doctype html>"
+  const id = createHash("sha256").update(html).digest("hex")
+  const verifier: Document<"verifier"> = { ...base, kind: "verifier", id, value: { html } }
+  const pack: Document<"pack"> = {
+    ...base,
+    kind: "pack",
+    id: "pack",
+    value: {
+      title: "T",
+      createdAt: at.occurredAt,
+      sequences: [1],
+      projectIds: [],
+      policies: [],
+      checkpoint: "",
+      packHash: "00",
+      verifier: id,
+    },
+  }
+  const metadata = { packHash: "00", verifier: id, projects: commitmentTo("[]") }
+  const made = { ...at, sequence: 7, action: "evidence.pack.create", id: "pack", metadata }
+  const older = { ...made, metadata: { packHash: "00", projects: commitmentTo("[]") } }
+  const { verifier: _, ...without } = pack.value
+  const cases: readonly (readonly [RecordedAct, readonly Document[], readonly string[]])[] = [
+    [made, [pack, verifier], []],
+    [older, [{ ...pack, value: without }], []],
+    [made, [pack], [`it records verifier ${id}, which is missing`]],
+    [made, [pack, { ...verifier, value: { html: "" } }], [`verifier ${id} is not`]],
+    [made, [{ ...pack, value: without }, verifier], ["evidence pack pack is not"]],
+    [older, [pack], ["evidence pack pack is not"]],
+    [older, [{ ...pack, value: without }, verifier], [`no entry records verifier ${id}`]],
+  ]
+  for (const [act, documents, says] of cases) {
+    const { faults } = await compare([act], documents)
+    assert.equal(faults.length, says.length, JSON.stringify(faults))
+    for (const [place, start] of says.entries())
+      assert.equal(faults[place]?.what.slice(0, start.length), start)
+  }
 })
 
 test("a session that is there although its end is recorded is a fault; one that goes on is none", async () => {

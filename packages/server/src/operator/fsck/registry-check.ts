@@ -28,6 +28,7 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   token: "token",
   policy: "policy",
   pack: "evidence pack",
+  verifier: "verifier",
   membership: "member",
   member: "account",
   session: "session",
@@ -126,11 +127,14 @@ function otherMember({ members }: ReplayedDocument, { id, value }: Listed): stri
     return made === undefined || is === undefined ? made !== is : !equalJson(made, is)
   })
   if (other !== undefined) return other[0]
-  // The act of a policy has only the hash of its text.
-  return "sections" in value &&
-    toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash
-    ? "text"
-    : undefined
+  // The acts of a policy and of a verifier have only the hash of its text.
+  const [text, hash] =
+    "sections" in value
+      ? [canonicalize(value.sections), value.sectionHash]
+      : "html" in value
+        ? [value.html, id]
+        : []
+  return text !== undefined && toHex(sha256(utf8(text))) !== hash ? "text" : undefined
 }
 
 function derived(value: Listed["value"]): Readonly<Record<string, Json>> {

@@ -54,6 +54,7 @@ export const checkedKinds = [
   "token",
   "policy",
   "pack",
+  "verifier",
   "membership",
   "member",
   "session",
@@ -150,7 +151,9 @@ function applyThing(
       return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
     case packAction: {
       const projects = "projects" in metadata ? { projects: metadata["projects"] } : {}
-      return put("pack", { packHash, ...projects })
+      const { verifier } = metadata
+      if (typeof verifier === "string") put("verifier", {}, verifier)
+      return put("pack", { packHash, verifier, ...projects })
     }
   }
 }
