@@ -12,6 +12,7 @@ import { firstOf, lastOf } from "../../packages/server/src/store/search/segment-
 import type { SegmentName } from "../../packages/server/src/store/search/segments.ts"
 import { openForReading } from "../../packages/server/src/store/sqlite/database.ts"
 import { openSqliteFiling } from "../../packages/server/src/store/sqlite/open-sqlite.ts"
+import { idemOf, receiptOf } from "../../packages/server/src/store/sqlite/packed-text.ts"
 import { journalReads } from "../../packages/server/src/store/sqlite/reads.ts"
 import { expectChain } from "../chain.ts"
 import { join as joinAs, setUpFirst } from "../people.ts"
@@ -340,6 +341,16 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       )
     },
     pass: "index",
+  },
+  "a receipt is that of another entry, kept as text": {
+    act: (files) => keptAsText(files, "receipt", receiptOf),
+    pass: "index",
+    says: /^an earlier entry has the same receipt$/,
+  },
+  "an idempotency key is that of another entry, kept as text": {
+    act: (files) => keptAsText(files, "idem", idemOf),
+    pass: "index",
+    says: /^an earlier entry has the same idempotency key$/,
   },
   "the index goes beyond the end": {
     act: ({ index, id, size }) =>
@@ -794,6 +805,21 @@ function removed(files: Files, column: "sealed" | "salted"): ReturnType<Act> {
 function named(files: Files, statement: string): ReturnType<Act> {
   const { n, sequence } = sealedEntry(files)
   return once(sequence, () => run(files.journal, statement, n))
+}
+
+/** Gives an entry the name of another one, in the form in which the service does not write it. */
+function keptAsText(
+  files: Files,
+  column: "receipt" | "idem",
+  textOf: (kept: unknown) => string | undefined,
+): ReturnType<Act> {
+  const { journal, size } = files
+  const [one, other] = [entryAt(files, size - 1), entryAt(files, size)]
+  const kept = journal.prepare(`SELECT ${column} AS kept FROM entries WHERE n = ?`).get(one.n)
+  const text = textOf(kept?.["kept"]) ?? ""
+  return once(other.sequence, () =>
+    run(journal, `UPDATE entries SET ${column} = ? WHERE n = ?`, text, other.n),
+  )
 }
 
 function swapped(files: Files): ReturnType<Act> {

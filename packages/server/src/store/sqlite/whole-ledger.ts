@@ -14,7 +14,7 @@ import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
-import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
+import { disclosuresOf, idemOf, packIdem, packReceipt, receiptOf } from "./packed-text.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
@@ -137,12 +137,19 @@ function readsOf(
   const linked = linkedReads(journal)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
-  const again = (column: "receipt" | "idem") =>
-    journal.prepare(
+  const again = (column: "receipt" | "idem", pack: typeof packReceipt | typeof packIdem) => {
+    // The service packs what it can. Somebody else may have written the same value as text.
+    journal.function(`packed_${column}`, { deterministic: true }, (text) => {
+      const packed = pack(Buffer.from(String(text)))
+      return packed instanceof Uint8Array ? packed.slice() : packed
+    })
+    return journal.prepare(
       `SELECT max(sequence) AS sequence FROM entries WHERE workspace = ? AND ${column} IS NOT NULL
-       GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
+       GROUP BY CASE typeof(${column}) WHEN 'text' THEN packed_${column}(${column}) ELSE ${column} END
+       HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
     )
-  const repeated = { receipt: again("receipt"), idem: again("idem") }
+  }
+  const repeated = { receipt: again("receipt", packReceipt), idem: again("idem", packIdem) }
   return {
     workspaces: () => ids.all().map((row) => String(row["id"])),
     entries: (workspace, after, limit) =>
