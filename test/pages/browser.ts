@@ -158,6 +158,14 @@ export async function expectAccessible(page: Page): Promise<void> {
   }
 }
 
+/** At the width of a telephone nothing scrolls sideways, and axe finds nothing. */
+export async function expectNarrow(page: Page): Promise<void> {
+  const width = 390
+  await page.setViewportSize({ width, height: 844 })
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width)
+  await expectAccessible(page)
+}
+
 /** The element that has the keyboard, after as many tabs as it takes. */
 export async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let tabs = 0; tabs < 60; tabs++) {

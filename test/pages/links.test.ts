@@ -15,7 +15,7 @@ import {
   type Client,
   type Service,
 } from "../service.ts"
-import { expectAccessible, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
+import { expectAccessible, expectNarrow, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
 
 const skip = noBrowser
 const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
@@ -94,9 +94,7 @@ test(
     await page.getByText("Nothing matches “zebra”").waitFor()
     await page.getByRole("button", { name: "Show everything" }).click()
     await page.getByText("50 of 60").waitFor()
-    await page.setViewportSize({ width: 390, height: 844 })
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
-    await expectAccessible(page)
+    await expectNarrow(page)
     await watched.expectQuiet()
   },
 )
@@ -211,8 +209,7 @@ test("pack: fetched when asked for, checked at once, saved as it was made", { sk
   ])
   assert.equal(status, 0)
   assert.equal((await downloads()) - before, 1, "the ledger recorded one download")
-  await page.setViewportSize({ width: 390, height: 844 })
-  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+  await expectNarrow(page)
   await watched.expectQuiet()
 })
 
@@ -260,9 +257,7 @@ test(
     })
     await page.reload()
     await page.getByText("Its text does not hash to what the server names").waitFor()
-    await page.setViewportSize({ width: 390, height: 844 })
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
-    await expectAccessible(page)
+    await expectNarrow(page)
     await watched.expectQuiet()
   },
 )

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test"
 import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { eventFor, eventually, makeWorkspace, startService, type Service } from "../service.ts"
-import { expectAccessible, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
+import { expectAccessible, expectNarrow, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
 
 const hostile = "\u202Egnp.exe\u200B<img src=x onerror=alert(1)>"
 
@@ -283,10 +283,7 @@ test(
   "times are in one zone for the whole page, and narrow pages do not scroll sideways",
   { skip },
   async () => {
-    await using watched = await watch(browser, {
-      origin: service.url,
-      viewport: { width: 390, height: 844 },
-    })
+    await using watched = await watch(browser, { origin: service.url })
     const { page } = watched
     await page.goto(pageOf(receipt.receipt))
     await page.locator(".verdict time").getByText("CET").waitFor()
@@ -294,8 +291,7 @@ test(
     await page.locator(".verdict time").getByText("UTC").waitFor()
     for (const text of await page.locator("time").allTextContents()) assert.match(text, /UTC$/)
     for (const summary of await page.locator("summary").all()) await summary.click()
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
-    await expectAccessible(page)
+    await expectNarrow(page)
     await watched.expectQuiet()
   },
 )
