@@ -5,6 +5,7 @@ import { ask } from "../ask.ts"
 import { keep } from "../kept.ts"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
+import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, type Desk, type OpenView, type View } from "./desk.ts"
 import { openNotFound } from "./not-found.tsx"
@@ -18,6 +19,7 @@ import { openWorkspaces } from "./workspaces/workspaces.tsx"
 /** Those in the bar. `g` and the key lead there. */
 const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenView })[] = [
   { page: "overview", name: "Overview", key: "o", open: openOverview },
+  { page: "chain", name: "Chain", key: "c", open: openChain },
 ]
 
 /** Those that other pages lead to. */

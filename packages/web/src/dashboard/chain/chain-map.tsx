@@ -11,7 +11,6 @@ const words: Readonly<Record<CellState, string>> = {
   broken: "broken",
   after: "after the break, not proven",
 }
-const cellsMax = 44
 
 interface MapProps {
   readonly state: ChainState
@@ -23,8 +22,8 @@ interface MapProps {
 }
 
 export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
-  const cells = cellsOf(state, cellsMax, nowMs)
-  const each = cellSizeOf(state.size, cellsMax)
+  const cells = cellsOf(state, nowMs)
+  const each = cellSizeOf(state.size)
   const states = [...new Set(cells.map(keyOf))]
   return (
     <div class="chain-map">

@@ -1,6 +1,6 @@
 // What may be said of a chain: no more than what the service has checked, and when.
 
-import type { ChainState } from "@tallystick/client/wire"
+import type { ChainState, CheckedRange } from "@tallystick/client/wire"
 
 /** What was checked longer ago counts as not checked. */
 const freshMs = 7 * 86_400_000
@@ -24,56 +24,67 @@ export interface ChainVerdict {
 }
 
 export function verdictOf(state: ChainState, nowMs: number): ChainVerdict {
-  const { checkpoint, faults, checked } = state
+  const { checkpoint, faults } = state
   const sealed = checkpoint?.sequence ?? 0
-  const ranges = checked.filter(({ checkedAt }) => isFresh(checkedAt, nowMs))
-  const fresh = ranges.reduce(
-    (sum, { from, to }) => sum + Math.max(0, Math.min(to, sealed) - from + 1),
-    0,
-  )
-  const firstUnchecked = ranges.reduce((next, { from, to }) => (from <= next ? to + 1 : next), 1)
+  const ranges = freshRanges(state, nowMs)
+  let unchecked = 0
+  let next = 1
+  for (const { from, to } of ranges) {
+    unchecked += Math.max(0, Math.min(from - 1, sealed) - next + 1)
+    next = Math.max(next, to + 1)
+  }
   const [fault] = faults
   return {
     tone: fault !== undefined ? "broken" : sealed === 0 ? "neutral" : "intact",
     intactTo: fault === undefined ? sealed : Math.min(sealed, fault.sequence - 1),
-    unchecked: sealed - fresh,
-    firstUnchecked,
+    unchecked: unchecked + Math.max(0, sealed - next + 1),
+    firstUnchecked: uncheckedFrom(ranges, 1),
   }
 }
 
-function isFresh(checkedAt: string, nowMs: number): boolean {
-  return nowMs - Date.parse(checkedAt) < freshMs
-}
+/** How many cells a map has at most. */
+const cellsMax = 44
 
 /** Entries of a cell: a power of two, so that a chain that grows keeps its cells for long. */
-export function cellSizeOf(size: number, cellsMax: number): number {
+export function cellSizeOf(size: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(size / cellsMax)))
 }
 
-export function cellsOf(state: ChainState, cellsMax: number, nowMs: number): readonly Cell[] {
+export function cellsOf(state: ChainState, nowMs: number): readonly Cell[] {
   const { size, archived } = state
-  const each = cellSizeOf(size, cellsMax)
+  const each = cellSizeOf(size)
+  const ranges = freshRanges(state, nowMs)
   return Array.from({ length: Math.ceil(size / each) }, (_, at) => {
     const [from, to] = [at * each + 1, Math.min((at + 1) * each, size)]
-    return { from, to, state: stateOf(state, from, to, nowMs), isArchived: to <= archived }
+    return { from, to, state: stateOf(state, ranges, from, to), isArchived: to <= archived }
   })
 }
 
-function stateOf(state: ChainState, from: number, to: number, nowMs: number): CellState {
-  const { faults, checked, checking } = state
+function stateOf(
+  { faults, checking }: ChainState,
+  ranges: readonly CheckedRange[],
+  from: number,
+  to: number,
+): CellState {
   const first = Math.min(...faults.map(({ sequence }) => sequence))
   if (faults.some(({ sequence }) => from <= sequence && sequence <= to)) return "broken"
   if (from > first) return "after"
-  const ranges = checked.filter(({ checkedAt }) => isFresh(checkedAt, nowMs))
-  if (ranges.some((range) => range.from <= from && to <= range.to)) return "verified"
-  // Several ranges may cover a cell together.
-  const covered = ranges.reduce(
-    (sum, range) => sum + Math.max(0, Math.min(range.to, to) - Math.max(range.from, from) + 1),
-    0,
+  const next = uncheckedFrom(ranges, from)
+  if (next > to) return "verified"
+  return checking && next > from ? "checking" : "unchecked"
+}
+
+/** Oldest entries first. */
+function freshRanges({ checked }: ChainState, nowMs: number): readonly CheckedRange[] {
+  return checked
+    .filter(({ checkedAt }) => nowMs - Date.parse(checkedAt) < freshMs)
+    .toSorted((one, other) => one.from - other.from)
+}
+
+/** The first entry from there on that is in none of the ranges, which may overlap. */
+function uncheckedFrom(ranges: readonly CheckedRange[], from: number): number {
+  return ranges.reduce(
+    (next, range) => (range.from <= next ? Math.max(next, range.to + 1) : next),
+    from,
   )
-  if (covered >= to - from + 1) return "verified"
-  const [walking] = checked
-  return checking && walking !== undefined && from <= walking.to + 1 && walking.to < to
-    ? "checking"
-    : "unchecked"
 }

@@ -2,12 +2,12 @@
 
 import type { ChainState, EventsPage, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
-import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
+import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Time } from "../../parts/time.tsx"
+import { ChainClaim } from "../chain/chain-claim.tsx"
 import { ChainMap } from "../chain/chain-map.tsx"
-import { verdictOf } from "../chain/chain-verdict.ts"
 import { Links } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { attention } from "./attention.tsx"
@@ -92,7 +92,14 @@ function drawClaim(place: Element, desk: Desk, last: readonly ListedEntry[]): vo
   const nowMs = Date.now()
   redraw(
     place,
-    <Line state={state} desk={desk} nowMs={nowMs} />,
+    <ChainClaim state={state} nowMs={nowMs}>
+      <a class="button" href={desk.link(["chain"], { verify: "all" })}>
+        Verify in this browser
+      </a>
+      <a class="button" href={desk.link(["chain"])}>
+        {state.faults.length === 0 ? "History" : "What this means"}
+      </a>
+    </ChainClaim>,
     state.size > 0 ? (
       <ChainMap
         state={state}
@@ -110,71 +117,6 @@ function drawClaim(place: Element, desk: Desk, last: readonly ListedEntry[]): vo
       <></>
     ),
   )
-}
-
-interface LineProps {
-  readonly state: ChainState
-  readonly desk: Desk
-  readonly nowMs: number
-}
-
-/** The claim is made from the same data as the map below it. */
-function Line({ state, desk, nowMs }: LineProps) {
-  const { tone, intactTo, unchecked } = verdictOf(state, nowMs)
-  const [fault] = state.faults
-  const [icon, title] = (
-    {
-      intact: [sealIcon, `Chain intact to #${intactTo.toLocaleString("en-GB")}`],
-      broken: [crossIcon, "Chain broken"],
-      neutral: [waitingIcon, state.size === 0 ? "Nothing recorded yet" : "Not sealed yet"],
-    } as const
-  )[tone]
-  return (
-    <section class="top line">
-      <h1>
-        <span class={tone}>
-          <Icon of={icon} />
-        </span>
-        {title}
-      </h1>
-      <p>
-        {fault !== undefined ? (
-          <>
-            At <b>#{fault.sequence.toLocaleString("en-GB")}</b>: {fault.detail}. Found at{" "}
-            <Time at={fault.foundAt} />.{" "}
-            {intactTo > 0 &&
-              `Entries up to #${intactTo.toLocaleString("en-GB")} still hold, and so do copies that were exported.`}
-          </>
-        ) : (
-          <>
-            No broken link. {checkedSentence(unchecked, state)}{" "}
-            {state.checkpoint && (
-              <>
-                Last checkpoint signed <Time at={state.checkpoint.signedAt} />.
-              </>
-            )}
-          </>
-        )}
-      </p>
-      <div class="actions">
-        <a class="button" href={desk.link(["chain"], { verify: "all" })}>
-          Verify in this browser
-        </a>
-        <a class="button" href={desk.link(["chain"])}>
-          {fault === undefined ? "History" : "What this means"}
-        </a>
-      </div>
-    </section>
-  )
-}
-
-function checkedSentence(unchecked: number, { checkpoint }: ChainState): string {
-  const sealed = checkpoint?.sequence ?? 0
-  if (sealed === 0) return ""
-  if (unchecked <= 0) return "Every sealed entry was read and hashed again in the last 7 days."
-  if (unchecked >= sealed)
-    return "The service reads every entry again in turns, and has yet to begin."
-  return `All but ${unchecked.toLocaleString("en-GB")} sealed entries were read and hashed again in the last 7 days.`
 }
 
 /** Only where the last entry that is shown is the last that the checkpoint covers. */

@@ -1,0 +1,218 @@
+// A check of the chain in this browser: what the service says is recomputed from its records.
+
+import type { Epochs, LogKeys } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
+import { Icon, rightIcon } from "../../parts/icon.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { Verdict } from "../../parts/verdict.tsx"
+import { apiUrl } from "../../place.ts"
+import { trustedKeys } from "../../trusted-keys.ts"
+import type { Desk } from "../desk.ts"
+import type { WorkerReport, WorkerTask } from "./chain-worker.ts"
+import { Ends } from "./links.tsx"
+import type { ChainFinding, ChainTask } from "./verify-chain.ts"
+
+export interface BrowserCheck {
+  readonly node: Node
+  /** Checks everything that is signed, or a range. */
+  readonly start: (range?: ChainTask["range"]) => void
+  readonly cancel: () => void
+  /** What was found good here. */
+  readonly range: () => { readonly from: number; readonly to: number } | undefined
+  /** Calls back when that changes. */
+  readonly changed: (heard: () => void) => void
+}
+
+export function browserCheck(desk: Desk): BrowserCheck {
+  const place = elementOf(<div class="check-result" />)
+  let worker: Worker | undefined
+  let good: { readonly from: number; readonly to: number } | undefined
+  let heard = (): void => {}
+  const cancel = (): void => {
+    worker?.terminate()
+    worker = undefined
+  }
+  const start = async (range?: ChainTask["range"]): Promise<void> => {
+    cancel()
+    const bar = progress(() => {
+      cancel()
+      redraw(place, <p class="soft">Cancelled. Nothing is said of what was not checked.</p>)
+    })
+    redraw(place, bar.node)
+    const task = await taskFor(desk, range)
+    if ("code" in task) return redraw(place, <RefusedLine refusal={task} />)
+    worker = runTask(task, (report) => {
+      if (report.is === "checking") return bar.tell(report.done, report.of)
+      if (report.is === "checked" && report.finding.holds) {
+        const { from, to } = report.finding
+        good = { from, to }
+        heard()
+      }
+      redraw(place, <Outcome of={report} />)
+      announce(place.querySelector("h2")?.textContent ?? "")
+    })
+  }
+  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const [from, to] = [Number(textIn(values, "from")), Number(textIn(values, "to"))]
+    if (to < from)
+      return { status: 0, code: "range", detail: "the last must not be before the first" }
+    await start({ from, to })
+    return undefined
+  }
+  const size = desk.chain.state()?.checkpoint?.sequence
+  return {
+    node: (
+      <section>
+        <h2>Check it yourself</h2>
+        <p class="soft">
+          Your browser reads the records, hashes each, follows every link, and compares the tree
+          with the root that the log's key has signed. What an entry says is checked where it is
+          shown.
+        </p>
+        <p class="actions check-actions">
+          <button type="button" class="button main" onClick={() => void start()}>
+            Verify everything
+          </button>
+        </p>
+        <details>
+          <summary>
+            <Icon of={rightIcon} /> Verify a range
+          </summary>
+          <Form action="Verify it" submit={submit}>
+            <div class="form-pair">
+              <Field name="from" label="From entry" type="number" min={1} value={1} />
+              <Field name="to" label="To entry" type="number" min={1} value={size ?? ""} />
+            </div>
+          </Form>
+        </details>
+        {place}
+      </section>
+    ),
+    start: (range) => void start(range),
+    cancel,
+    range: () => good,
+    changed: (next) => void (heard = next),
+  }
+}
+
+/** What a check needs to know first. */
+export async function taskFor(
+  desk: Desk,
+  range?: ChainTask["range"],
+): Promise<WorkerTask | Refusal> {
+  const [epochs, keys] = await Promise.all([
+    desk.get<Epochs>(["tlog", "epochs"]),
+    desk.get<LogKeys>(["tlog", "keys"]),
+  ])
+  if (!epochs.ok) return epochs.refusal
+  if (!keys.ok) return keys.refusal
+  return {
+    log: `${apiUrl(desk.workspace, "tlog").href}/`,
+    geneses: epochs.value.epochs.map(({ genesis }) => genesis),
+    keys: keys.value.keys.map(({ vkey }) => vkey),
+    trustedKeys: trustedKeys.get().map(({ vkey }) => vkey),
+    ...(range && { range }),
+  }
+}
+
+export function runTask(task: WorkerTask, tell: (report: WorkerReport) => void): Worker {
+  const worker = new Worker(new URL("./chain-worker.ts", import.meta.url), { type: "module" })
+  worker.onmessage = ({ data }: MessageEvent<WorkerReport>) => {
+    if (data.is !== "checking") worker.terminate()
+    tell(data)
+  }
+  worker.onerror = () => {
+    worker.terminate()
+    tell({ is: "unreachable", detail: "this browser could not run the check" })
+  }
+  worker.postMessage(task)
+  return worker
+}
+
+function progress(cancel: () => void) {
+  const bar = document.createElement("progress")
+  bar.setAttribute("aria-label", "Progress")
+  const text = elementOf(<span>Reading</span>)
+  return {
+    node: (
+      <div class="progress small soft">
+        {bar} {text}{" "}
+        <button type="button" class="plain" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
+    ),
+    tell(done: number, of: number): void {
+      bar.max = of
+      bar.value = done
+      text.textContent = `${done.toLocaleString("en-GB")} of ${of.toLocaleString("en-GB")} entries`
+    },
+  }
+}
+
+function Outcome({ of: report }: { readonly of: WorkerReport }): Node {
+  if (report.is === "unreachable")
+    return (
+      <Verdict tone="neutral" title="Not checked" isPart>
+        <p>It could not be read to its end: {report.detail}.</p>
+      </Verdict>
+    )
+  if (report.is !== "checked") return <></>
+  const { finding, entries, ms } = report
+  if (!finding.holds) return <Broken finding={finding} />
+  const { from, to, signedTo, isTrusted } = finding
+  const [count, seconds] = [entries.toLocaleString("en-GB"), (ms / 1000).toFixed(1)]
+  return (
+    <Verdict
+      tone={isTrusted ? "intact" : "attention"}
+      title={`#${from.toLocaleString("en-GB")} to #${to.toLocaleString("en-GB")} hold`}
+      isPart
+    >
+      <p>
+        {count} {entries === 1 ? "entry was" : "entries were"} read, hashed and linked again in this
+        browser, and the root agrees with the checkpoint of #{signedTo.toLocaleString("en-GB")}.{" "}
+        {seconds} s, {Math.round(entries / Math.max(ms / 1000, 0.001)).toLocaleString("en-GB")} a
+        second.
+      </p>
+      <p>
+        {isTrusted
+          ? "A key that you trust has signed it."
+          : "The key that signed it came from this same service, and you have not confirmed it: compare it below."}
+      </p>
+    </Verdict>
+  )
+}
+
+const reasons = {
+  genesis: "What the ledger was born with cannot be read, or names another ledger.",
+  checkpoint: "None of the log's keys has signed its checkpoint.",
+  root: "The tree of these entries is not the one that was signed.",
+  record: "There is no such record, or it cannot be read.",
+  tile: "The tree has a hash that does not follow from the entries.",
+  index: "The record is of another place.",
+  ledger: "The record is of another ledger.",
+  link: "It names another hash than that of the entry before it.",
+  time: "It is older than the entry before it.",
+} as const
+
+function Broken({ finding }: { readonly finding: Extract<ChainFinding, { holds: false }> }): Node {
+  const { what, sequence, expected, found } = finding
+  const where: Child = sequence === undefined ? "" : ` at #${sequence.toLocaleString("en-GB")}`
+  return (
+    <Verdict tone="broken" title={`Does not hold${where}`} isPart>
+      <p>{reasons[what]}</p>
+      {expected !== undefined && found !== undefined && (
+        <ol class="links">
+          <Ends left={expected} right={found} />
+        </ol>
+      )}
+      <p>
+        Keep this page and every receipt and export that you have: they show what was recorded
+        before.
+      </p>
+    </Verdict>
+  )
+}

@@ -1,0 +1,69 @@
+// One line: how far the chain is intact, made from the same data as the map below it.
+
+import type { ChainState } from "@tallystick/client/wire"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { verdictOf } from "./chain-verdict.ts"
+
+interface ClaimProps {
+  readonly state: ChainState
+  readonly nowMs: number
+  /** What can be done about it. */
+  readonly children?: Child
+}
+
+export function ChainClaim({ state, nowMs, children }: ClaimProps) {
+  const { tone, intactTo, unchecked } = verdictOf(state, nowMs)
+  const [fault] = state.faults
+  const [icon, title] = (
+    {
+      intact: [sealIcon, `Chain intact to #${intactTo.toLocaleString("en-GB")}`],
+      broken: [crossIcon, "Chain broken"],
+      neutral: [waitingIcon, state.size === 0 ? "Nothing recorded yet" : "Not sealed yet"],
+    } as const
+  )[tone]
+  return (
+    <section class="top line">
+      <h1>
+        <span class={tone}>
+          <Icon of={icon} />
+        </span>
+        {title}
+      </h1>
+      <p>
+        {fault !== undefined ? (
+          <>
+            At <b>#{fault.sequence.toLocaleString("en-GB")}</b>: <Text of={fault.detail} />. Found{" "}
+            <Time at={fault.foundAt} />.{" "}
+            {intactTo > 0 &&
+              `Entries up to #${intactTo.toLocaleString("en-GB")} still hold, and so do copies that were exported. `}
+            The workspace takes no writes until its operator has looked:{" "}
+            <code>tallystick fsck</code> says what is damaged.
+          </>
+        ) : (
+          <>
+            {tone === "intact" && "No broken link. "}
+            {checkedSentence(unchecked, state)}{" "}
+            {state.checkpoint && (
+              <>
+                Last checkpoint signed <Time at={state.checkpoint.signedAt} />.
+              </>
+            )}
+          </>
+        )}
+      </p>
+      <div class="actions">{children}</div>
+    </section>
+  )
+}
+
+function checkedSentence(unchecked: number, { checkpoint }: ChainState): string {
+  const sealed = checkpoint?.sequence ?? 0
+  if (sealed === 0) return ""
+  if (unchecked <= 0) return "Every sealed entry was read and hashed again in the last 7 days."
+  if (unchecked >= sealed)
+    return "The service reads every entry again in turns, and has yet to begin."
+  return `All but ${unchecked.toLocaleString("en-GB")} sealed entries were read and hashed again in the last 7 days.`
+}

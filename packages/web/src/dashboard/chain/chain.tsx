@@ -1,0 +1,189 @@
+// The chain page: how far it is intact, what was checked and when, and a check of it in this browser.
+
+import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { Facts } from "../../parts/facts.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk, OpenView } from "../desk.ts"
+import type { Place } from "../place.ts"
+import { ChainClaim } from "./chain-claim.tsx"
+import { ChainMap } from "./chain-map.tsx"
+import { cellsOf, type Cell } from "./chain-verdict.ts"
+import { browserCheck } from "./browser-check.tsx"
+import { Links } from "./links.tsx"
+import { signedPart } from "./signed.tsx"
+import "./chain.css"
+
+export const openChain: OpenView = (desk, place) => {
+  const claim = elementOf(<div class="claim" />)
+  const cell = elementOf(<div />)
+  claim.append(<Skeleton />)
+  const check = browserCheck(desk)
+  const signed = signedPart(desk)
+  let chosen = rangeIn(place)
+  const draw = (): void => drawClaim(claim, desk, check.range())
+  const drawChosen = (): void => void drawCell(cell, desk, chosen)
+  const unwatch = desk.chain.watch(() => {
+    draw()
+    signed.draw()
+    drawChosen()
+  })
+  check.changed(draw)
+  draw()
+  drawChosen()
+  if (place.query.get("verify") === "all") check.start()
+  void desk.chain.look()
+  return {
+    title: "Chain",
+    node: (
+      <div class="chain-page">
+        {claim}
+        {cell}
+        {check.node}
+        {signed.node}
+      </div>
+    ),
+    moved(next) {
+      chosen = rangeIn(next)
+      drawChosen()
+      if (next.query.get("verify") === "all") check.start()
+    },
+    close() {
+      unwatch()
+      check.cancel()
+    },
+  }
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+function rangeIn({ query }: Place): Range | undefined {
+  const [from, to] = ["from", "to"].map((name) => Number(query.get(name) ?? ""))
+  if (from === undefined || to === undefined) return undefined
+  return Number.isSafeInteger(from) && from >= 1 && to >= from ? { from, to } : undefined
+}
+
+/** What was checked in this browser counts like what the service has checked. */
+function drawClaim(place: Element, desk: Desk, here: Range | undefined): void {
+  const known = desk.chain.state()
+  const refusal = desk.chain.refusal()
+  if (known === undefined) {
+    if (refusal !== undefined)
+      redraw(place, <Refused refusal={refusal} retry={() => void desk.chain.look()} />)
+    return
+  }
+  const now = new Date()
+  const checked = here ? [{ ...here, checkedAt: now.toISOString() }] : []
+  const state = { ...known, checked: [...known.checked, ...checked] }
+  redraw(
+    place,
+    <ChainClaim state={state} nowMs={now.getTime()} />,
+    state.size > 0 ? (
+      <ChainMap
+        state={state}
+        nowMs={now.getTime()}
+        cellHref={({ from, to }) => desk.link(["chain"], { from, to })}
+      />
+    ) : (
+      <></>
+    ),
+  )
+}
+
+/** The cell that was chosen, or the one that is broken. */
+async function drawCell(place: Element, desk: Desk, chosen: Range | undefined): Promise<void> {
+  const state = desk.chain.state()
+  if (state === undefined) return
+  const cells = cellsOf(state, Date.now())
+  const cell = cells.find((each) =>
+    chosen === undefined
+      ? each.state === "broken"
+      : each.from <= chosen.from && chosen.from <= each.to,
+  )
+  if (cell === undefined) return redraw(place)
+  const [fault] = state.faults
+  const around =
+    fault !== undefined && cell.state === "broken"
+      ? { from: Math.max(1, fault.sequence - 1), to: fault.sequence + 1 }
+      : { from: Math.max(cell.from, cell.to - 2), to: cell.to }
+  const [first, last] = await Promise.all([
+    entriesIn(desk, { from: cell.from, to: cell.from }),
+    entriesIn(desk, around),
+  ])
+  const checked = state.checked.find(({ from, to }) => from <= cell.from && cell.to <= to)
+  redraw(
+    place,
+    <section class="cell">
+      <h2>
+        {cell.from === cell.to
+          ? `#${number(cell.from)}`
+          : `#${number(cell.from)} – #${number(cell.to)}`}
+      </h2>
+      <CellFacts cell={cell} first={first[0]} last={last.at(-1)} checkedAt={checked?.checkedAt} />
+      <Links
+        entries={last}
+        entryHref={({ sequence }) =>
+          desk.link(["events", String(sequence)], { includeSystem: true })
+        }
+      />
+    </section>,
+  )
+}
+
+interface CellFactsProps {
+  readonly cell: Cell
+  readonly first: ListedEntry | undefined
+  readonly last: ListedEntry | undefined
+  readonly checkedAt: string | undefined
+}
+
+function CellFacts({ cell, first, last, checkedAt }: CellFactsProps) {
+  return (
+    <Facts
+      rows={[
+        [
+          "Recorded",
+          first && last && (
+            <span>
+              <Time at={first.timestamp} /> to <Time at={last.timestamp} />
+            </span>
+          ),
+        ],
+        ["Kept", cell.isArchived ? "in the archive" : "hot"],
+        [
+          "Read again",
+          checkedAt === undefined ? (
+            "not since it was written"
+          ) : (
+            <span>
+              <Time at={checkedAt} /> or later, by the service
+            </span>
+          ),
+        ],
+        ["Hash of the last", last && <Hash of={last.hash} />],
+      ]}
+    />
+  )
+}
+
+async function entriesIn(desk: Desk, { from, to }: Range): Promise<readonly ListedEntry[]> {
+  const told = await desk.get<EventsPage>(["events"], {
+    projectId: "all",
+    includeSystem: true,
+    storage: "all",
+    include: "proof",
+    cursor: to + 1,
+    limit: Math.min(100, to - from + 1),
+  })
+  return told.ok ? told.value.events.toReversed() : []
+}
+
+function number(of: number): string {
+  return of.toLocaleString("en-GB")
+}

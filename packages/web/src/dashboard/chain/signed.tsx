@@ -1,0 +1,201 @@
+// What is signed, and by which key. A checkpoint that somebody keeps is what a rewritten log cannot
+// agree with.
+
+import type { LogKeys } from "@tallystick/client/wire"
+import { ask, type Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { Copy } from "../../parts/copy.tsx"
+import { Facts } from "../../parts/facts.tsx"
+import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
+import { Icon, rightIcon, saveIcon } from "../../parts/icon.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { Verdict } from "../../parts/verdict.tsx"
+import { apiUrl } from "../../place.ts"
+import { save } from "../../save.ts"
+import { trust, trustedKeys } from "../../trusted-keys.ts"
+import type { Desk } from "../desk.ts"
+import { runTask, taskFor } from "./browser-check.tsx"
+import type { KeptFinding } from "./verify-chain.ts"
+
+export function signedPart(desk: Desk) {
+  const place = elementOf(<div />)
+  const keys = elementOf(<div />)
+  const draw = (): void => {
+    const checkpoint = desk.chain.state()?.checkpoint
+    if (checkpoint === undefined)
+      return redraw(
+        place,
+        <p class="soft">Nothing is signed yet. A checkpoint follows a write within seconds.</p>,
+      )
+    redraw(
+      place,
+      <Facts
+        rows={[
+          ["Covers", `#1 to #${checkpoint.sequence.toLocaleString("en-GB")}`],
+          ["Signed", <Time at={checkpoint.signedAt} />],
+          [
+            "Key",
+            <code>
+              <Text of={checkpoint.vkey} />
+            </code>,
+          ],
+        ]}
+      />,
+    )
+  }
+  const drawKeys = async (): Promise<void> => {
+    const told = await desk.get<LogKeys>(["tlog", "keys"])
+    redraw(
+      keys,
+      told.ok ? (
+        <Keys keys={told.value} changed={() => void drawKeys()} />
+      ) : (
+        <RefusedLine refusal={told.refusal} />
+      ),
+    )
+  }
+  draw()
+  void drawKeys()
+  return {
+    draw,
+    node: (
+      <section>
+        <h2>Signed</h2>
+        {place}
+        <p class="actions signed-actions">
+          <button type="button" class="button" onClick={() => void saveCheckpoint(desk)}>
+            <Icon of={saveIcon} /> Save this checkpoint
+          </button>
+        </p>
+        {keys}
+        <Compare desk={desk} />
+      </section>
+    ),
+  }
+}
+
+async function saveCheckpoint({ workspace }: Desk): Promise<void> {
+  const answer = await ask(apiUrl(workspace, "tlog", "checkpoint"))
+  if (answer.ok) save(`${workspace}.checkpoint`, await answer.response.text(), "text/plain")
+}
+
+interface KeysProps {
+  readonly keys: LogKeys
+  readonly changed: () => void
+}
+
+function Keys({ keys: { keys }, changed }: KeysProps) {
+  const trusted = new Set(trustedKeys.get().map(({ vkey }) => vkey))
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th>Key</th>
+          <th>Signs for sizes</th>
+          <th>In this browser</th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map(({ vkey, fromSize, toSize }) => (
+          <tr>
+            <td>
+              <code>
+                <Text of={vkey} />
+              </code>{" "}
+              <Copy text={vkey} label="Copy key" />
+            </td>
+            <td>
+              {fromSize.toLocaleString("en-GB")}{" "}
+              {toSize === null ? "and on" : `to ${toSize.toLocaleString("en-GB")}`}
+            </td>
+            <td>
+              {trusted.has(vkey) ? (
+                "you trust it"
+              ) : (
+                <button
+                  type="button"
+                  class="plain"
+                  onClick={() => {
+                    trust(vkey, new Date())
+                    changed()
+                  }}
+                >
+                  I compared it: trust it
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const findings: Readonly<
+  Record<KeptFinding, readonly [tone: "intact" | "broken" | "neutral", title: string, says: string]>
+> = {
+  "same log": [
+    "intact",
+    "The same log",
+    "All that your checkpoint covers is still there, unchanged, at the beginning of the log.",
+  ],
+  "other log": [
+    "broken",
+    "Not the same log",
+    "This log did not grow from the one that your checkpoint was signed for. Keep your checkpoint: it is evidence.",
+  ],
+  "not signed": [
+    "neutral",
+    "Not a checkpoint of this log",
+    "None of the keys above has signed it. Paste the whole text, with the lines of its signatures.",
+  ],
+  newer: [
+    "broken",
+    "Your checkpoint covers more",
+    "The log has fewer entries than were signed for when you kept it. Something is missing.",
+  ],
+}
+
+/** Against a checkpoint that was kept elsewhere. */
+function Compare({ desk }: { readonly desk: Desk }) {
+  const place = elementOf(<div class="check-result" />)
+  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const task = await taskFor(desk)
+    if ("code" in task) return task
+    const kept = `${textIn(values, "kept")?.replaceAll("\r", "").trimEnd() ?? ""}\n`
+    return new Promise((resolve) => {
+      runTask({ ...task, kept }, (report) => {
+        if (report.is === "unreachable")
+          return resolve({ status: 0, code: "unreachable", detail: report.detail })
+        if (report.is !== "compared") return
+        const [tone, title, says] = findings[report.finding]
+        redraw(
+          place,
+          <Verdict tone={tone} title={title} isPart>
+            <p>{says}</p>
+          </Verdict>,
+        )
+        resolve(undefined)
+      })
+    })
+  }
+  return (
+    <details>
+      <summary>
+        <Icon of={rightIcon} /> Compare with a checkpoint that you kept
+      </summary>
+      <Form action="Compare" submit={submit}>
+        <Field
+          name="kept"
+          label="Checkpoint"
+          type="textarea"
+          isMono
+          hint="As it was saved here, or by anyone who watches the log."
+        />
+      </Form>
+      {place}
+    </details>
+  )
+}

@@ -1,0 +1,282 @@
+// Reads the records of a log again and checks them: each is in its place and linked to the one
+// before, and the tree over them has the root that the log's key has signed. Runs in a worker; tests
+// call it directly.
+
+import {
+  consistencyNodes,
+  consistencyProof,
+  createChain,
+  createFrontier,
+  equalBytes,
+  fromHex,
+  fromUtf8,
+  formatVkey,
+  inclusionNodes,
+  inclusionProof,
+  levelWidth,
+  nodeInTile,
+  openNote,
+  parseBundle,
+  parseCheckpoint,
+  parseRecord,
+  parseVkey,
+  readLineage,
+  tileOf,
+  tilePath,
+  tileWidth,
+  verifyConsistency,
+  verifyInclusion,
+  type Born,
+  type Checkpoint,
+  toHex,
+  type PlaceFault,
+  type Subtree,
+} from "@tallystick/proof"
+
+/** Answers with a file of the log, by the number of its epoch, from 1. Throws if it has none. */
+export type ReadLog = (epoch: number, path: string) => Promise<Uint8Array>
+
+export interface ChainTask {
+  /** Of all epochs, oldest first. */
+  readonly geneses: readonly string[]
+  /** Keys that the log names, and those that the reader trusts. */
+  readonly keys: readonly string[]
+  readonly trustedKeys: readonly string[]
+  /** By sequence. Absent: the whole chain, as far as it is signed. */
+  readonly range?: { readonly from: number; readonly to: number }
+}
+
+export type ChainFinding =
+  | {
+      readonly holds: true
+      readonly from: number
+      readonly to: number
+      /** The last entry that the checkpoint covers. */
+      readonly signedTo: number
+      readonly isTrusted: boolean
+    }
+  | {
+      readonly holds: false
+      readonly what: "genesis" | "checkpoint" | "root" | "record" | "tile" | PlaceFault
+      readonly sequence?: number
+      /** In hex; of a link that does not hold. */
+      readonly expected?: string
+      readonly found?: string
+    }
+
+/** How many bundles are on their way at once. */
+const ahead = 6
+
+/** `tell` is told how many entries were checked so far, and of how many. */
+export async function verifyChain(
+  read: ReadLog,
+  task: ChainTask,
+  tell: (done: number, of: number) => void,
+): Promise<ChainFinding> {
+  const lineage = readLineage(task.geneses.toReversed())?.toReversed()
+  if (lineage === undefined) return { holds: false, what: "genesis" }
+  const signed = openSigned(await read(lineage.length, "checkpoint"), lineage, task)
+  if (signed === undefined) return { holds: false, what: "checkpoint" }
+  const parts = lineage.map((born, at) => partOf(born, at, lineage, signed.checkpoint))
+  const last = parts.at(-1)
+  const signedTo = last === undefined ? 0 : last.born.earlierEntries + last.size
+  const from = Math.max(task.range?.from ?? 1, 1)
+  const to = Math.min(task.range?.to ?? signedTo, signedTo)
+  let done = 0
+  const count = (): void => {
+    done += 1
+    if (done % tileWidth === 0) tell(done, to - from + 1)
+  }
+  for (const part of parts) {
+    const { earlierEntries } = part.born
+    const [start, end] = [
+      Math.max(from - earlierEntries, 1),
+      Math.min(to - earlierEntries, part.size),
+    ]
+    if (start > end) continue
+    const fault = await checkPart(read, part, start - 1, end, count)
+    if (fault !== undefined) return fault
+  }
+  return { holds: true, from, to, signedTo, isTrusted: signed.isTrusted }
+}
+
+interface Part {
+  readonly epoch: number
+  readonly born: Born
+  readonly size: number
+  readonly root: Uint8Array
+}
+
+/** A former epoch ends where the next one says. */
+function partOf(born: Born, at: number, lineage: readonly Born[], checkpoint: Checkpoint): Part {
+  const next = lineage[at + 1]?.genesis.continues
+  const { size, root } =
+    next === undefined
+      ? checkpoint
+      : { size: next.size, root: fromHex(next.root) ?? new Uint8Array() }
+  return { epoch: at + 1, born, size, root }
+}
+
+function openSigned(note: Uint8Array, lineage: readonly Born[], task: ChainTask) {
+  const signed = signedCheckpoint(fromUtf8(note) ?? "", task)
+  return signed?.checkpoint.origin === lineage.at(-1)?.genesis.origin ? signed : undefined
+}
+
+/** Undefined if none of the keys has signed it. */
+function signedCheckpoint(text: string, { keys, trustedKeys }: ChainTask) {
+  const opened = openNote(
+    text,
+    [...keys, ...trustedKeys].flatMap((vkey) => parseVkey(vkey) ?? []),
+  )
+  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
+  if (!opened.ok || checkpoint === undefined) return undefined
+  const isTrusted = opened.signatures.some(({ key }) => trustedKeys.includes(formatVkey(key)))
+  return { checkpoint, isTrusted }
+}
+
+/**
+ * Entries `start` to `end`, without `end`, of one ledger. All of them have the root. Of some, the
+ * last is in the tree with the root; it is linked to all before it.
+ */
+async function checkPart(
+  read: ReadLog,
+  { epoch, born, size, root }: Part,
+  start: number,
+  end: number,
+  count: () => void,
+): Promise<ChainFinding | undefined> {
+  const { ledgerId, earlierEntries } = born
+  const isWhole = start === 0 && end === size
+  const tree = createFrontier()
+  let chain = createChain(ledgerId)
+  // What the first links to.
+  const first = Math.max(start - 1, 0)
+  for await (const { group, records } of bundles(read, epoch, first, end, size)) {
+    if (records === undefined)
+      return { holds: false, what: "record", sequence: earlierEntries + group * tileWidth + 1 }
+    for (const [at, record] of records.entries()) {
+      const index = group * tileWidth + at
+      if (index < first || index >= end) continue
+      if (index < start) {
+        chain = createChain(ledgerId, undefined, start, record)
+        continue
+      }
+      const before = chain.previousHash
+      const taken = chain.take(record)
+      if (typeof taken === "string")
+        return {
+          holds: false,
+          what: taken,
+          sequence: earlierEntries + index + 1,
+          ...ends(taken, record, before),
+        }
+      if (isWhole) tree.append(chain.previousHash)
+      count()
+    }
+  }
+  const isSigned = isWhole
+    ? equalBytes(tree.root(), root)
+    : await isIncluded(read, epoch, chain.previousHash, end - 1, size, root)
+  return isSigned ? undefined : { holds: false, what: "root", sequence: earlierEntries + end }
+}
+
+/** What a link should have named, and what it names. */
+function ends(fault: PlaceFault | "record", record: Uint8Array, before: Uint8Array) {
+  const fields = fault === "link" ? parseRecord(record) : undefined
+  return fields && { expected: toHex(before), found: toHex(fields.previousHash) }
+}
+
+/** Undefined in place of records: what came is no bundle of that many. */
+interface Bundle {
+  readonly group: number
+  readonly records: readonly Uint8Array[] | undefined
+}
+
+/** In their order, with several on their way at once. */
+async function* bundles(
+  read: ReadLog,
+  epoch: number,
+  start: number,
+  end: number,
+  size: number,
+): AsyncGenerator<Bundle> {
+  const waiting: Promise<Bundle>[] = []
+  const last = Math.floor((end - 1) / tileWidth)
+  for (let group = Math.floor(start / tileWidth); group <= last || waiting.length > 0; group++) {
+    if (group <= last) {
+      const asked = bundleOf(read, epoch, group, Math.min(tileWidth, size - group * tileWidth))
+      // One that fails is heard of in its turn.
+      asked.catch(() => {})
+      waiting.push(asked)
+    }
+    if (waiting.length < ahead && group < last) continue
+    const next = waiting.shift()
+    if (next !== undefined) yield await next
+  }
+}
+
+async function bundleOf(
+  read: ReadLog,
+  epoch: number,
+  group: number,
+  width: number,
+): Promise<Bundle> {
+  const records = parseBundle(await read(epoch, tilePath("entries", group, width)))
+  return { group, records: records?.length === width ? records : undefined }
+}
+
+async function isIncluded(
+  read: ReadLog,
+  epoch: number,
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  root: Uint8Array,
+): Promise<boolean> {
+  const node = await nodesOf(read, epoch, inclusionNodes(index, size), size)
+  return verifyInclusion(leaf, index, size, inclusionProof(index, size, node), root)
+}
+
+/** Whether a checkpoint that somebody kept is the beginning of what the log has signed since. */
+export type KeptFinding = "same log" | "other log" | "not signed" | "newer"
+
+export async function compareKept(
+  read: ReadLog,
+  task: ChainTask,
+  kept: string,
+): Promise<KeptFinding> {
+  const epoch = task.geneses.length
+  const [older, newest] = [
+    signedCheckpoint(kept, task),
+    signedCheckpoint(fromUtf8(await read(epoch, "checkpoint")) ?? "", task),
+  ]
+  if (older === undefined || newest === undefined) return "not signed"
+  const [from, to] = [older.checkpoint, newest.checkpoint]
+  if (from.origin !== to.origin) return "other log"
+  if (from.size > to.size) return "newer"
+  const node = await nodesOf(read, epoch, consistencyNodes(from.size, to.size), to.size)
+  const proof = consistencyProof(from.size, to.size, node)
+  return verifyConsistency(from.size, from.root, to.size, to.root, proof) ? "same log" : "other log"
+}
+
+/** Reads the tiles that hold them. */
+async function nodesOf(
+  read: ReadLog,
+  epoch: number,
+  wanted: readonly Subtree[],
+  size: number,
+): Promise<(level: number, n: number) => Uint8Array> {
+  const tiles = new Map<string, Uint8Array>()
+  const pathOf = (level: number, index: number): string =>
+    tilePath(level, index, Math.min(tileWidth, levelWidth(level, size) - index * tileWidth))
+  for (const { level, n } of wanted) {
+    const slice = tileOf(level, n)
+    const path = pathOf(slice.level, slice.index)
+    if (!tiles.has(path)) tiles.set(path, await read(epoch, path))
+  }
+  return (level, n) => {
+    const slice = tileOf(level, n)
+    const tile = tiles.get(pathOf(slice.level, slice.index)) ?? new Uint8Array()
+    return nodeInTile(tile, slice.start, slice.count)
+  }
+}

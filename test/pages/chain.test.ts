@@ -1,0 +1,247 @@
+// The chain page: what the service says of the chain, and what the browser recomputes of it, against
+// a log that is genuine, altered, cut short, or another one.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser, Page, Route } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import { expectAccessible, noBrowser, openBrowser, signInto, tabTo, watch } from "./browser.ts"
+
+const skip = noBrowser
+/** More than two bundles. */
+const entries = 600
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let viewer: Person
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, entries)
+  await eventually("everything to be signed", async () => {
+    const { pending } = (await service.root.get(`${workspace.path}/integrity`)).json<{
+      pending: number
+    }>()
+    return pending === 0 ? true : undefined
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function size(): Promise<number> {
+  return (await service.root.get(`${workspace.path}/integrity`)).json<{ size: number }>().size
+}
+
+function shown(number: number): string {
+  return `#${number.toLocaleString("en-GB")}`
+}
+
+async function openChain(page: Page, search = ""): Promise<void> {
+  await page.goto(`${service.url}/ui/chain?workspace=${workspace.id}${search}`)
+  await page.getByRole("heading", { name: /Chain intact to/ }).waitFor()
+}
+
+/** Bytes of the log are other ones on their way to the browser. */
+async function altered(page: Page, path: RegExp, change: (bytes: Buffer) => Buffer) {
+  await page.context().route(path, async (route: Route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, body: change(await answer.body()) })
+  })
+}
+
+for (const width of [1440, 390])
+  test(
+    `chain: everything is recomputed in the browser, and a key is trusted, ${width} px wide`,
+    { skip },
+    async () => {
+      const viewport = { width, height: 900 }
+      await using watched = await watch(browser, { origin: service.url, viewport })
+      const { page } = watched
+      await signInto(watched, service.url, viewer)
+      await openChain(page)
+      const all = await size()
+      await tabTo(page, /Verify everything/)
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: `#1 to ${shown(all)} hold` }).waitFor()
+      await page.getByText("you have not confirmed it").waitFor()
+      await page.getByRole("button", { name: "I compared it: trust it" }).click()
+      await page.getByText("you trust it").waitFor()
+      await page.getByRole("button", { name: "Verify everything" }).click()
+      await page.getByText("A key that you trust has signed it").waitFor()
+      assert.equal(
+        await page.locator(".cells .verified").count(),
+        await page.locator(".cells li").count(),
+      )
+      await expectAccessible(page)
+      const wider = await page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth",
+      )
+      assert.equal(wider, false, "nothing is wider than the window")
+      await watched.expectQuiet()
+    },
+  )
+
+test(
+  "chain: a cell shows its last links, and a range is proven by the tree",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    await openChain(page)
+    await page.getByRole("link", { name: /^Entries 17 to 32:/ }).click()
+    await page.getByRole("heading", { name: "#17 – #32" }).waitFor()
+    assert.equal(await page.locator(".cell .linked").count(), 3)
+    assert.equal(await page.locator(".cell .ends.unequal").count(), 0)
+    await page.getByText("Verify a range").click()
+    await page.getByLabel("From entry").fill("250")
+    await page.getByLabel("To entry").fill("300")
+    await page.getByRole("button", { name: "Verify it" }).click()
+    await page.getByRole("heading", { name: "#250 to #300 hold" }).waitFor()
+    await page.getByText("51 entries were read").waitFor()
+    await page.goBack()
+    await page.getByRole("heading", { name: "#17 – #32" }).waitFor({ state: "detached" })
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "chain: whatever is altered on its way is named, and nothing else is green",
+  { skip },
+  async () => {
+    const broken: readonly (readonly [string, RegExp, (bytes: Buffer) => Buffer, RegExp])[] = [
+      // Each record takes 120 bytes of a bundle; its link begins at the 54th of 118.
+      [
+        "a link",
+        /tile\/entries\/001$/,
+        (bytes) => flipped(bytes, 120 * 10 + 2 + 60),
+        /^Does not hold at #267$/,
+      ],
+      [
+        "a body's hash",
+        /tile\/entries\/000$/,
+        (bytes) => flipped(bytes, 120 * 4 + 2 + 100),
+        /^Does not hold at #6$/,
+      ],
+      [
+        "the last record",
+        /tile\/entries\/002\.p\/\d+$/,
+        (bytes) => flipped(bytes, bytes.length - 1),
+        /^Does not hold/,
+      ],
+      [
+        "a bundle that is cut",
+        /tile\/entries\/001$/,
+        (bytes) => bytes.subarray(0, -1),
+        /^Does not hold at #257$/,
+      ],
+      [
+        "a bundle of the wrong place",
+        /tile\/entries\/001$/,
+        (bytes) => Buffer.concat([bytes.subarray(120), bytes.subarray(0, 120)]),
+        /^Does not hold at #257$/,
+      ],
+      [
+        "the checkpoint",
+        /epochs\/1\/checkpoint$/,
+        (bytes) =>
+          Buffer.from(
+            bytes
+              .toString()
+              .replace(/^(.*\n)(\d+)/, (_, origin, count) => `${origin}${Number(count) - 1}`),
+          ),
+        /^Does not hold/,
+      ],
+    ]
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    for (const [what, path, change, says] of broken) {
+      await altered(page, path, change)
+      await openChain(page, "&verify=all")
+      const heading = page.locator(".check-result h2")
+      await heading.waitFor()
+      assert.match((await heading.textContent()) ?? "", says, what)
+      assert.equal(await page.locator(".check-result .seal.intact").count(), 0, what)
+      await page.context().unroute(path)
+    }
+  },
+)
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy.writeUInt8(copy.readUInt8(at) ^ 1, at)
+  return copy
+}
+
+test(
+  "chain: what cannot be read is not checked, and a check can be cancelled",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url, refused: [503] })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    await page.context().route(/tile\/entries\/001$/, (route) => route.fulfill({ status: 503 }))
+    await openChain(page, "&verify=all")
+    await page.getByRole("heading", { name: "Not checked" }).waitFor()
+    await page.context().unroute(/tile\/entries\/001$/)
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await page.context().route(/tile\/entries\/002/, async (route) => {
+      await held
+      await route.continue().catch(() => {})
+    })
+    await page.getByRole("button", { name: "Verify everything" }).click()
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByText("Nothing is said of what was not checked").waitFor()
+    release()
+    await watched.expectQuiet()
+  },
+)
+
+test("chain: a checkpoint that was kept is compared with the log", { skip }, async () => {
+  const kept = (await service.root.get(`${workspace.path}/tlog/checkpoint`)).text
+  await writeMany(workspace, 5)
+  const other = await makeWorkspace(service)
+  await writeMany(other, 3)
+  const foreign = await eventually("a checkpoint of another log", async () => {
+    const reply = await service.root.get(`${other.path}/tlog/checkpoint`)
+    return reply.status === 200 ? reply.text : undefined
+  })
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await openChain(page)
+  await page.getByText("Compare with a checkpoint that you kept").click()
+  const compare = async (text: string, says: string): Promise<void> => {
+    await page.getByLabel("Checkpoint").fill(text)
+    await page.getByRole("button", { name: "Compare", exact: true }).click()
+    await page.getByRole("heading", { name: says }).waitFor()
+  }
+  await compare(kept, "The same log")
+  await compare(kept.replace(/\d/, "9"), "Not a checkpoint of this log")
+  await compare(foreign, "Not a checkpoint of this log")
+  await expectAccessible(page)
+  // The log that is served is shorter than the one that was signed for.
+  await eventually("a newer checkpoint", async () => {
+    const { text } = await service.root.get(`${workspace.path}/tlog/checkpoint`)
+    return text === kept ? undefined : true
+  })
+  const newest = (await service.root.get(`${workspace.path}/tlog/checkpoint`)).text
+  await altered(page, /epochs\/1\/checkpoint$/, () => Buffer.from(kept))
+  await compare(newest, "Your checkpoint covers more")
+  await expectChain(service.root, other.id)
+  await watched.expectQuiet()
+})
