@@ -142,10 +142,7 @@ export function plain(entry: Stored | undefined): unknown {
   if (entry === undefined) return undefined
   const hex = (bytes: Uint8Array | undefined) =>
     bytes === undefined ? undefined : Buffer.from(bytes).toString("hex")
-  return {
-    ...entry,
-    record: hex(entry.record),
-    body: hex(entry.body),
-    bodySalt: hex(entry.bodySalt),
-  }
+  const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
+  const bytes = { record: hex(record), body: hex(body), bodySalt: hex(bodySalt) }
+  return { workspace, sequence, receipt, idem, disclosures, ...bytes }
 }

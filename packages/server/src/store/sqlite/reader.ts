@@ -13,6 +13,7 @@ import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
 import { createLeafReader, type SignedTree } from "../tree-reads.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "./finder.ts"
+import { plainOf } from "./joined-entries.ts"
 import {
   auditReads,
   documentReads,
@@ -78,7 +79,7 @@ function questions(
     at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
       journal.at(workspace, sequences, bytesMax),
     after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
-      journal.after(workspace, sequence, limit),
+      journal.after(workspace, sequence, limit).map(plainOf),
     linked: ([workspace, sequence, limit]: Parameters<JournalReads["linked"]>) =>
       journal.linked(workspace, sequence, limit),
     records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) =>

@@ -17,15 +17,12 @@ import type {
   Tree,
 } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
-import { bytesOf, upToBytes } from "../stored-bytes.ts"
+import { upToBytes } from "../stored-bytes.ts"
+import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
-import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
+import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
 type Row = Readonly<Record<string, unknown>>
-
-const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
-
-const saltBytes = 16
 
 /** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
 const afterBytesMax = 8 * 1024 * 1024
@@ -37,9 +34,7 @@ export function journalReads(journal: DatabaseSync) {
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
-  const following = journal.prepare(
-    `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
-  )
+  const joined = joinedReads(journal)
   const linked = linkedReads(journal)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
   const recordsFrom = journal.prepare(
@@ -65,17 +60,11 @@ export function journalReads(journal: DatabaseSync) {
       }
       return [...upToBytes(sequences.values().map(read), bytesMax)]
     },
-    after(workspace: string, sequence: number, limit: number): Stored[] {
+    after(workspace: string, after: number, limit: number): Stored[] {
       const number = numberOf(workspace)
-      const entries: Stored[] = []
-      let bytes = 0
-      for (const row of number === undefined ? [] : following.iterate(number, sequence, limit)) {
-        const entry = storedOf(workspace, row)
-        entries.push(entry)
-        bytes += bytesOf(entry)
-        if (bytes >= afterBytesMax) break
-      }
-      return entries
+      return number === undefined
+        ? []
+        : joined({ workspace, number, after, limit, bytesMax: afterBytesMax })
     },
     linked(workspace: string, sequence: number, limit: number): LinkedRows[] {
       const number = numberOf(workspace)
@@ -413,20 +402,6 @@ export function headOf(row: Row): Head {
   }
 }
 
-function storedOf(workspace: string, row: Row): Stored {
-  const salted = optionalBytes(row["salted"])
-  return {
-    workspace,
-    sequence: Number(row["sequence"]),
-    record: bytes(row["record"]),
-    receipt: receiptOf(row["receipt"]),
-    idem: idemOf(row["idem"]),
-    bodySalt: salted?.subarray(0, saltBytes),
-    body: salted?.subarray(saltBytes),
-    disclosures: disclosuresOf(row["sealed"]),
-  }
-}
-
 function placeOf(row: Row, n: number): Place {
   return {
     n,
@@ -470,16 +445,6 @@ function splitHashes(joined: Uint8Array): Uint8Array[] {
   return Array.from({ length: joined.length / 32 }, (_, place) =>
     joined.slice(place * 32, place * 32 + 32),
   )
-}
-
-function bytes(value: unknown): Uint8Array {
-  if (!(value instanceof Uint8Array))
-    throw new Error("a column that holds bytes holds something else")
-  return value
-}
-
-function optionalBytes(value: unknown): Uint8Array | undefined {
-  return value === null ? undefined : bytes(value)
 }
 
 function optionalText(value: unknown): string | undefined {

@@ -10,11 +10,12 @@ import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
+import { joinedReads } from "./joined-entries.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
-import { disclosuresOf, idemOf, packIdem, packReceipt, receiptOf } from "./packed-text.ts"
+import { packIdem, packReceipt } from "./packed-text.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
@@ -81,7 +82,6 @@ export interface Keyed {
   readonly isWhole: boolean
 }
 
-const saltBytes = 16
 /** The first layout of the index whose buckets hold the ends of keys. */
 const endsLayout = 4
 
@@ -128,12 +128,7 @@ function readsOf(
 ): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
-  const following = journal.prepare(
-    `SELECT sequence, record, receipt, idem, salted, sealed FROM entries
-     WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
-  )
-  // A row as an object costs twice as much as a row as a list.
-  following.setReturnArrays(true)
+  const joined = joinedReads(journal)
   const linked = linkedReads(journal)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
@@ -153,10 +148,7 @@ function readsOf(
   return {
     workspaces: () => ids.all().map((row) => String(row["id"])),
     entries: (workspace, after, limit) =>
-      // As the statement selects them, when it gives lists.
-      following
-        .all(numberOf(workspace) ?? -1, after, limit)
-        .map((row) => storedOf(workspace, row as unknown as Columns)),
+      joined({ workspace, number: numberOf(workspace) ?? -1, after, limit, bytesMax: Infinity }),
     linked: (workspace, after, limit) => linked(numberOf(workspace) ?? -1, after, limit),
     count: () => Number(count.get()?.["n"] ?? 0),
     last: (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
@@ -165,31 +157,6 @@ function readsOf(
       return row === undefined ? undefined : Number(row["sequence"])
     },
     registry: registryOf(journal),
-  }
-}
-
-type Columns = readonly [
-  sequence: number,
-  record: Uint8Array,
-  receipt: unknown,
-  idem: unknown,
-  salted: Uint8Array | null,
-  sealed: unknown,
-]
-
-function storedOf(
-  workspace: string,
-  [sequence, record, receipt, idem, salted, sealed]: Columns,
-): Stored {
-  return {
-    workspace,
-    sequence,
-    record,
-    receipt: receiptOf(receipt),
-    idem: idemOf(idem),
-    bodySalt: salted?.subarray(0, saltBytes),
-    body: salted?.subarray(saltBytes),
-    disclosures: disclosuresOf(sealed),
   }
 }
 

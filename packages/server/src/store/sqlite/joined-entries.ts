@@ -1,0 +1,195 @@
+// Reads entries that follow each other, 64 as one row: a row for each, with its values as objects,
+// costs four times as much. The values of an entry are cut out of it when they are asked for.
+
+import type { DatabaseSync } from "node:sqlite"
+import { recordBytes } from "@tallystick/proof"
+import { bytesOf } from "../stored-bytes.ts"
+import type { Stored } from "../store.ts"
+import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
+
+export interface Behind {
+  readonly workspace: string
+  /** Which stands in the rows of the workspace. */
+  readonly number: number
+  readonly after: number
+  readonly limit: number
+  /** The entry with which they have so many bytes together is the last. */
+  readonly bytesMax: number
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
+const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+
+/** The fastest of 32, 64 and 128. Of the largest entries it is 16 MiB. */
+const entriesPerRow = 64
+const saltBytes = 16
+
+/** Reads entries of a workspace in order. */
+export function joinedReads(journal: DatabaseSync): (behind: Behind) => Stored[] {
+  const oneByOne = journal.prepare(following)
+  const joined = journal.prepare(joinedSql)
+  joined.setReturnArrays(true)
+
+  const read = ({ workspace, number, after, limit }: Behind): readonly Stored[] => {
+    // As the statement selects them, when it gives a list.
+    const columns = joined.get(number, after, limit) as unknown as JoinedColumns
+    const [count, others] = columns
+    if (count === 0) return []
+    return others === 0
+      ? split(workspace, columns)
+      : oneByOne.all(number, after, limit).map((row) => storedOf(workspace, row))
+  }
+  return (behind) => {
+    const entries: Stored[] = []
+    let [after, bytes] = [behind.after, 0]
+    for (let isMore = true; isMore && entries.length < behind.limit;) {
+      const limit = Math.min(behind.limit - entries.length, entriesPerRow)
+      const some = read({ ...behind, after, limit })
+      for (const entry of some) {
+        entries.push(entry)
+        bytes += entry instanceof JoinedEntry ? entry.bytes : bytesOf(entry)
+        if (bytes >= behind.bytesMax) return entries
+      }
+      after = some.at(-1)?.sequence ?? after
+      isMore = some.length === limit
+    }
+    return entries
+  }
+}
+
+// What has another type or length than the writer gives it, such as a text of an older version, is
+// one of the `others`, which are read one by one.
+const joinedSql = `
+  SELECT count(*),
+    total(typeof(record) <> 'blob' OR length(record) <> ${recordBytes}
+      OR typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
+      OR typeof(idem) NOT IN ('blob', 'null') OR length(idem) <> ${idemBytes}
+      OR typeof(salted) <> 'blob' OR typeof(sealed) NOT IN ('blob', 'null')),
+    '[' || group_concat(sequence || ',' || (idem IS NOT NULL) || ',' || length(salted) || ','
+      || ifnull(length(sealed), 0)) || ']',
+    CAST(group_concat(record, '') AS BLOB), CAST(group_concat(receipt, '') AS BLOB),
+    CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB),
+    CAST(group_concat(salted, '') AS BLOB), CAST(group_concat(sealed, '') AS BLOB)
+  FROM (${following})`
+
+/** The values of each column end to end. */
+type JoinedColumns = readonly [
+  count: number,
+  others: number,
+  /** Of each entry its sequence, whether it has a key, and the lengths of `salted` and `sealed`. */
+  numbers: string,
+  records: Uint8Array,
+  receipts: Uint8Array,
+  idems: Uint8Array,
+  salted: Uint8Array,
+  sealed: Uint8Array | null,
+]
+const numbersOfEach = 4
+
+function split(workspace: string, columns: JoinedColumns): readonly Stored[] {
+  // The statement joins integers.
+  const numbers = JSON.parse(columns[2]) as number[]
+  const entries: Stored[] = []
+  let [saltedEnd, sealedEnd] = [0, 0]
+  for (let at = 0; at < numbers.length; at += numbersOfEach) {
+    const [sequence = 0, hasKey = 0] = [numbers[at], numbers[at + 1]]
+    const [saltedAt, sealedAt] = [saltedEnd, sealedEnd]
+    saltedEnd += numbers[at + 2] ?? 0
+    sealedEnd += numbers[at + 3] ?? 0
+    const spans = { place: at / numbersOfEach, hasKey, saltedAt, saltedEnd, sealedAt, sealedEnd }
+    entries.push(new JoinedEntry(workspace, sequence, columns, spans))
+  }
+  return entries
+}
+
+/** Where the values of an entry stand in the columns. */
+interface Spans {
+  readonly place: number
+  readonly hasKey: number
+  readonly saltedAt: number
+  readonly saltedEnd: number
+  readonly sealedAt: number
+  readonly sealedEnd: number
+}
+
+/** Its values cannot be spread, nor sent to another thread: see `plainOf`. */
+class JoinedEntry implements Stored {
+  readonly workspace: string
+  readonly sequence: number
+  readonly #columns: JoinedColumns
+  readonly #spans: Spans
+
+  constructor(workspace: string, sequence: number, columns: JoinedColumns, spans: Spans) {
+    this.workspace = workspace
+    this.sequence = sequence
+    this.#columns = columns
+    this.#spans = spans
+  }
+
+  get bytes(): number {
+    const { saltedAt, saltedEnd, sealedAt, sealedEnd } = this.#spans
+    return saltedEnd - saltedAt + sealedEnd - sealedAt
+  }
+
+  get record(): Uint8Array {
+    return this.#part(this.#columns[3], recordBytes)
+  }
+
+  get receipt(): string {
+    return receiptOf(this.#part(this.#columns[4], receiptBytes))
+  }
+
+  get idem(): string | undefined {
+    return this.#spans.hasKey === 1 ? idemOf(this.#part(this.#columns[5], idemBytes)) : undefined
+  }
+
+  get bodySalt(): Uint8Array {
+    const { saltedAt, saltedEnd } = this.#spans
+    return this.#columns[6].subarray(saltedAt, Math.min(saltedAt + saltBytes, saltedEnd))
+  }
+
+  get body(): Uint8Array {
+    const { saltedAt, saltedEnd } = this.#spans
+    return this.#columns[6].subarray(Math.min(saltedAt + saltBytes, saltedEnd), saltedEnd)
+  }
+
+  get disclosures(): string {
+    const { sealedAt, sealedEnd } = this.#spans
+    return disclosuresOf(
+      sealedAt < sealedEnd ? this.#columns[7]?.subarray(sealedAt, sealedEnd) : "",
+    )
+  }
+
+  #part(column: Uint8Array, length: number): Uint8Array {
+    const { place } = this.#spans
+    return column.subarray(place * length, (place + 1) * length)
+  }
+}
+
+/** The entry with all its values made. */
+export function plainOf(entry: Stored): Stored {
+  const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
+  return { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures }
+}
+
+export function storedOf(workspace: string, row: Row): Stored {
+  const salted = row["salted"] === null ? undefined : bytes(row["salted"])
+  return {
+    workspace,
+    sequence: Number(row["sequence"]),
+    record: bytes(row["record"]),
+    receipt: receiptOf(row["receipt"]),
+    idem: idemOf(row["idem"]),
+    bodySalt: salted?.subarray(0, saltBytes),
+    body: salted?.subarray(saltBytes),
+    disclosures: disclosuresOf(row["sealed"]),
+  }
+}
+
+export function bytes(value: unknown): Uint8Array {
+  if (!(value instanceof Uint8Array))
+    throw new Error("a column that holds bytes holds something else")
+  return value
+}
