@@ -3,6 +3,7 @@
 
 import { levelWidth, tileWidth } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
+import { PlainContents } from "./plain-contents.ts"
 import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
@@ -35,12 +36,14 @@ const hashBytes = 32
 
 export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): ContentsResult {
   const acts: RecordedAct[] = []
+  const plain = new PlainContents()
   for (let at = after; at < upTo;) {
     const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
     // The chain pass reports missing entries.
     if (entries.length === 0) break
     for (const entry of entries) {
       if (entry.sequence > upTo) break
+      if (plain.areGood(entry)) continue
       // The chain pass reports a missing body.
       if (entry.body === undefined) continue
       const body = checkContents(entry)
