@@ -51,6 +51,8 @@ export interface TrustedInput {
   readonly trustedKeys: readonly string[]
   /** Newest first. */
   readonly geneses: readonly string[]
+  /** The receipt that an answer must be about. */
+  readonly receiptId?: string
   /** Where there is a faster one, or somebody wants to know how far it has come. */
   readonly hash?: Sha256
 }

@@ -55,6 +55,7 @@ export {
   type Continued,
   type Genesis,
 } from "./genesis.ts"
+export { hiddenCharacters, printable, printableJson } from "./hidden-characters.ts"
 export {
   equalJson,
   isJsonObject,
@@ -92,7 +93,7 @@ export type {
   PackUnconfirmed,
   PackVerdict,
 } from "./pack.ts"
-export type { PackForm } from "./pack-csv.ts"
+export { csvLine, type PackForm } from "./pack-csv.ts"
 export {
   bodiesPath,
   disclosuresPath,

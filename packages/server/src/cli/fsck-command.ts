@@ -3,9 +3,9 @@
 
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
+import { printable } from "@tallystick/proof"
 import { fsck, sentenceOf, type FsckResult, type Pass } from "../operator/fsck/fsck.ts"
 import { UnreadableError } from "../operator/fsck/workers.ts"
-import { printable } from "./printable.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {

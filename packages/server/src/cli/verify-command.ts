@@ -7,6 +7,7 @@ import {
   examineFile,
   fromUtf8,
   parseVkey,
+  printable,
   readJson,
   readLineage,
   unreadable,
@@ -14,7 +15,6 @@ import {
   type TrustedInput,
 } from "@tallystick/proof"
 import { filesBelow, pathsBelow, readEvidence, Unreadable } from "./evidence-files.ts"
-import { printable } from "./printable.ts"
 
 interface VerifyCommand {
   readonly files: readonly string[]
@@ -32,7 +32,8 @@ interface VerifyCommand {
 /** Only `notGenuine` says that something was changed. */
 const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
 
-type FileFinding = Omit<Finding, "item"> & { readonly file: string }
+/** What was found about a file. */
+export type FileFinding = Omit<Finding, "item"> & { readonly file: string }
 
 export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyCommand): number {
   const findings =
@@ -63,7 +64,7 @@ function checkInput(
 }
 
 /** The worst result counts: not genuine, then unreadable, then unconfirmed. */
-function exitCodeOf(findings: readonly FileFinding[]): number {
+export function exitCodeOf(findings: readonly Pick<Finding, "verdict">[]): number {
   const verdicts = findings.map(({ verdict }) => verdict)
   if (verdicts.includes("refuted")) return exitCodes.notGenuine
   if (verdicts.includes("unreadable")) return exitCodes.unreadable
@@ -144,7 +145,8 @@ const words = {
   unreadable: "not readable",
 } as const
 
-function textOf({ file, verdict, reason, checks, notCovered, facts }: FileFinding): string {
+/** For people. */
+export function textOf({ file, verdict, reason, checks, notCovered, facts }: FileFinding): string {
   const lines = [
     `${file}: ${words[verdict]}`,
     ...(reason === undefined ? [] : [`  ${reason}`]),

@@ -1,7 +1,7 @@
 // Text from outside. It is only ever text: nothing in it becomes markup or a link. Characters that
 // are not seen, or that would turn the line round, are shown by their number.
 
-import { hiddenCharacters } from "../hidden-characters.ts"
+import { hiddenCharacters } from "@tallystick/proof"
 
 export function Text({ of: text }: { readonly of: string }) {
   const parts = hiddenCharacters(text)

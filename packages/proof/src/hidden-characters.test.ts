@@ -1,11 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { hiddenCharacters } from "./hidden-characters.ts"
-
-const textOf = (text: string): string =>
-  hiddenCharacters(text)
-    .map((part) => part.text)
-    .join("")
+import { hiddenCharacters, printable, printableJson } from "./hidden-characters.ts"
 
 test("what is not seen, or turns the line round, is shown by its number", () => {
   for (const [text, shown] of [
@@ -13,11 +8,11 @@ test("what is not seen, or turns the line round, is shown by its number", () => 
     ["plain, ä, 日本, 👍", "plain, ä, 日本, 👍"],
     ["invoice\u202Efdp.exe", "invoice⟨U+202E⟩fdp.exe"],
     ["a\u200Bb\u2066c\u2069", "a⟨U+200B⟩b⟨U+2066⟩c⟨U+2069⟩"],
-    ["\u0000\u001b[2J\n", "⟨U+0000⟩⟨U+001B⟩[2J⟨U+000A⟩"],
+    ["\u0000\u001b[2J\n\u009b", "⟨U+0000⟩⟨U+001B⟩[2J⟨U+000A⟩⟨U+009B⟩"],
     ["\u{E0041}", "⟨U+E0041⟩"],
     ["<b>&amp;", "<b>&amp;"],
   ] as const)
-    assert.equal(textOf(text), shown)
+    assert.equal(printable(text), shown)
 })
 
 test("nothing of a text is lost, and only numbers are marked", () => {
@@ -26,4 +21,11 @@ test("nothing of a text is lost, and only numbers are marked", () => {
     parts.map(({ isHidden }) => isHidden),
     [false, true, false, true],
   )
+})
+
+test("JSON has no hidden character, and means the same", () => {
+  const value = { "\u202e": ["\u001b[2J", "\u009b2J", "\u{E0041}", "\u2028", 'ä 日本 \\ "'] }
+  const text = printableJson(value)
+  assert.equal(text, printable(text))
+  assert.deepEqual(JSON.parse(text), value)
 })

@@ -1,0 +1,41 @@
+/** Controls, bidirectional and zero-width characters, and separators of lines. */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+interface Part {
+  readonly text: string
+  readonly isHidden: boolean
+}
+
+/** The text in its order, with what cannot be seen replaced by its number: `⟨U+202E⟩`. */
+export function hiddenCharacters(text: string): readonly Part[] {
+  const parts: Part[] = []
+  let at = 0
+  for (const found of text.matchAll(hidden)) {
+    if (found.index > at) parts.push({ text: text.slice(at, found.index), isHidden: false })
+    const number = found[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")
+    parts.push({ text: `⟨U+${number}⟩`, isHidden: true })
+    at = found.index + found[0].length
+  }
+  if (at < text.length) parts.push({ text: text.slice(at), isHidden: false })
+  return parts
+}
+
+/** The same as one text. Printed, it cannot move the cursor or turn the line round. */
+export function printable(text: string): string {
+  return hiddenCharacters(text)
+    .map((part) => part.text)
+    .join("")
+}
+
+/**
+ * JSON in one line without a hidden character: those in its strings are escaped, which means the
+ * same to every reader.
+ */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(hidden, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  )
+}
