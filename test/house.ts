@@ -67,17 +67,15 @@ const listedModules = [
   { place: "web/", modules: [] },
   { place: "server/cli/verify-command.ts", modules: [/^node:fs$/] },
   { place: "server/cli/evidence-files.ts", modules: [/^node:(fs|path)$/] },
-  { place: "server/cli/printable.ts", modules: [] },
 ]
 
 /** The offline verifier cannot reach the network because nothing that it imports can. */
 const listedPlaces = [
   {
     place: "server/cli/verify-command.ts",
-    places: ["proof/", "server/cli/evidence-files.ts", "server/cli/printable.ts"],
+    places: ["proof/", "server/cli/evidence-files.ts"],
   },
   { place: "server/cli/evidence-files.ts", places: ["proof/"] },
-  { place: "server/cli/printable.ts", places: [] },
 ]
 
 /** Modules and globals that are an effect, and the only places that may have them. Tests may. */

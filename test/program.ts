@@ -31,6 +31,8 @@ export interface Run {
   readonly cwd?: string
   readonly uid?: number
   readonly killAfterMs?: number
+  /** Standard input; empty without it. */
+  readonly input?: string | Uint8Array
 }
 
 /** Runs a command of the product to its end. It has no environment but PATH and what is given. */
@@ -50,15 +52,17 @@ export function tallystick(
 export function run(
   command: string,
   args: readonly string[],
-  { environment = process.env, killAfterMs = 60_000, ...options }: Run = {},
+  { environment = process.env, killAfterMs = 60_000, input, ...options }: Run = {},
 ): Promise<Ended> {
   const child = spawn(command, args, {
     ...options,
     env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: "pipe",
     timeout: killAfterMs,
     killSignal: "SIGKILL",
   })
+  // A command that does not read it closes it.
+  child.stdin.on("error", () => {}).end(input)
   const said = { output: "", errors: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))

@@ -7,7 +7,7 @@ import { existsSync, globSync, readFileSync } from "node:fs"
 import { symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import test from "node:test"
-import { limitVariable, settings } from "../packages/server/src/config.ts"
+import { commandSettings, limitVariable, settings } from "../packages/server/src/config.ts"
 import { statusOf } from "../packages/server/src/error.ts"
 import { laneOf } from "../packages/server/src/ledger/lane.ts"
 import { defaultLimits } from "../packages/server/src/limits.ts"
@@ -158,20 +158,25 @@ test("every command in the documents is run, and a wrong answer in a document is
 // Tables ------------------------------------------------------------------------------------------
 
 test("docs/configuration.md has the settings of config.ts, with their defaults and manuals", () => {
-  const expected = Object.entries(settings).map(([name, { fallback, manual }]) => [
-    name,
-    plain(fallback),
-    manual,
-  ])
-  assert.deepEqual(
-    rowsAfter(configuration, "settings").map(([name = "", fallback = "", manual = ""]) => [
-      plain(name),
+  for (const [marker, table] of [
+    ["settings", settings],
+    ["command settings", commandSettings],
+  ] as const) {
+    const expected = Object.entries(table).map(([name, { fallback, manual }]) => [
+      name,
       plain(fallback),
       manual,
-    ]),
-    expected,
-  )
-  for (const [name, setting] of Object.entries(settings)) {
+    ])
+    assert.deepEqual(
+      rowsAfter(configuration, marker).map(([name = "", fallback = "", manual = ""]) => [
+        plain(name),
+        plain(fallback),
+        manual,
+      ]),
+      expected,
+    )
+  }
+  for (const [name, setting] of Object.entries({ ...settings, ...commandSettings })) {
     if ("secret" in setting)
       assert.ok(
         configuration.includes("`_FILE`"),

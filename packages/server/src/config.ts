@@ -95,6 +95,19 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>
 
+/** Of the commands that ask a service with a key of their user. The service ignores them. */
+export const commandSettings = {
+  TALLYSTICK_URL: {
+    fallback: "`http://<host>:<port>`",
+    manual: "Address of the service that `events` and `receipts` ask.",
+  },
+  TALLYSTICK_KEY: {
+    fallback: "none",
+    manual: "The API key that they send.",
+    secret: true,
+  },
+} as const satisfies Record<string, Setting>
+
 type Name = keyof typeof settings
 
 const limitPrefix = "TALLYSTICK_LIMIT_"
@@ -113,7 +126,8 @@ export class ConfigError extends Error {
 export function readConfig(variables: Environment, readFile: (path: string) => string): Config {
   const environment = withoutInjected(variables)
   refuseUnknown(environment)
-  const given = (name: Name): string | undefined => valueOf(environment, name, readFile)
+  const given = (name: Name): string | undefined =>
+    valueOf(environment, name, settings[name], readFile)
   const value = (name: Name): string => given(name) ?? settings[name].fallback
   const data = value("TALLYSTICK_DATA")
   return {
@@ -121,7 +135,7 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT"), 0, 65_535),
     data,
     heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
-    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL")),
+    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL"), "TALLYSTICK_PUBLIC_URL"),
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
     previousRootKey: rootKeyOf(
       given("TALLYSTICK_ROOT_KEY_PREVIOUS"),
@@ -134,6 +148,20 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL")),
     limits: limitsOf(environment),
   }
+}
+
+/** Throws a ConfigError for a wrong one. */
+export function readCommandConfig(
+  environment: Environment,
+  readFile: (path: string) => string,
+): { readonly url: string | undefined; readonly key: string | undefined } {
+  const given = (name: keyof typeof commandSettings): string | undefined =>
+    valueOf(environment, name, commandSettings[name], readFile)
+  const key = given("TALLYSTICK_KEY")
+  // The refusal of a header would show the key.
+  if (key !== undefined && !/^[!-~]+$/.test(key))
+    throw new ConfigError("TALLYSTICK_KEY must be one key, printable and without spaces")
+  return { url: urlOf(given("TALLYSTICK_URL"), "TALLYSTICK_URL"), key }
 }
 
 /**
@@ -160,12 +188,11 @@ export function httpUrl(host: string, port: number): string {
 }
 
 function refuseUnknown(environment: Environment): void {
-  const known = new Set<string>([
-    ...Object.keys(settings),
-    ...Object.keys(defaultLimits).map(limitVariable),
-  ])
-  for (const [name, setting] of Object.entries<Setting>(settings))
-    if (setting.secret) known.add(`${name}_FILE`)
+  const known = new Set<string>(Object.keys(defaultLimits).map(limitVariable))
+  for (const [name, { secret }] of Object.entries<Setting>({ ...settings, ...commandSettings })) {
+    known.add(name)
+    if (secret) known.add(`${name}_FILE`)
+  }
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TALLYSTICK_") || known.has(name)) continue
     throw new ConfigError(
@@ -176,12 +203,12 @@ function refuseUnknown(environment: Environment): void {
 
 function valueOf(
   environment: Environment,
-  name: Name,
+  name: string,
+  { secret }: Setting,
   readFile: (path: string) => string,
 ): string | undefined {
-  const setting: Setting = settings[name]
   const direct = environment[name]
-  const path = setting.secret ? environment[`${name}_FILE`] : undefined
+  const path = secret ? environment[`${name}_FILE`] : undefined
   // An empty variable of a script must not become the ledger's folder.
   if (direct === "")
     throw new ConfigError(
@@ -210,13 +237,14 @@ function integerOf(name: string, value: string, min: number, max: number): numbe
   return number
 }
 
-function urlOf(value: string | undefined): string | undefined {
+/** Also reads an option; without a slash at its end. */
+export function urlOf(value: string | undefined, name: string): string | undefined {
   if (value === undefined) return undefined
   const { protocol, search, hash, username, password } = URL.parse(value) ?? {}
   const isPlain = search === "" && hash === "" && username === "" && password === ""
   if (!isPlain || !["http:", "https:"].includes(protocol ?? ""))
     throw new ConfigError(
-      "TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user",
+      `${name} must be an http or https address without query, fragment or user`,
     )
   return value.replace(/\/+$/, "")
 }

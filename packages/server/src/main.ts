@@ -3,8 +3,11 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { Argument, Command, Help, InvalidArgumentError, Option } from "commander"
+import { isatty } from "node:tty"
+import { Argument, Command, Help, Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
+import { addLedgerCommands } from "./cli/ledger-commands.ts"
+import { gathered, secondsOf, someOf } from "./cli/option-values.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
@@ -19,6 +22,9 @@ const terminal: Terminal = {
   say: (text) => void process.stdout.write(text),
   remark: (text) => void process.stderr.write(text),
   progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
+  // Some terminals do not know how wide they are.
+  columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
+  input: { isTerminal: isatty(0), read: () => process.stdin },
 }
 
 const help = new Help()
@@ -81,6 +87,8 @@ Example:
       process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say: terminal.say })
     },
   )
+
+addLedgerCommands(program, terminal)
 
 const keys = program
   .command("keys")
@@ -413,32 +421,6 @@ function inOneLine(text: string): string {
     .trimEnd()
     .replaceAll("\n", " ")
   return line.includes("(Did you mean") ? line : `${line.replace(/\.$/, "")} (--help says more)`
-}
-
-/** Collects the values of a repeated option. */
-function gathered(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value]
-}
-
-/**
- * A repeatable option with fixed choices. A variadic option would swallow the arguments after it.
- */
-function someOf(flags: string, description: string, words: readonly string[]): Option {
-  return new Option(flags, description)
-    .choices(words)
-    .argParser((value, before?: readonly string[]) => {
-      if (!words.includes(value))
-        throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
-      return gathered(value, before)
-    })
-}
-
-function secondsOf(text: string): number {
-  const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([smhd])$/.exec(text) ?? []
-  const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-  if (seconds[unit] === undefined)
-    throw new InvalidArgumentError("It must be a number and s, m, h or d.")
-  return Number(count) * seconds[unit]
 }
 
 /** An error of the system, such as a full disk: its message names the call and the path. */

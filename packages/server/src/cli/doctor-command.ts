@@ -30,7 +30,7 @@ import { closing } from "../runtime/closing.ts"
 import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
 import type { Document } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
-import { addressOf } from "./keys-command.ts"
+import { addressOf } from "./service-calls.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 interface Verdict {

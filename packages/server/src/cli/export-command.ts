@@ -13,7 +13,7 @@ import { requiredSecrets } from "../operator/secret-files.ts"
 import { isLocked } from "../store/sqlite/lock.ts"
 import { recordExport } from "../workspace/export-entries.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
-import { asked, type AskingTerminal } from "./keys-command.ts"
+import { asked, type AskingTerminal } from "./service-calls.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
 export async function runExport(

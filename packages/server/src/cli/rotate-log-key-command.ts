@@ -1,7 +1,7 @@
 // `tallystick rotate`: gives a workspace's log a new signing key, through the running service.
 
 import { StartError } from "../error.ts"
-import { asked, type AskingTerminal } from "./keys-command.ts"
+import { asked, type AskingTerminal } from "./service-calls.ts"
 
 /**
  * Prints the verified answer about the entry that announces the new key. Both keys sign it: anyone

@@ -14,6 +14,15 @@ export interface Terminal {
    * standard error is a terminal.
    */
   readonly progress: (line: string) => void
+  /** Width of standard output; undefined if that is no terminal. */
+  readonly columns: number | undefined
+  readonly input: Input
+}
+
+/** Standard input. */
+export interface Input {
+  readonly isTerminal: boolean
+  readonly read: () => AsyncIterable<Uint8Array>
 }
 
 /**

@@ -1,0 +1,358 @@
+// The commands `events` and `receipts`, which write to a ledger and read it with an API key: their
+// options and their help.
+
+import { Option, type Command } from "commander"
+import type { EventOptions } from "./event-options.ts"
+import type { Filter } from "./events-list-command.ts"
+import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
+import type { Format } from "./rows-output.ts"
+import type { Terminal } from "./terminal.ts"
+
+export function addLedgerCommands(program: Command, terminal: Terminal): void {
+  const events = program
+    .command("events")
+    .description("record events in a ledger and read its entries, with an API key")
+  addPut(events, terminal)
+  addList(events, terminal)
+  addTail(events, terminal)
+  addValues(events, terminal)
+  addTimeline(events, terminal)
+  const receipts = program
+    .command("receipts")
+    .description("get a receipt and check it, or get its proof, with an API key")
+  addGet(receipts, terminal)
+  addProof(receipts, terminal)
+}
+
+const atUrl = new Option(
+  "--url <address>",
+  "address of the service (default: TALLYSTICK_URL, else this machine at TALLYSTICK_PORT)",
+)
+const keyHelp = (scope: string): string =>
+  `The API key is in TALLYSTICK_KEY, or in the file that TALLYSTICK_KEY_FILE names. It needs the scope \`${scope}\`.`
+
+// Writing -----------------------------------------------------------------------------------------
+
+interface PutFlags extends EventOptions {
+  readonly idempotencyKey?: string
+  readonly json: boolean
+  readonly url?: string
+}
+
+function addPut(events: Command, terminal: Terminal): void {
+  events
+    .command("put")
+    .description("record one event from options, or many from JSON, and print their receipts")
+    .argument("<workspace>")
+    .argument(
+      "[file]",
+      "JSON of an event, or of one on each line; `-` for standard input, which is also read without --action, --actor and --target",
+    )
+    .option("--action <name>", "what was done, such as billing.invoice.approve")
+    .option("--actor <type:id>", "who did it, such as user:usr_1")
+    .option("--actor-email <address>")
+    .option("--target <type:id>", "what it was done to, such as invoice:inv_9")
+    .option("--target-name <name>")
+    .option("--project <id>", "(default: core)")
+    .addOption(
+      new Option("--source <source>", "where it came from (default: api)").choices([
+        "api",
+        "automation",
+        "dashboard",
+        "system",
+      ]),
+    )
+    .option(
+      "--occurred-at <time>",
+      "such as 2026-01-31T09:30:00Z, 2026-01-31 or 5m for so long ago (default: now)",
+      timeOf,
+    )
+    .option("--metadata <json>", "anything else about it, as a JSON object")
+    .option("--user-visible", "the actor and the target see it in their own activity")
+    .option("--idempotency-key <key>", "12 to 255 characters that name this event for ever")
+    .option("--json", "print each result as JSON, on a line of its own", false)
+    .addOption(atUrl)
+    .addHelpText(
+      "after",
+      `
+A key makes it safe to run the command again: what is recorded is not recorded twice. JSON has a key of its own for each event in
+\`idempotencyKey\`. Without one, the key is made from the event's content, so events with the same content are one event. An event by options
+without --occurred-at occurs now and is a new one each time, unless you give --idempotency-key.
+
+JSON is as POST /v1/events takes it; options fill in what an event leaves out. It is sent while it arrives, in batches. A refused line does not stop
+the others. If no answer comes, the command tries again with the same keys.
+
+${keyHelp("write")}
+
+Exit codes: 0 everything is recorded; 1 something is not; 2 nobody knows, because no complete answer came: run the command again.
+
+Example:
+  $ tallystick events put acme --action billing.invoice.approve --actor user:usr_1 --target invoice:inv_9
+  $ tallystick events put acme < events.jsonl > receipts.txt`,
+    )
+    .action(async (workspace: string, file: string | undefined, { url, ...options }: PutFlags) => {
+      const { putEvents } = await import("./events-put-command.ts")
+      process.exitCode = await putEvents({ ...terminal, url }, workspace, file, options)
+    })
+}
+
+// Reading -----------------------------------------------------------------------------------------
+
+interface ReadFlags {
+  readonly project?: string
+  readonly lane?: NonNullable<Filter["lane"]>
+  readonly storage?: NonNullable<Filter["storage"]>
+  readonly includeSystem?: true
+  readonly from?: string
+  readonly to?: string
+  readonly format?: Format
+  readonly json: boolean
+  readonly url?: string
+}
+
+/** The options of all commands that read entries. */
+function reading(command: Command): Command {
+  return command
+    .argument(
+      "[query]",
+      "a search, such as 'approve actor:usr_1'; put -- before one that begins with -",
+    )
+    .option("--project <id>", "entries of one project; `system` for the service's own entries")
+    .addOption(new Option("--lane <lane>").choices(["security", "data", "policy", "operations"]))
+    .addOption(
+      new Option("--storage <tier>", "entries by their age").choices(["hot", "archive", "all"]),
+    )
+    .option("--include-system", "the service's own entries as well")
+    .addOption(
+      new Option("--format <format>", "(default: table)").choices(["table", "jsonl", "csv"]),
+    )
+    .addOption(
+      new Option("--json", "the same as --format jsonl").default(false).conflicts("format"),
+    )
+    .addOption(atUrl)
+}
+
+function withTimes(command: Command): Command {
+  return command
+    .option(
+      "--from <time>",
+      "occurred at this time or later: 2026-01-31T09:30:00Z, 2026-01-31, now, or 7d for so long ago",
+      timeOf,
+    )
+    .option("--to <time>", "occurred before this time", timeOf)
+}
+
+function filterOf(query: string | undefined, flags: ReadFlags): Filter {
+  const { project, lane, storage, includeSystem, from, to } = flags
+  return {
+    ...(query !== undefined && { query }),
+    ...(project !== undefined && { projectId: project }),
+    ...(lane && { lane }),
+    ...(storage && { storage }),
+    ...(includeSystem && { includeSystem }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  }
+}
+
+function formatOf({ format, json }: ReadFlags): Format {
+  return json ? "jsonl" : (format ?? "table")
+}
+
+const outputHelp = `
+A table is as wide as the terminal: it cuts names, and leaves out columns on the right. \`jsonl\` has each entry as the API shows it. In \`csv\`, a
+cell that a spreadsheet would take for a formula has a ' in front, and so has one that begins with '.
+
+${keyHelp("read")}
+`
+
+function addList(events: Command, terminal: Terminal): void {
+  withTimes(
+    reading(
+      events.command("list").description("list entries, newest first").argument("<workspace>"),
+    ),
+  )
+    .addOption(
+      new Option("--limit <count>", "show so many").argParser(countOf).default(50).conflicts("all"),
+    )
+    .option("--all", "show all of them", false)
+    .addHelpText(
+      "after",
+      `${outputHelp}
+Exit codes: 0 the entries are listed; 3 one of them is not what was recorded; 1 they cannot be listed.
+
+Example:
+  $ tallystick events list acme 'approve actor:usr_1' --from 7d
+  $ tallystick events list acme --all --format csv > entries.csv`,
+    )
+    .action(async (workspace: string, query: string | undefined, flags: ListFlags) => {
+      const { listEvents } = await import("./events-list-command.ts")
+      process.exitCode = await listEvents(
+        { ...terminal, url: flags.url },
+        workspace,
+        filterOf(query, flags),
+        {
+          limit: flags.all ? Infinity : flags.limit,
+          format: formatOf(flags),
+        },
+      )
+    })
+}
+
+interface ListFlags extends ReadFlags {
+  readonly limit: number
+  readonly all: boolean
+}
+
+function addTail(events: Command, terminal: Terminal): void {
+  reading(
+    events
+      .command("tail")
+      .description("print entries as they are recorded, until Ctrl-C")
+      .argument("<workspace>"),
+  )
+    .option("--after <sequence>", "begin behind this entry; 0 for all (default: now)", sequenceOf)
+    .addHelpText(
+      "after",
+      `
+If the connection is cut, or the service restarts, it goes on where it was: no entry is missed and none comes twice. Archived entries are
+printed too, unless --storage says otherwise.
+${outputHelp}
+Exit codes: 130 after Ctrl-C; 1 the service refuses, or does not answer at the beginning.
+
+Example:
+  $ tallystick events tail acme lane:security --json`,
+    )
+    .action(async (workspace: string, query: string | undefined, flags: TailFlags) => {
+      const { tailEvents } = await import("./events-tail-command.ts")
+      const filter = { storage: "all", ...filterOf(query, flags) } as const
+      const { after, url } = flags
+      await tailEvents({ ...terminal, url }, workspace, filter, { after, format: formatOf(flags) })
+    })
+}
+
+interface TailFlags extends ReadFlags {
+  readonly after?: number
+}
+
+function addValues(events: Command, terminal: Terminal): void {
+  withTimes(
+    reading(
+      events
+        .command("values")
+        .description("list the commonest values of a field, and how many entries have each")
+        .argument("<workspace>")
+        .argument("<field>", "such as actor, action or metadata.currency"),
+    ),
+  )
+    .option("--limit <count>", "so many values, 50 at most", countOf, 20)
+    .addHelpText(
+      "after",
+      `${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`,
+    )
+    .action(
+      async (workspace: string, field: string, query: string | undefined, flags: ListFlags) => {
+        const { listValues } = await import("./events-list-command.ts")
+        const asked = { ...filterOf(query, flags), field, limit: flags.limit }
+        await listValues({ ...terminal, url: flags.url }, workspace, asked, formatOf(flags))
+      },
+    )
+}
+
+function addTimeline(events: Command, terminal: Terminal): void {
+  withTimes(
+    reading(
+      events
+        .command("timeline")
+        .description("count how many entries occurred when")
+        .argument("<workspace>"),
+    ),
+  )
+    .option("--buckets <count>", "so many spans of time at most, 240 at most", countOf, 24)
+    .addOption(
+      new Option("--by <group>", "what is counted apart")
+        .choices(["lane", "project"])
+        .default("lane"),
+    )
+    .addHelpText(
+      "after",
+      `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
+    )
+    .action(async (workspace: string, query: string | undefined, flags: TimelineFlags) => {
+      const { showTimeline } = await import("./events-list-command.ts")
+      const { buckets, by, from = timeOf("1d"), to = timeOf("now"), url } = flags
+      const asked = { ...filterOf(query, flags), from, to, buckets, by }
+      await showTimeline({ ...terminal, url }, workspace, asked, formatOf(flags))
+    })
+}
+
+interface TimelineFlags extends ReadFlags {
+  readonly buckets: number
+  readonly by: "lane" | "project"
+}
+
+// Receipts ----------------------------------------------------------------------------------------
+
+function addGet(receipts: Command, terminal: Terminal): void {
+  receipts
+    .command("get")
+    .description("get a receipt with its entry, and check them as `verify` does")
+    .argument("<workspace>")
+    .argument("<receipt>")
+    .option(
+      "--key <vkey>",
+      "a log's key that you trust, from another source than the service; repeat for more",
+      gathered,
+    )
+    .option("--out <file>", "also write the answer into a new file, which `verify` reads")
+    .option("--json", "print receipt, entry and what was found as JSON", false)
+    .addOption(atUrl)
+    .addHelpText(
+      "after",
+      `
+Everything is computed here, from bytes, hashes and signatures; nothing that the service says of itself counts. Without --key it is \`not
+confirmed\`: everything may agree, but the service itself names the key that signed, and anyone can make a key.
+
+${keyHelp("read")} A public receipt needs no key.
+
+Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is wrong, but a trusted key's signature or a checkpoint is missing; 3 it is not genuine;
+1 it cannot be got.
+
+Example:
+  $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`,
+    )
+    .action(async (workspace: string, receipt: string, flags: GetFlags) => {
+      const { getReceipt } = await import("./receipts-command.ts")
+      const { key: trustedKeys = [], out, json, url } = flags
+      const get = { trustedKeys, out, json }
+      process.exitCode = await getReceipt({ ...terminal, url }, workspace, receipt, get)
+    })
+}
+
+interface GetFlags {
+  readonly key?: readonly string[]
+  readonly out?: string
+  readonly json: boolean
+  readonly url?: string
+}
+
+function addProof(receipts: Command, terminal: Terminal): void {
+  receipts
+    .command("proof")
+    .description("print the proof of a receipt as a tlog-proof, which `verify` reads")
+    .argument("<workspace>")
+    .argument("<receipt>")
+    .addOption(atUrl)
+    .addHelpText(
+      "after",
+      `
+${keyHelp("read")} A public receipt needs no key.
+
+Example:
+  $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`,
+    )
+    .action(async (workspace: string, receipt: string, { url }: { url?: string }) => {
+      const { printProof } = await import("./receipts-command.ts")
+      await printProof({ ...terminal, url }, workspace, receipt)
+    })
+}

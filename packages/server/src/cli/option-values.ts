@@ -1,0 +1,49 @@
+// Values of options, as the command line has them.
+
+import { InvalidArgumentError, Option } from "commander"
+import { isoTime, systemClock } from "../clock.ts"
+
+/** Collects the values of a repeated option. */
+export function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+/**
+ * A repeatable option with fixed choices. A variadic option would swallow the arguments after it.
+ */
+export function someOf(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description)
+    .choices(words)
+    .argParser((value, before?: readonly string[]) => {
+      if (!words.includes(value))
+        throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
+      return gathered(value, before)
+    })
+}
+
+export function secondsOf(text: string): number {
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([smhd])$/.exec(text) ?? []
+  const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+  if (seconds[unit] === undefined)
+    throw new InvalidArgumentError("It must be a number and s, m, h or d.")
+  return Number(count) * seconds[unit]
+}
+
+/** A time as the API takes it: of a time, a day in UTC, `now`, or so long ago. */
+export function timeOf(text: string): string {
+  if (text === "now") return isoTime(systemClock.now())
+  if (/^[0-9]+[smhd]$/.test(text)) return isoTime(systemClock.now() - secondsOf(text) * 1000)
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
+export function sequenceOf(text: string): number {
+  if (!/^(0|[1-9][0-9]{0,14})$/.test(text))
+    throw new InvalidArgumentError("It must be a whole number.")
+  return Number(text)
+}
+
+export function countOf(text: string): number {
+  const count = sequenceOf(text)
+  if (count === 0) throw new InvalidArgumentError("It must be 1 or more.")
+  return count
+}

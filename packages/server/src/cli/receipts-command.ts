@@ -1,0 +1,95 @@
+// `tallystick receipts`: gets a receipt or its proof, and checks the receipt from its bytes alone.
+
+import { writeFileSync } from "node:fs"
+import { TallystickError, type Client, type ReceiptAnswer } from "@tallystick/client"
+import { examineFile, parseVkey, printable, printableJson, utf8 } from "@tallystick/proof"
+import { ConfigError } from "../config.ts"
+import { StartError } from "../error.ts"
+import { textOf } from "./rows-output.ts"
+import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
+import { exitCodeOf, textOf as textOfFinding } from "./verify-command.ts"
+
+interface Get {
+  /** Vkeys that the caller has from another source than the service. */
+  readonly trustedKeys: readonly string[]
+  readonly out: string | undefined
+  readonly json: boolean
+}
+
+/** Returns the exit code of `verify`. */
+export async function getReceipt(
+  terminal: AskingTerminal,
+  workspaceId: string,
+  receiptId: string,
+  { trustedKeys, out, json }: Get,
+): Promise<number> {
+  const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
+  if (unusable !== undefined)
+    throw new ConfigError(
+      `--key: ${printable(unusable)} is not the vkey of a log: <name>+<8 hex digits>+<base64>`,
+    )
+  const { ask } = userServiceOf(terminal, { needsKey: false })
+  const answer = await ask((client) => sealedAnswer(client, workspaceId, receiptId))
+  const text = `${JSON.stringify(answer, null, 2)}\n`
+  const [finding] = examineFile(utf8(text), { trustedKeys, geneses: [], receiptId })
+  if (finding?.what !== "receipt")
+    throw new StartError("the service's answer is not about a receipt")
+  if (out !== undefined) writeFileSync(out, text, { flag: "wx", mode: ownerOnly })
+  // The service's own `verified` is left out: the finding says what was checked here.
+  const { receipt, entry } = answer
+  const facts = { ...membersOf(entry), ...finding.facts }
+  if (json) terminal.say(`${printableJson({ receipt, entry, finding })}\n`)
+  else terminal.say(textOfFinding({ ...finding, file: receiptId, facts }))
+  if (trustedKeys.length === 0 && finding.verdict === "unconfirmed")
+    terminal.remark(
+      "tallystick: the service itself named this key; to confirm the receipt, give the log's key from another source with --key\n",
+    )
+  return exitCodeOf([finding])
+}
+
+/** It may have personal data. */
+const ownerOnly = 0o600
+
+/** With a checkpoint that covers it: the service signs one when it is asked for the proof. */
+async function sealedAnswer(
+  { receipts }: Client,
+  workspaceId: string,
+  receiptId: string,
+): Promise<ReceiptAnswer> {
+  const answer = await receipts.get(workspaceId, receiptId)
+  // Whatever a service answers is examined, `null` too.
+  if ((answer as ReceiptAnswer | null)?.proof?.tlogProof !== null) return answer
+  try {
+    await receipts.proof(workspaceId, receiptId)
+  } catch (error) {
+    // The log of an epoch that ended is signed no more.
+    if (error instanceof TallystickError && error.code === "not_found") return answer
+    throw error
+  }
+  return await receipts.get(workspaceId, receiptId)
+}
+
+/** For people: what the finding does not say itself, in whatever form the service sends it. */
+function membersOf(entry: object | undefined): Readonly<Record<string, string>> {
+  const members = Object.entries(entry ?? {})
+    .filter(([name]) => !said.has(name))
+    .flatMap(([name, value]: [string, unknown]) =>
+      ["actor", "target"].includes(name) && typeof value === "object" && value !== null
+        ? Object.entries(value).map(([inner, part]) => [`${name}.${inner}`, textOf(part)] as const)
+        : [[name, textOf(value)] as const],
+    )
+  return Object.fromEntries(members)
+}
+
+/** The finding has these as what was computed; `integrity` is the service's word. */
+const said: ReadonlySet<string> = new Set(["action", "hash", "timestamp", "integrity"])
+
+/** Prints the tlog-proof, which `verify` reads. */
+export async function printProof(
+  terminal: AskingTerminal,
+  workspaceId: string,
+  receiptId: string,
+): Promise<void> {
+  const { ask } = userServiceOf(terminal, { needsKey: false })
+  terminal.say(await ask(({ receipts }) => receipts.proof(workspaceId, receiptId)))
+}

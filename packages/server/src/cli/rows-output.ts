@@ -1,0 +1,73 @@
+// Rows of an answer as a table for people, as JSON lines, or as CSV.
+
+import { csvLine, printable, printableJson } from "@tallystick/proof"
+import { tableLike, type Column, type TableRows } from "./table.ts"
+import type { Terminal } from "./terminal.ts"
+
+export type Format = "table" | "jsonl" | "csv"
+
+/** A value of a row, by its name. */
+export type Field<Row> = readonly [name: string, valueOf: (row: Row) => unknown]
+
+/** What is shown of a kind of row. As JSON it is shown whole. */
+export interface Shown<Row> {
+  readonly table: readonly (Column & { readonly cellOf: (row: Row) => string })[]
+  readonly csv: readonly Field<Row>[]
+}
+
+type Widths = "needed" | "usual"
+
+/** Prints rows below those before. */
+export type PrintRows<Row> = (rows: readonly Row[]) => void
+
+/** The columns of a table are as wide as the first rows need, or as usual. */
+export function rowPrinter<Row>(
+  { say, columns }: Pick<Terminal, "say" | "columns">,
+  format: Format,
+  shown: Shown<Row>,
+  widths: Widths = "needed",
+): PrintRows<Row> {
+  switch (format) {
+    case "table":
+      return tablePrinter(say, columns, shown.table, widths)
+    case "jsonl":
+      return (rows) => rows.forEach((row) => say(`${printableJson(row)}\n`))
+    case "csv": {
+      // A file has the text as it is; a terminal must not obey it.
+      const cell = (text: string): string => (columns === undefined ? text : printable(text))
+      say(csvRow(shown.csv.map(([name]) => name)))
+      return (rows) =>
+        rows.forEach((row) =>
+          say(csvRow(shown.csv.map(([, valueOf]) => cell(textOf(valueOf(row)))))),
+        )
+    }
+  }
+}
+
+function tablePrinter<Row>(
+  say: Terminal["say"],
+  columns: number | undefined,
+  table: Shown<Row>["table"],
+  widths: Widths,
+): PrintRows<Row> {
+  let format: TableRows | undefined
+  return (rows) => {
+    if (rows.length === 0) return
+    const cells = rows.map((row) => table.map(({ cellOf }) => cellOf(row)))
+    if (format === undefined) {
+      format = tableLike(widths === "usual" ? widths : cells, table, columns)
+      say(format([table.map(({ title }) => title)]))
+    }
+    say(format(cells))
+  }
+}
+
+/** By RFC 4180, and no cell is a formula, as in the `entries.csv` of an evidence pack. */
+function csvRow(cells: readonly string[]): string {
+  return csvLine(cells, 2)
+}
+
+/** What is absent is empty, a string is itself, and anything else is JSON. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "")
+}

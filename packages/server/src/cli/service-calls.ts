@@ -1,0 +1,114 @@
+// How commands ask a running service, and what they say when it refuses or does not answer.
+
+import { readFileSync } from "node:fs"
+import { createClient, TallystickError, type Client } from "@tallystick/client"
+import { printable } from "@tallystick/proof"
+import { ConfigError, httpUrl, readCommandConfig, urlOf, type Config } from "../config.ts"
+import { StartError } from "../error.ts"
+import { requiredRootKey } from "../operator/secret-files.ts"
+import { configOf, type Terminal } from "./terminal.ts"
+
+/** A command that asks the running service. */
+export interface AskingTerminal extends Pick<Terminal, "environment" | "say" | "remark"> {
+  /** The option --url. */
+  readonly url: string | undefined
+}
+
+/** A person waits: a service that does not answer soon is not running. */
+const retries = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
+
+/**
+ * Asks the running service with the instance key. Throws a StartError if it refuses or does not
+ * answer.
+ */
+export async function asked<T>(
+  terminal: Pick<AskingTerminal, "environment" | "url">,
+  ask: (client: Client) => Promise<T>,
+): Promise<T> {
+  const config = configOf(terminal)
+  const baseUrl = terminal.url ?? addressOf(config)
+  const { rootKey: key } = requiredRootKey(config)
+  try {
+    return await ask(createClient({ baseUrl, key, ...retries }))
+  } catch (error) {
+    const mayHaveHappened = error instanceof TallystickError && isUnanswered(error)
+    const advice = mayHaveHappened ? ", so it may have happened; check before you repeat it" : ""
+    throw explained(error, baseUrl, advice)
+  }
+}
+
+/** The service that a command asks with its user's key. */
+export interface UserService {
+  readonly client: Client
+  /** Throws a StartError if the service refuses or does not answer. */
+  readonly ask: <T>(ask: (client: Client) => Promise<T>) => Promise<T>
+  /** Says what to do, if a call has failed. Throws any other error. */
+  readonly explain: (error: unknown) => StartError
+}
+
+/**
+ * By --url or TALLYSTICK_URL, on this machine without them, and with TALLYSTICK_KEY. Asks nothing
+ * yet. `isPatient`: waits for a service that restarts.
+ */
+export function userServiceOf(
+  terminal: Pick<AskingTerminal, "environment" | "url">,
+  { needsKey = true, isPatient = false } = {},
+): UserService {
+  const { url, key } = readCommandConfig(terminal.environment, (path) => readFileSync(path, "utf8"))
+  const baseUrl = urlOf(terminal.url, "--url") ?? url ?? addressOf(configOf(terminal))
+  if (key === undefined && needsKey)
+    throw new ConfigError(
+      "TALLYSTICK_KEY is not set; set it to an API key, which `tallystick keys create` makes",
+    )
+  const client = createClient({
+    baseUrl,
+    ...(key !== undefined && { key }),
+    ...(isPatient ? {} : retries),
+  })
+  const explain = (error: unknown): StartError => {
+    const isKeyless = key === undefined && error instanceof TallystickError && error.status === 401
+    return explained(error, baseUrl, isKeyless ? "; TALLYSTICK_KEY is not set" : "")
+  }
+  const ask = async <T>(asking: (client: Client) => Promise<T>): Promise<T> => {
+    try {
+      return await asking(client)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+  return { client, ask, explain }
+}
+
+function explained(error: unknown, baseUrl: string, advice: string): StartError {
+  if (!(error instanceof TallystickError)) throw error
+  return new StartError(`${printable(sentenceOf(error, baseUrl))}${advice}`, { cause: error })
+}
+
+/** What the service said, or what became of the connection. */
+function sentenceOf(error: TallystickError, baseUrl: string): string {
+  const { status, code, systemCode, detail } = error
+  if (code === "unexpected_answer") return `${detail}; is ${baseUrl} its address?`
+  if (status !== 0 || code === "invalid_field") return detail
+  const named = systemCode === undefined ? "" : ` (${systemCode})`
+  return isUnanswered(error)
+    ? `no complete answer came from ${baseUrl}${named}`
+    : `nothing answers at ${baseUrl}${named}; is the service running there?`
+}
+
+/** The request may have arrived, and its answer did not. */
+function isUnanswered({ status, outcome }: TallystickError): boolean {
+  return status === 0 && outcome === "unknown"
+}
+
+/**
+ * Address of the service on this machine. The instance key is sent nowhere else unless --url names
+ * the place.
+ */
+export function addressOf({ host, port }: Config): string {
+  if (port === 0)
+    throw new ConfigError(
+      "TALLYSTICK_PORT is 0, so the service chose its port at its start; give its address with --url",
+    )
+  const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
+  return httpUrl(anyAddress[host] ?? host, port)
+}

@@ -1,0 +1,582 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import { connect, createServer as createTcpServer, type AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { expectChain, type MintedReceipt } from "./chain.ts"
+import { freePort, startProgram } from "./crash/programs.ts"
+import { program, tallystick, type Ended, type Run } from "./program.ts"
+import { damage } from "./promises/damaged.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  startService,
+  writeMany,
+  type Client,
+  type Service,
+} from "./service.ts"
+
+// `events` and `receipts`: the commands that write to a ledger and read it with an API key.
+
+/** Runs a command with the key of a client. */
+function as(client: Client, { url }: Pick<Service, "url">) {
+  const environment = { TALLYSTICK_URL: url, TALLYSTICK_KEY: client.bearer }
+  return {
+    environment,
+    run: (args: readonly string[], input?: Run["input"]): Promise<Ended> =>
+      tallystick(args, environment, input === undefined ? {} : { input }),
+  }
+}
+
+const receiptForm = /^rcp_\w{36}$/
+
+const linesOf = (text: string): readonly string[] => text.trimEnd().split("\n")
+
+// put ---------------------------------------------------------------------------------------------
+
+const invoice = ["--action", "billing.invoice.approve", "--actor", "user:usr_1"]
+const complete = [...invoice, "--target", "invoice:inv:9"]
+
+test("events put: options make an event, which is recorded once under its key", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const put = (...args: string[]) => as(writer, service).run(["events", "put", id, ...args])
+  const plain =
+    "--actor-email ada@example.com --project billing --source automation --occurred-at 2026-01-31T09:30:00Z --user-visible"
+  const metadata = ["--metadata", '{"amount":1299.5}']
+  const details = [...plain.split(" "), "--target-name", "Invoice 9", ...metadata]
+  const first = await put(...complete, ...details)
+  assert.deepEqual([first.code, first.errors], [0, ""])
+  assert.match(first.output.trimEnd(), receiptForm)
+  const { entry } = (await reader.get(`${path}/receipts/${first.output.trimEnd()}`)).json()
+  assert.partialDeepStrictEqual(entry, {
+    projectId: "billing",
+    action: "billing.invoice.approve",
+    actor: { type: "user", id: "usr_1", email: "ada@example.com" },
+    target: { type: "invoice", id: "inv:9", name: "Invoice 9" },
+    source: "automation",
+    occurredAt: "2026-01-31T09:30:00Z",
+    metadata: { amount: 1299.5 },
+    userVisible: true,
+  })
+
+  const repeated = await put(...complete, ...details)
+  assert.deepEqual([repeated.code, repeated.output], [0, first.output])
+  assert.match(repeated.errors, /recorded before/)
+  const now = [await put(...complete, "--json"), await put(...complete, "--json")].map(
+    ({ output }) => JSON.parse(output) as { receipt: MintedReceipt; replayed: boolean },
+  )
+  assert.notEqual(now[0]?.receipt.receipt, now[1]?.receipt.receipt, "each occurs now")
+  const key = ["--idempotency-key", "invoice-9-approved"]
+  const given = await put(...complete, ...key)
+  assert.equal(given.code, 0, given.errors)
+  const reused = await put(...complete, ...key)
+  assert.deepEqual([reused.code, reused.output], [1, ""], "it occurs at another time")
+  assert.match(reused.errors, /its receipt is rcp_/)
+  const receipts = now.map(({ receipt }) => receipt)
+  await expectChain(reader, id, receipts)
+})
+
+test("events put: each mistake in the options is one sentence, and records nothing", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [invoice, /^tallystick: an event by options also needs --target; /],
+    [["--actor-email", "a@example.com", ...complete.slice(0, 2)], /--actor-email also needs --act/],
+    [[...invoice, "--target", "inv_9"], /^tallystick: --target must be a type and an id, such as/],
+    [[...complete, "--metadata", "{"], /^tallystick: --metadata: it ends before its JSON does/],
+    [[...complete, "--metadata", "[]"], /^tallystick: --metadata: it must be a JSON object/],
+    [[...complete, "--metadata", '{"n":9007199254740993}'], /: n is a number that would lose dig/],
+    [[...complete, "--source", "cli"], /Allowed choices are api, automation, dashboard, system/],
+    [[...complete, "--occurred-at", "noon"], /^tallystick: occurredAt must be a date and time/],
+    [[...complete, "--idempotency-key", "short"], /^tallystick: .*12 to 255/],
+    [["--action", "approve", ...complete.slice(2)], /^tallystick: action must be a dotted name/],
+    [["-", "--idempotency-key", "invoice-9-approved"], /JSON has it as the member idempotencyKey/],
+    [[join(tmpdir(), "no-such-file")], /^tallystick: ENOENT: no such file .*no-such-file/],
+    [[tmpdir()], /^tallystick: EISDIR/],
+  ]
+  for (const [args, sentence] of cases) {
+    const { code, output, errors } = await as(writer, service).run(["events", "put", id, ...args])
+    assert.deepEqual([code, output], [1, ""], args.join(" "))
+    assert.match(errors, sentence)
+    assert.ok(!errors.includes("    at "), errors)
+  }
+  assert.equal((await reader.get(`${path}/events`)).json().total, 0)
+  await expectChain(reader, id)
+})
+
+test("events put: lines of JSON become entries in their order, and a repeated run records nothing", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const put = (args: readonly string[], input?: Run["input"]) =>
+    as(writer, service).run(["events", "put", id, ...args], input)
+  const count = 2500
+  const { workspaceId: _, projectId: __, ...event } = eventFor(id)
+  const lines = Array.from({ length: count }, (_, at) =>
+    JSON.stringify({ ...event, metadata: { line: at + 1 } }),
+  )
+  const file = join(folder.path, "events.jsonl")
+  await writeFile(file, lines.join("\n"))
+  const first = await put([file, "--project", "imports"])
+  assert.deepEqual(
+    [first.code, first.errors],
+    [0, "tallystick: 2500 events recorded\n"],
+    first.errors,
+  )
+  const receipts = linesOf(first.output)
+  assert.equal(new Set(receipts).size, count)
+  const last = (await reader.get(`${path}/receipts/${receipts.at(-1)}`)).json()
+  assert.deepEqual([last.entry.metadata, last.entry.projectId], [{ line: count }, "imports"])
+
+  // The same again, as somebody else may write it: from standard input, with other line ends, with
+  // members in another order, and with lines that are refused among the others.
+  const other = [
+    lines[0],
+    "",
+    '{"action":"billing"}',
+    `{"metadata":{"line":2},${JSON.stringify({ ...event }).slice(1)}`,
+    "nonsense\u001b[2J",
+    '{"action":"a.b","metadata":{"n":9007199254740993}}',
+    JSON.stringify({ ...event, workspaceId: "other" }),
+    "[]",
+    JSON.stringify({ ...event, idempotencyKey: "line-nine-is-new" }),
+  ]
+  const again = await put(["-", "--project", "imports", "--json"], `${other.join("\r\n")}\r\n`)
+  assert.equal(again.code, 1)
+  const results = linesOf(again.output).map(
+    (line) => JSON.parse(line) as { line: number; receipt?: MintedReceipt; replayed?: boolean },
+  )
+  assert.deepEqual(
+    results.map(({ line, receipt, replayed }) => [line, receipt?.receipt, replayed]),
+    [
+      [1, receipts[0], true],
+      [3, undefined, undefined],
+      [4, receipts[1], true],
+      [5, undefined, undefined],
+      [6, undefined, undefined],
+      [7, undefined, undefined],
+      [8, undefined, undefined],
+      [9, results.at(-1)?.receipt?.receipt, undefined],
+    ],
+  )
+  for (const sentence of [
+    /^tallystick: line 3 is not recorded: action must be a dotted name/m,
+    /^tallystick: line 5 is not recorded: it is not JSON: see character 1$/m,
+    /^tallystick: line 6 is not recorded: metadata\.n is a number that would lose digits/m,
+    /^tallystick: line 7 is not recorded: its workspaceId is not /m,
+    /^tallystick: line 8 is not recorded: it must be a JSON object$/m,
+    /^tallystick: 1 event recorded, 2 recorded before, 5 refused$/m,
+  ])
+    assert.match(again.errors, sentence)
+  assert.ok(!again.errors.includes("\u001b"))
+
+  const pretty = JSON.stringify({ projectId: "imports", ...JSON.parse(lines[2] ?? "") }, null, 2)
+  const object = await put([], pretty)
+  assert.deepEqual([object.code, object.output], [0, `${receipts[2]}\n`], object.errors)
+  const empty = await put([], "")
+  assert.deepEqual([empty.code, empty.output], [0, ""])
+  const endless = await put([], `{"action":"${"a".repeat(300_000)}`)
+  assert.deepEqual([endless.code, endless.output], [1, ""])
+  assert.match(endless.errors, /^tallystick: the input has an event of more than 262144 bytes/)
+  assert.equal((await reader.get(`${path}/events`)).json().total, count + 1)
+  await expectChain(
+    reader,
+    id,
+    results.flatMap(({ receipt }) => receipt ?? []),
+  )
+})
+
+test("events put: what arrives on standard input is recorded while the input goes on", async () => {
+  await using service = await startService()
+  const { id, writer, reader } = await makeWorkspace(service)
+  const put = startCommand(["events", "put", id], as(writer, service).environment)
+  for (let count = 1; count <= 3; count++) {
+    put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
+    await eventually("its receipt", async () =>
+      linesOf(put.said.output).length === count && put.said.output.endsWith("\n")
+        ? true
+        : undefined,
+    )
+  }
+  put.child.stdin.end()
+  assert.deepEqual(await put.ended, [0, null])
+  await expectChain(reader, id)
+})
+
+test("events put: an answer that does not arrive is asked for again, and is called unknown in the end", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  await using cutting = await startCutting(service.url)
+  const environment = { TALLYSTICK_URL: cutting.url, TALLYSTICK_KEY: writer.bearer }
+  const put = (args: readonly string[], input?: string) =>
+    tallystick(["events", "put", id, ...args], environment, input === undefined ? {} : { input })
+  cutting.answers("POST", 2)
+  const written = await put(complete)
+  assert.deepEqual([written.code, written.errors], [0, replayed], "the third attempt is answered")
+  assert.match(written.output.trimEnd(), receiptForm)
+
+  cutting.answers("POST", Infinity)
+  const unknown = await put(complete)
+  assert.deepEqual([unknown.code, unknown.output], [2, ""])
+  const [, again = ""] =
+    /^tallystick: it may be recorded: .* add (.*)\n$/.exec(unknown.errors) ?? []
+  cutting.answers("POST", 0)
+  const found = await put([...complete, ...again.split(" ")])
+  assert.deepEqual([found.code, found.errors], [0, replayed])
+  assert.equal((await reader.get(`${path}/events`)).json().total, 2)
+  await expectChain(reader, id)
+})
+
+const replayed = "tallystick: it was recorded before; this is its receipt\n"
+
+// list --------------------------------------------------------------------------------------------
+
+/** A name with all that a terminal or a spreadsheet would obey. */
+const hostile = '=HYPERLINK("http://x")\u001b[2J\u202e,\r\n"'
+
+test("events list: JSON lines are the API's entries, CSV is safe, and a table shows what is hidden", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service)
+  const { id, path, reader } = workspace
+  const changes = (place: number) => ({
+    projectId: place % 2 === 0 ? "core" : "billing",
+    occurredAt: `2026-01-${String(1 + (place % 30)).padStart(2, "0")}T09:30:00Z`,
+    target: { id: `inv_${place}`, type: "invoice", name: hostile },
+  })
+  await writeMany(workspace, 250, { changes })
+  const list = (...args: string[]) => as(reader, service).run(["events", "list", id, ...args])
+
+  const all = await list("--all", "--json")
+  assert.deepEqual([all.code, all.errors], [0, ""])
+  assert.ok(!all.output.includes("\u001b") && !all.output.includes("\u202e"))
+  const entries = linesOf(all.output).map((line) => JSON.parse(line) as { integrity: string })
+  assert.equal(entries.length, 250)
+  const page = (await reader.get(`${path}/events?limit=100`)).json()
+  await eventually("the last entry to be sealed", async () =>
+    (await reader.get(`${path}/events?limit=1`)).json().events[0].integrity === "verified"
+      ? true
+      : undefined,
+  )
+  const withoutIntegrity = ({ integrity: _, ...entry }: { integrity: string }) => entry
+  assert.deepEqual(entries.slice(0, 100).map(withoutIntegrity), page.events.map(withoutIntegrity))
+
+  const some = await list("--format", "jsonl", "--limit", "120")
+  assert.deepEqual([some.code, linesOf(some.output).length], [0, 120])
+  assert.equal(some.errors, "tallystick: 120 of 250 entries; --limit or --all shows more\n")
+  const filtered = ["target:inv_*", "--project", "billing", "--from", "2026-01-02", "--json"]
+  const few = await list(...filtered, "--to", "2026-01-05T00:00:00Z", "--lane", "operations")
+  const asked = "query=target:inv_*&projectId=billing&lane=operations&limit=100"
+  const times = "from=2026-01-02T00:00:00Z&to=2026-01-05T00:00:00Z"
+  const expected = (await reader.get(`${path}/events?${asked}&${times}`)).json()
+  assert.ok(expected.total > 0 && expected.total < 50)
+  assert.deepEqual(
+    linesOf(few.output).map((line) => JSON.parse(line)),
+    expected.events,
+  )
+  const none = await list("--", "-target:inv_*")
+  assert.deepEqual([none.code, none.output, none.errors], [0, "", "tallystick: no entry matches\n"])
+  assert.equal((await list("--from", "1h", "--json")).output, "", "they occurred in January")
+
+  const [titles, ...rows] = parseCsv((await list("--format", "csv", "--all")).output)
+  assert.equal(rows.length, 250)
+  const name = titles?.indexOf("target.name") ?? -1
+  for (const row of rows) assert.equal(row[name], `'${hostile}`, "an apostrophe, and no formula")
+  assert.deepEqual(parseCsv((await list("nothing", "--format", "csv")).output), [titles])
+
+  const table = linesOf((await list("--limit", "2")).output)
+  assert.equal(table.length, 3)
+  assert.match(table[1] ?? "", /⟨U\+001B⟩\[2J⟨U\+202E⟩,⟨U\+000D⟩⟨U\+000A⟩".* rcp_\w{36} +billing/)
+  for (const format of [
+    ["--json", "--format", "csv"],
+    ["--format", "xml"],
+    ["--limit", "0"],
+  ]) {
+    const { code, output, errors } = await list(...format)
+    assert.deepEqual([code, output, linesOf(errors).length], [1, "", 1], errors)
+  }
+  await expectChain(reader, id)
+})
+
+test("events list: a broken entry is named, and the exit code is 3", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service)
+  const [, second] = await writeMany(workspace, 3)
+  await expectChain(workspace.reader, workspace.id)
+  const { sequence } = damage(service.data, second?.receipt ?? "", "a byte of the body")
+  const list = ["events", "list", workspace.id, "--format", "csv"]
+  const { code, output, errors } = await as(workspace.reader, service).run(list)
+  assert.equal(code, 3)
+  assert.equal(errors, `tallystick: entry ${sequence} is broken: it is not what was recorded\n`)
+  assert.equal(parseCsv(output).length, 4, "it is shown all the same")
+})
+
+test("events values and timeline: the API's counts as a table and as CSV", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service)
+  const { id, reader } = workspace
+  const changes = (place: number) => ({ actor: { id: `usr_${place % 3}`, type: "user" } })
+  await writeMany(workspace, 7, { changes })
+  const events = (...args: string[]) => as(reader, service).run(["events", ...args])
+  const values = await events("values", id, "actor", "action:billing.*")
+  assert.equal(values.output, "VALUE  COUNT\nusr_0  3\nusr_1  2\nusr_2  2\n")
+  const span = ["--from", "2026-01-31", "--to", "2026-02-02", "--buckets", "2", "--format", "csv"]
+  const timeline = await events("timeline", id, ...span)
+  assert.equal(
+    timeline.output,
+    '"start","total","operations"\r\n"2026-01-31T00:00:00.000Z","7","7"\r\n"2026-02-01T00:00:00.000Z","0","0"\r\n',
+  )
+  assert.equal((await events("values", id, "colour")).code, 1)
+  assert.equal((await events("timeline", id)).errors, "", "of the last day")
+  await expectChain(reader, id)
+})
+
+// tail --------------------------------------------------------------------------------------------
+
+test("events tail: prints what is recorded from now on, through a restart, until Ctrl-C", async () => {
+  await using first = await startProgram()
+  const { id, path, writer, reader } = await makeWorkspace(first)
+  await writer.write(eventFor(id, { metadata: { count: 0 } }))
+  const { environment } = as(reader, first)
+  const tail = startCommand(["events", "tail", id, "--json"], environment)
+  const counts = (text: string): readonly number[] =>
+    text === ""
+      ? []
+      : linesOf(text).map(
+          (line) => (JSON.parse(line) as { metadata: { count: number } }).metadata.count,
+        )
+  const printed = (until: number) =>
+    eventually(
+      `entry ${until}`,
+      async () => (counts(tail.said.output).includes(until) ? true : undefined),
+      30_000,
+    )
+  // It has found out what is now once it follows.
+  await eventually("the tail to follow", async () => {
+    await writer.write(eventFor(id, { metadata: { count: 1 } }))
+    return counts(tail.said.output).length > 0 ? true : undefined
+  })
+  await writer.write(eventFor(id, { metadata: { count: 2 } }))
+  await printed(2)
+  assert.equal(await first.end(), 0)
+  await eventually("a remark", async () => (tail.said.errors === "" ? undefined : true), 30_000)
+  assert.equal(tail.said.errors, "tallystick: the service does not answer; trying again\n")
+  await using again = await startProgram({ data: first.data })
+  const later = again.client(writer.bearer)
+  await later.write(eventFor(id, { metadata: { count: 3 } }))
+  await printed(3)
+  const seen = counts(tail.said.output).filter((count) => count > 1)
+  assert.deepEqual(seen, [2, 3], "nothing twice and nothing missed")
+
+  const { nextCursor } = (await again.client(reader.bearer).get(`${path}/events?limit=2`)).json()
+  const after = startCommand(["events", "tail", id, "--after", `${nextCursor}`], environment)
+  await eventually("the entry behind it", async () =>
+    after.said.output.endsWith("\n") && linesOf(after.said.output).length === 2 ? true : undefined,
+  )
+  for (const [command, signal] of [
+    [tail, "SIGINT"],
+    [after, "SIGTERM"],
+  ] as const) {
+    const before = command.said.errors
+    command.child.kill(signal)
+    assert.deepEqual(await command.ended, [null, signal], "as a shell expects")
+    assert.equal(command.said.errors, before)
+  }
+  await expectChain(again.client(reader.bearer), id)
+})
+
+test("events tail: a revoked key ends it with a sentence, and a reader may close the pipe", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service)
+  const { id, path, reader } = workspace
+  await writeMany(workspace, 20)
+  const { environment } = as(reader, service)
+  const closed = startCommand(["events", "tail", id, "--after", "0"], environment)
+  await eventually("some output", async () => (closed.said.output === "" ? undefined : true))
+  closed.child.stdout.destroy()
+  await writeMany(workspace, 20)
+  assert.equal((await closed.ended)[1], null)
+  assert.equal(closed.said.errors, "")
+
+  const tail = startCommand(["events", "tail", id, "--after", "0"], environment)
+  await eventually("some output", async () => (tail.said.output === "" ? undefined : true))
+  const keyId = reader.bearer?.split("_")[1]
+  assert.equal((await service.root.delete(`${path}/api-keys/${keyId}`)).status, 204)
+  assert.deepEqual(await tail.ended, [1, null])
+  assert.match(tail.said.errors, /^tallystick: .*revoked.*\n$/)
+  await expectChain(service.root, id)
+})
+
+// receipts ----------------------------------------------------------------------------------------
+
+test("receipts get: is genuine with a key from elsewhere alone, and verify reads what it writes", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const { receipt } = (await writer.write(eventFor(id))).json<MintedReceipt>()
+  const other = (await writer.write(eventFor(id))).json<MintedReceipt>()
+  const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const out = join(folder.path, "receipt.json")
+  const get = (...args: string[]) => as(reader, service).run(["receipts", "get", id, ...args])
+
+  const doubted = await get(receipt)
+  assert.equal(doubted.code, 2)
+  assert.match(doubted.output, new RegExp(`^${receipt}: not confirmed\n`))
+  assert.match(doubted.output, /^ {2}actor\.email: ada@example\.com$/m)
+  assert.doesNotMatch(doubted.output, /verified|genuine/)
+  assert.match(doubted.errors, /the service itself named this key/)
+  const trusting = await get(receipt, "--key", vkey, "--out", out, "--json")
+  assert.deepEqual([trusting.code, trusting.errors], [0, ""])
+  assert.partialDeepStrictEqual(JSON.parse(trusting.output), {
+    receipt: { receipt },
+    entry: { receipt, action: "billing.invoice.approve" },
+    finding: { what: "receipt", verdict: "genuine" },
+  })
+  const verified = await tallystick(["verify", out, "--key", vkey])
+  assert.deepEqual([verified.code, linesOf(verified.output)[0]], [0, `${out}: genuine`])
+  const kept = await readFile(out)
+  assert.match((await get(receipt, "--out", out)).errors, /^tallystick: EEXIST/)
+  assert.deepEqual(await readFile(out), kept)
+
+  const proof = await as(reader, service).run(["receipts", "proof", id, receipt])
+  const proofFile = join(folder.path, "entry.tlog-proof")
+  await writeFile(proofFile, proof.output)
+  assert.equal((await tallystick(["verify", proofFile, "--key", vkey])).code, 0)
+  assert.match((await get("rcp_nothing")).errors, /^tallystick: there is no such thing/)
+  assert.match((await get(receipt, "--key", "x")).errors, /^tallystick: --key: x is not the vkey/)
+
+  // A service may answer with anything: another receipt, a changed entry, no answer about a receipt.
+  const answerOf = async (name: string) => (await reader.get(`${path}/receipts/${name}`)).text
+  const [right, wrong] = [await answerOf(receipt), await answerOf(other.receipt)]
+  for (const [answer, code, said] of [
+    [wrong, 3, /^rcp_\w+: NOT GENUINE\n/],
+    [right.replaceAll("inv_9", "inv_8"), 3, /^rcp_\w+: NOT GENUINE\n {2}content does not hold/],
+    [right.replace('"lane":"operations"', '"lane":"\u009b2J"'), 3, /: NOT GENUINE\n/],
+    ['{"receipt":{},"entry":{}}', 2, /^rcp_\w+: not confirmed\n {2}it has no proof/],
+    ["[]", 1, /^tallystick: the service's answer is not about a receipt\n$/],
+    ["null", 1, /^tallystick: the service's answer is not about a receipt\n$/],
+    ["<html>", 1, /^tallystick: the answer has status 200 and is not JSON; is http.* its address/],
+  ] as const) {
+    await using lying = await startLying(answer)
+    const url = ["--url", lying.url]
+    const ran = await get(receipt, "--key", vkey, ...url)
+    assert.equal(ran.code, code, ran.output + ran.errors)
+    assert.match(ran.output + ran.errors, said)
+    assert.doesNotMatch(ran.output, /\u009b/)
+  }
+  await expectChain(reader, id, [other])
+})
+
+// What is missing ---------------------------------------------------------------------------------
+
+test("a missing or wrong address or key is one sentence that says what to set, and shows no key", async () => {
+  await using service = await startService()
+  const { id, reader, writer } = await makeWorkspace(service)
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const file = join(folder.path, "key")
+  await writeFile(file, `${reader.bearer}\n`)
+  const list = ["events", "list", id]
+  const good = { TALLYSTICK_URL: service.url, TALLYSTICK_KEY: reader.bearer }
+  const cases: readonly (readonly [readonly string[], Run["environment"], RegExp])[] = [
+    [list, { TALLYSTICK_URL: service.url }, /TALLYSTICK_KEY is not set; set it to an API key/],
+    [list, { ...good, TALLYSTICK_KEY: "" }, /TALLYSTICK_KEY is set to nothing/],
+    [list, { ...good, TALLYSTICK_KEY: "tsk a\nb" }, /TALLYSTICK_KEY must be one key/],
+    [list, { ...good, TALLYSTICK_KEY_FILE: file }, /TALLYSTICK_KEY and TALLYSTICK_KEY_FILE/],
+    [list, { ...good, TALLYSTICK_KEY: "tsk_wrong" }, /the credential is malformed, unknown or wr/],
+    [list, { ...good, TALLYSTICK_KEY: writer.bearer }, /scope/],
+    [list, { ...good, TALLYSTICK_URL: nowhere }, new RegExp(`nothing answers at ${nowhere} \\(EC`)],
+    [list, { ...good, TALLYSTICK_URL: "ftp://x" }, /TALLYSTICK_URL must be an http or https add/],
+    [[...list, "--url", "here"], good, /--url must be an http or https address/],
+    [[...list, "--url", nowhere], good, new RegExp(`nothing answers at ${nowhere} `)],
+    [["events", "list", ".."], good, /an id in a path must not be/],
+    [["events", "list", "other"], good, /another workspace/],
+    [["events", "tail", id], { ...good, TALLYSTICK_URL: nowhere }, /nothing answers at/],
+    [["events", "put", id, ...complete], good, /scope/],
+    [["receipts", "get", id, "rcp_x"], { TALLYSTICK_URL: service.url }, /KEY is not set$/m],
+  ]
+  for (const [args, settings, sentence] of cases) {
+    const { code, output, errors } = await tallystick(args, settings)
+    assert.deepEqual([code, output], [1, ""], `${args.join(" ")}: ${errors}`)
+    assert.match(errors, sentence)
+    assert.match(errors, /^tallystick: .*\n$/)
+    assert.ok(!errors.includes(reader.bearer ?? "") && !errors.includes("tsk a"), errors)
+  }
+  const fromFile = { TALLYSTICK_URL: service.url, TALLYSTICK_KEY_FILE: file }
+  assert.deepEqual((await tallystick(list, fromFile)).code, 0)
+  const port = { TALLYSTICK_PORT: new URL(service.url).port, TALLYSTICK_KEY: reader.bearer }
+  assert.equal((await tallystick(list, port)).code, 0, "without an address, on this machine")
+  assert.equal((await tallystick(["config"], good)).code, 0, "they are no settings of the service")
+  await expectChain(reader, id)
+})
+
+// Programs and services ---------------------------------------------------------------------------
+
+/** A command that runs on. */
+function startCommand(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const env = { PATH: process.env["PATH"], ...environment }
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: "pipe" })
+  const said = { output: "", errors: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
+  const ended = new Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>(
+    (resolve) => child.once("exit", (code, signal) => resolve([code, signal])),
+  )
+  return { child, said, ended }
+}
+
+/** Passes requests on to a service, and cuts connections in place of so many answers to a method. */
+async function startCutting(url: string) {
+  let cuts: { readonly method: string; left: number } = { method: "", left: 0 }
+  const { port } = new URL(url)
+  const server = createTcpServer((socket) => {
+    const service = connect(Number(port), "127.0.0.1")
+    let isCut = false
+    socket.on("data", (data) => {
+      isCut = cuts.left > 0 && data.toString("latin1").startsWith(cuts.method)
+      service.write(data)
+    })
+    service.on("data", (data) => {
+      if (!isCut) return socket.write(data)
+      cuts.left -= 1
+      socket.destroy()
+      return service.destroy()
+    })
+    socket.on("error", () => {}).on("close", () => service.destroy())
+    service.on("error", () => {}).on("close", () => socket.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: (method: string, left: number) => void (cuts = { method, left }),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+/** A service that always answers the same. */
+async function startLying(answer: string) {
+  const server = createServer((_, response) => response.end(answer))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+/** By RFC 4180. */
+function parseCsv(text: string): readonly (readonly string[])[] {
+  const cell = /"((?:[^"]|"")*)"(,|\r\n)/gy
+  const rows: string[][] = [[]]
+  let at = 0
+  for (const [whole, value = "", end] of text.matchAll(cell)) {
+    at += whole.length
+    rows.at(-1)?.push(value.replaceAll('""', '"'))
+    if (end !== ",") rows.push([])
+  }
+  assert.equal(at, text.length, "every cell is in quotation marks")
+  return rows.slice(0, -1)
+}
