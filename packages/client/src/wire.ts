@@ -590,6 +590,10 @@ export interface ApiKey {
   readonly createdBy: Maker
   readonly expiresAt?: Time
   readonly revokedAt?: Time
+  /** Of the last request with it, also of one that was refused. Absent: no use is known. */
+  readonly lastUsedAt?: Time
+  /** The client's address at that time. */
+  readonly lastUsedFrom?: string
 }
 
 /** The answer to a new API key, and the only one that shows the key. */
@@ -680,6 +684,8 @@ export interface Token extends TokenFields {
   /** Whether it still works; `revoked` also if its maker was revoked. */
   readonly state: Open<"live" | "revoked" | "expired">
   readonly mintedBy: Maker
+  /** Of the last request with it. Absent: no use is known. */
+  readonly lastUsedAt?: Time
 }
 
 /** The answer to a new receipt token. */

@@ -40,6 +40,7 @@ import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
 import { createAuthenticate } from "./workspace/credential-lookup.ts"
+import { createCredentialUses, type CredentialUses } from "./workspace/credential-uses.ts"
 import { createKeys } from "./workspace/api-keys.ts"
 import { createLogKeys } from "./workspace/log-key-rotation.ts"
 import { openKeyring } from "./workspace/stored-keyring.ts"
@@ -151,12 +152,8 @@ async function start(
   })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const watching = await watch(config, store, keyring, options, health.see, readOnly)
-  const filing = await fileBeside(
-    { data: config.data, limits },
-    store,
-    reportsOf(metrics, log),
-    options.onFatal,
-  )
+  const told = reportsOf(metrics, log)
+  const filing = await fileBeside({ data: config.data, limits }, store, told, options.onFatal)
   const { journal, registry, search } = store
   const writing = { journal, clock: systemClock, limits, keyring, report: metrics }
   const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })
@@ -170,9 +167,11 @@ async function start(
   const { workspaces } = administration
   const pages = createBuiltPages()
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
+  const uses = usesOf(store, watching, log)
   const service: Service = {
     store,
     ...reads,
+    uses,
     ledger,
     limits,
     signIns: createSignIns(systemClock, limits),
@@ -185,9 +184,7 @@ async function start(
     clock: systemClock,
     metrics,
     seal,
-    brokenWorkspaces: () => health.broken.size,
-    faultOf: (workspace) => health.broken.get(workspace),
-    audit: () => health.audit(),
+    health,
     halted: (workspace = "") => haltOf(readOnly, health.broken.has(workspace)),
     get publicUrl() {
       return address.url
@@ -207,10 +204,20 @@ async function start(
       await server.close()
       health.close()
       await ledger.sequencer.drained()
+      await uses.save()
       await Promise.all([watching.close(), filing.close()])
       await store.close()
     },
   }
+}
+
+function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {
+  return createCredentialUses({
+    clock: systemClock,
+    read: (ids) => index.uses(ids),
+    write: (uses) => watching.putUses(uses),
+    failed: (error) => log.error({ err: error }, "last uses of credentials could not be stored"),
+  })
 }
 
 function sourceOf(
@@ -383,6 +390,7 @@ async function watch(
 const notWatching: WatchingBeside = {
   suspect: () => {},
   seal: async () => undefined,
+  putUses: async () => {},
   close: async () => {},
 }
 

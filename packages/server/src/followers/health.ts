@@ -45,7 +45,7 @@ export interface Fault {
 export interface Health {
   /** Workspaces with a broken chain. */
   readonly broken: ReadonlyMap<string, Fault>
-  /** How far the auditor has come. */
+  /** How far the auditor has come. Undefined until it reports. */
   audit(): AuditSummary | undefined
   readonly see: (sighting: Sighting) => void
   /** From now on failures are recorded, and so are those that were reported before. */

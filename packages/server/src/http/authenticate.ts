@@ -12,7 +12,10 @@ import type { Incoming } from "./incoming.ts"
 import { networkOf } from "./rates.ts"
 import { permit, sentences, type Caller, type Service } from "./service.ts"
 
-type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl">
+type Guarding = Pick<
+  Service,
+  "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl" | "uses"
+>
 
 type Guard = (incoming: Incoming, endpoint: { readonly access: Access }) => Promise<Caller>
 
@@ -27,7 +30,7 @@ export function guard(service: Guarding): Guard {
 
 /** The caller, without counting a request: an answer without end asks again and again. */
 export function createRecognise(service: Guarding): Guard {
-  const { authenticate, rates } = service
+  const { authenticate, rates, uses } = service
   const memberOf = memberReader(service)
   return async (incoming, { access }) => {
     const { headers, params, query } = incoming
@@ -35,6 +38,8 @@ export function createRecognise(service: Guarding): Guard {
     const text =
       access.queryToken === undefined ? bearer : oneOf(bearer, query["token"], access.queryToken)
     const caller = text === undefined ? await memberOf(incoming, access) : await authenticate(text)
+    // A request that is refused below is a use as well: somebody has the credential.
+    if (caller?.kind === "api-key" || caller?.kind === "token") uses.note(caller, incoming)
     const workspace = params["workspaceId"]
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
     // A browser sends its session with every request, so a session never closes what is public.

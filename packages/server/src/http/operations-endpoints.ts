@@ -111,8 +111,8 @@ async function storageCheck({ store, clock, limits }: Service): Promise<Check> {
   }
 }
 
-function chainsCheck({ brokenWorkspaces }: Service): Check {
-  const broken = brokenWorkspaces()
+function chainsCheck({ health }: Service): Check {
+  const broken = health.broken.size
   return broken === 0
     ? { name: "chains", ok: true }
     : {
@@ -122,8 +122,8 @@ function chainsCheck({ brokenWorkspaces }: Service): Check {
       }
 }
 
-function auditCheck({ audit, clock }: Service): Check {
-  const summary = audit()
+function auditCheck({ health, clock }: Service): Check {
+  const summary = health.audit()
   if (summary === undefined) return { name: "auditor", ok: true, detail: "it has not begun yet" }
   const { round, entries, sinceMs, failed, unread } = summary
   const seconds = Math.max(0, Math.round((clock.now() - sinceMs) / 1000))

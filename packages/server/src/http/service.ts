@@ -4,8 +4,7 @@ import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
-import type { AuditSummary } from "../followers/auditor.ts"
-import type { Fault } from "../followers/health.ts"
+import type { Health } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
@@ -25,6 +24,7 @@ import {
 import type { Accounts } from "../workspace/accounts.ts"
 import type { Cascade } from "../workspace/cascading-revocation.ts"
 import type { Authenticate } from "../workspace/credential-lookup.ts"
+import type { CredentialUses } from "../workspace/credential-uses.ts"
 import type { Keys } from "../workspace/api-keys.ts"
 import type { LogKeys } from "../workspace/log-key-rotation.ts"
 import type { Members } from "../workspace/members.ts"
@@ -62,6 +62,8 @@ export interface Service {
   readonly keys: Keys
   readonly cascade: Cascade
   readonly tokens: Tokens
+  /** When keys and tokens were used last. */
+  readonly uses: CredentialUses
   readonly members: Members
   readonly accounts: Accounts
   readonly sessions: Sessions
@@ -84,12 +86,8 @@ export interface Service {
   readonly metrics: Metrics
   /** Signs a workspace's chain to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
-  /** How many workspaces have a broken chain. */
-  readonly brokenWorkspaces: () => number
-  /** Where a workspace's chain is broken. */
-  readonly faultOf: (workspace: string) => Fault | undefined
-  /** The progress of the auditor. Undefined until it reports. */
-  readonly audit: () => AuditSummary | undefined
+  /** Which chains are broken, and how far the auditor has come. */
+  readonly health: Pick<Health, "broken" | "audit">
   /** Why writes are refused, to this workspace or to all. Undefined if they are not. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }

@@ -1,4 +1,5 @@
-// What the index stores of a workspace: its tree, its last checkpoint, and the auditor's position.
+// What the index stores of a workspace: its tree, its last checkpoint, the auditor's position, and
+// when credentials were used.
 
 /** The right edge of a workspace's tree: the roots of its complete subtrees, largest first. */
 export interface Tree {
@@ -23,6 +24,14 @@ export interface Checkpoint {
   /** The signed note, as it is published. */
   readonly note: string
   readonly signedMs: number
+}
+
+/** The last use of an API key or a scoped token, by the id of the credential. */
+export interface CredentialUse {
+  readonly id: string
+  readonly atMs: number
+  /** The address of the client; empty if it is not kept. */
+  readonly from: string
 }
 
 /** A broken entry that the auditor found. */

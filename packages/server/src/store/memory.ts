@@ -17,6 +17,7 @@ import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import { readHeld, withHeld } from "./held-entries.ts"
 import type {
   Audit,
+  CredentialUse,
   Change,
   Checkpoint,
   Document,
@@ -58,6 +59,7 @@ export function openMemory(): MemoryStore {
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
   const audits = new Map<string, Audit>()
+  const uses = new Map<string, CredentialUse>()
 
   const chainOf = (workspace: string): Chain =>
     put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
@@ -191,6 +193,11 @@ export function openMemory(): MemoryStore {
     putAudit: async (workspace, audit) =>
       (audits.get(workspace)?.version ?? 0) === audit.version - 1 &&
       audits.set(workspace, audit).has(workspace),
+    uses: async (ids) => ids.flatMap((id) => uses.get(id) ?? []),
+    async putUses(used) {
+      for (const use of used)
+        if (use.atMs > (uses.get(use.id)?.atMs ?? -Infinity)) uses.set(use.id, use)
+    },
   }
 
   const segments = createMemorySegments()

@@ -21,7 +21,7 @@ import type {
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { HeldEntries, HeldLog } from "./held-entries.ts"
-import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
+import type { Audit, Checkpoint, CredentialUse, TileGrowth, TileName, Tree } from "./index-state.ts"
 import type { LinkedRows } from "./linked-rows.ts"
 import type { Finder } from "./search/search.ts"
 import type { SegmentKeeper } from "./search/segments.ts"
@@ -33,6 +33,7 @@ export type {
   Audit,
   Checked,
   Checkpoint,
+  CredentialUse,
   Finding,
   TileGrowth,
   TileName,
@@ -99,6 +100,8 @@ export interface IndexReader {
   ): Promise<readonly Uint8Array[]>
   checkpoint(workspace: string, epoch: number): Promise<Checkpoint | undefined>
   audit(workspace: string): Promise<Audit | undefined>
+  /** The stored last uses of these credentials. One that was not used has none. */
+  uses(ids: readonly string[]): Promise<readonly CredentialUse[]>
 }
 
 export interface Index extends IndexReader {
@@ -131,6 +134,8 @@ export interface Index extends IndexReader {
    * Replaces the audit of the version before. False, without a change, if the version is another.
    */
   putAudit(workspace: string, audit: Audit): Promise<boolean>
+  /** Stores those that are later than what is stored. */
+  putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
 /** A change that this process has made is seen at once. */

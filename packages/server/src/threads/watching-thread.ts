@@ -15,7 +15,7 @@ import type { Log } from "../store/epochs.ts"
 import { openHeads, type Heads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { openWatched } from "../store/open.ts"
-import type { Checkpoint, Store, WatchedStore } from "../store/store.ts"
+import type { Checkpoint, CredentialUse, Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
@@ -26,12 +26,16 @@ export interface WatchOptions {
   readonly limits: Limits
 }
 
-export type WatchingBeside = Omit<Watching, "poke">
+export interface WatchingBeside extends Omit<Watching, "poke"> {
+  /** Stores last uses of credentials: this thread has the one connection that writes the index. */
+  putUses(uses: readonly CredentialUse[]): Promise<void>
+}
 
 type WatchQuestions = {
   poke(workspaces: readonly string[]): void
   suspect(at: readonly [workspace: string, sequence: number]): void
   seal(workspace: string): Promise<Checkpoint | undefined>
+  putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
 /** Follows in this thread. */
@@ -91,6 +95,7 @@ export async function watchBeside(
     suspect: (workspace, sequence) =>
       void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
     seal: (workspace) => thread.ask("seal", workspace),
+    putUses: (uses) => thread.ask("putUses", uses),
     close: () => thread.close(),
   }
 }
@@ -108,6 +113,7 @@ if (options !== undefined) {
       poke: (workspaces) => watching.poke(workspaces),
       suspect: ([workspace, sequence]) => watching.suspect(workspace, sequence),
       seal: (workspace) => watching.seal(workspace),
+      putUses: (uses) => store.index.putUses(uses),
     },
     async () => {
       await watching.close()

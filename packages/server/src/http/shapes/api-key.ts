@@ -52,6 +52,8 @@ const fields = {
   createdBy: Maker,
   expiresAt: Type.Optional(Time),
   revokedAt: Type.Optional(Time),
+  lastUsedAt: Type.Optional(Time),
+  lastUsedFrom: Type.Optional(Type.String()),
 }
 
 const exampleKey: WireApiKey = {

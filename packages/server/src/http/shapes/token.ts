@@ -226,6 +226,7 @@ export const Token = shapeOf<WireToken>()(
       revokedAt: Type.Optional(Time),
       state: open(["live", "revoked", "expired"]),
       mintedBy: Maker,
+      lastUsedAt: Type.Optional(Time),
     },
     { title: "Token" },
   ),

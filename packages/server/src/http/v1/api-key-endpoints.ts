@@ -1,5 +1,6 @@
 import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
-import type { Document } from "../../store/store.ts"
+import { isoTime } from "../../clock.ts"
+import type { CredentialUse, Document } from "../../store/store.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
@@ -83,10 +84,17 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-function keysJson(service: Service, keys: readonly Document<"api-key">[]): Promise<WireApiKey[]> {
-  return Promise.all(keys.map((key) => keyJson(service, key)))
+async function keysJson(
+  service: Service,
+  keys: readonly Document<"api-key">[],
+): Promise<WireApiKey[]> {
+  const uses = await service.uses.of(keys.map(({ id }) => id))
+  return Promise.all(
+    keys.map(async (key) => ({ ...(await keyJson(service, key)), ...useJson(uses.get(key.id)) })),
+  )
 }
 
+/** A new key, which was not used yet. */
 async function keyJson(
   { store }: Service,
   { id, workspace, value }: Document<"api-key">,
@@ -103,4 +111,8 @@ async function keyJson(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
   }
+}
+
+function useJson(use: CredentialUse | undefined): Pick<WireApiKey, "lastUsedAt" | "lastUsedFrom"> {
+  return use === undefined ? {} : { lastUsedAt: isoTime(use.atMs), lastUsedFrom: use.from }
 }

@@ -72,9 +72,9 @@ async function checkpointOf(
 }
 
 /** What was found before a start counts until the auditor has looked again. */
-function faultOf(service: Service, workspaceId: string, audit: Audit | undefined) {
-  const found = service.faultOf(workspaceId)
-  return found ?? (service.audit() === undefined ? audit?.finding : undefined)
+function faultOf({ health }: Service, workspaceId: string, audit: Audit | undefined) {
+  const found = health.broken.get(workspaceId)
+  return found ?? (health.audit() === undefined ? audit?.finding : undefined)
 }
 
 /**

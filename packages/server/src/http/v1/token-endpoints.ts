@@ -2,10 +2,11 @@
 // list and revoke them.
 
 import type { Token as WireToken } from "@tallystick/client/wire"
+import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
 import type { Subject, TokenBound } from "../../store/documents.ts"
-import type { Document } from "../../store/store.ts"
+import type { CredentialUse, Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { TokenRequest } from "../../workspace/scoped-tokens.ts"
@@ -212,7 +213,10 @@ function administration(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("token", id, before, limit),
         )
-        const tokens = await Promise.all(items.map((item) => tokenJson(service, item)))
+        const uses = await service.uses.of(items.map((item) => item.id))
+        const tokens = await Promise.all(
+          items.map((item) => tokenJson(service, item, uses.get(item.id))),
+        )
         return { status: 200, body: { tokens, nextCursor } }
       },
     }),
@@ -289,6 +293,7 @@ function fieldsOf({
 async function tokenJson(
   { store, tokens }: Service,
   document: Document<"token">,
+  use: CredentialUse | undefined,
 ): Promise<WireToken> {
   const { minter, revokedAt } = document.value
   const minterId = minter.kind === "instance" ? "instance" : minter.id
@@ -297,6 +302,7 @@ async function tokenJson(
     ...(revokedAt === undefined ? {} : { revokedAt }),
     state: await tokens.stateOf(document),
     mintedBy: await makerOf(store.registry, document.workspace, minterId),
+    ...(use === undefined ? {} : { lastUsedAt: isoTime(use.atMs) }),
   }
 }
 

@@ -167,6 +167,26 @@ export function indexContract(name: string, open: Open): void {
     },
   )
 
+  story(
+    "the last use of a credential is kept, and an earlier one changes nothing",
+    async (store) => {
+      const { index } = store.watched
+      const used = { id: "a-key", atMs: 5, from: "192.0.2.1" }
+      await index.putUses([used, { id: "a-token", atMs: 7, from: "" }])
+      await index.putUses([
+        { ...used, atMs: 4, from: "192.0.2.2" },
+        { id: "a-token", atMs: 8, from: "" },
+      ])
+      const again = (await store.reopen?.()) ?? store
+      for (const { index: kept } of [again.watched, again.served])
+        assert.deepEqual(await kept.uses(["never", "a-token", "a-key"]), [
+          { id: "a-token", atMs: 8, from: "" },
+          used,
+        ])
+      return again
+    },
+  )
+
   story("tiles grow to their full width and on, over the edges of both levels", async (store) => {
     const { watched } = store
     const sizes = [

@@ -6,11 +6,10 @@ import { concat, toHex } from "@tallystick/proof"
 import type { Audit, Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
-import { auditReads, indexReads, logName, type journalReads } from "./reads.ts"
+import { auditReads, indexReads, logName, useReads, type journalReads } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
-  const audit = auditReads(index)
   const setPosition = index.prepare(
     "INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2",
   )
@@ -28,12 +27,6 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   )
   const moveCheckpoint = index.prepare(
     "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
-  )
-  const addAudit = index.prepare(
-    "INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)",
-  )
-  const moveAudit = index.prepare(
-    "UPDATE audits SET version = version + 1, state = ? WHERE workspace = ? AND version = ? - 1",
   )
 
   return {
@@ -78,15 +71,42 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
       return moved.changes === 1
     },
 
+    ...auditsIn(index),
+    ...usesIn(index),
+  }
+}
+
+function auditsIn(index: DatabaseSync): Pick<Index, "audit" | "putAudit"> {
+  const audit = auditReads(index)
+  const add = index.prepare(
+    "INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)",
+  )
+  const move = index.prepare(
+    "UPDATE audits SET version = version + 1, state = ? WHERE workspace = ? AND version = ? - 1",
+  )
+  return {
     audit: async (workspace) => audit(workspace),
     async putAudit(workspace, state) {
       const text = formatAudit(state)
       const moved =
-        state.version === 1
-          ? addAudit.run(workspace, text)
-          : moveAudit.run(text, workspace, state.version)
+        state.version === 1 ? add.run(workspace, text) : move.run(text, workspace, state.version)
       return moved.changes === 1
     },
+  }
+}
+
+function usesIn(index: DatabaseSync): Pick<Index, "uses" | "putUses"> {
+  const uses = useReads(index)
+  const put = index.prepare(
+    `INSERT INTO uses (id, at_ms, address) VALUES (?1, ?2, ?3)
+     ON CONFLICT DO UPDATE SET at_ms = ?2, address = ?3 WHERE at_ms < ?2`,
+  )
+  return {
+    uses: async (ids) => uses(ids),
+    putUses: async (used) =>
+      within(index, () => {
+        for (const { id, atMs, from } of used) put.run(id, atMs, from)
+      }),
   }
 }
 

@@ -89,6 +89,7 @@ async function openLocked(
       tiles: (...asked) => reader.ask("tiles", asked),
       checkpoint: (...asked) => reader.ask("checkpoint", asked),
       audit: (workspace) => reader.ask("audit", workspace),
+      uses: (ids) => reader.ask("uses", ids),
     },
     leaves: ({ workspace, number, before, end }, tree, tile) =>
       reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),

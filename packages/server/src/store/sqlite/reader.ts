@@ -20,6 +20,7 @@ import {
   indexReads,
   journalReads,
   readerOf,
+  useReads,
   type Place,
 } from "./reads.ts"
 import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
@@ -122,6 +123,7 @@ function questions(
     checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
       index.checkpoint(workspace, epoch),
     audit: auditReads(indexFile),
+    uses: useReads(indexFile),
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
     leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(log, tree, tile),
     held: ([log, sequences, bytesMax]: readonly [HeldLog, readonly number[], number]) =>

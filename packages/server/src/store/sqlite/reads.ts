@@ -6,6 +6,7 @@ import { bodyTag, eventHash, fromHex, parseJson, parseRecord, recordBytes } from
 import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type {
+  CredentialUse,
   Audit,
   Checkpoint,
   Document,
@@ -361,6 +362,18 @@ export function indexReads(index: DatabaseSync) {
 export function auditReads(index: DatabaseSync): (workspace: string) => Audit | undefined {
   const audit = index.prepare("SELECT state FROM audits WHERE workspace = ?")
   return (workspace) => parseAudit(audit.get(workspace)?.["state"])
+}
+
+/** Reads the last uses of credentials, which an index of a former layout does not have. */
+export function useReads(index: DatabaseSync): (ids: readonly string[]) => CredentialUse[] {
+  const use = index.prepare("SELECT at_ms, address FROM uses WHERE id = ?")
+  return (ids) =>
+    ids.flatMap((id) => {
+      const row = use.get(id)
+      return row === undefined
+        ? []
+        : [{ id, atMs: Number(row["at_ms"]), from: String(row["address"]) }]
+    })
 }
 
 function parseAudit(state: unknown): Audit | undefined {

@@ -517,7 +517,7 @@ function tests(): void {
     await store.close()
     for (const [file, known] of [
       ["journal", 4],
-      ["index", 4],
+      ["index", 5],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(
