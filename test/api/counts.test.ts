@@ -76,6 +76,23 @@ test("a timeline counts what occurred in each span, up to its end and not at it"
   )
 })
 
+test("a timeline may begin and end between two milliseconds", async () => {
+  const span = (from: string, to: string) =>
+    timeline(`from=2026-01-31T${from}Z&to=2026-01-31T${to}Z&buckets=10`)
+  // Its end has nanoseconds, so what occurred at its last whole second is in it.
+  const { bucketSeconds, buckets } = await span("09:29:50", "09:30:00.000000001")
+  assert.deepEqual([bucketSeconds, buckets.length], [2, 6])
+  assert.deepEqual(buckets.at(-1), {
+    start: "2026-01-31T09:30:00.000Z",
+    total: 1,
+    counts: { security: 1 },
+  })
+  const short = await span("09:59:59.999999998", "10:00:00")
+  assert.deepEqual([short.bucketSeconds, short.buckets.map(({ total }) => total)], [1, [1]])
+  const shortest = await span("09:59:59.999999998", "09:59:59.999999999")
+  assert.deepEqual([shortest.bucketSeconds, shortest.buckets.map(({ total }) => total)], [1, [0]])
+})
+
 test("a timeline counts by lane, and what the filters and the search leave", async () => {
   const totals = async (query: string, client?: Client) =>
     (await timeline(`${day}&buckets=1&${query}`, client)).buckets.map(({ total, counts }) => ({
@@ -112,6 +129,14 @@ test("what cannot be counted is refused with a sentence", async () => {
   for (const [path, detail] of [
     [`timeline?from=2026-01-31T09:00:00Z`, /to/],
     [`timeline?from=2026-01-31T09:00:00Z&to=2026-01-31T09:00:00Z`, /^to must be later than from/],
+    [
+      "timeline?from=2026-01-31T09:00:00.000000001Z&to=2026-01-31T09:00:00.000000001Z",
+      /^to must be later than from/,
+    ],
+    [
+      "timeline?from=2026-01-31T09:00:00.000000002Z&to=2026-01-31T09:00:00.000000001Z",
+      /^to must be later than from/,
+    ],
     [`timeline?${day}&buckets=241`, /buckets/],
     [`timeline?${day}&by=actor`, /by/],
     ["values", /field/],

@@ -25,19 +25,6 @@ export function isTime(text: string): boolean {
   return isZone(text, endOfFraction(text))
 }
 
-/** Milliseconds since 1970 of a text for which `isTime` holds; what is finer is cut off. */
-export function timeMs(text: string): number {
-  const date = new Date(0)
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
-  date.setUTCFullYear(two(text, 0) * 100 + two(text, 2), two(text, 5) - 1, two(text, 8))
-  const zone = endOfFraction(text)
-  const fraction = text.slice(20, Math.min(zone, 23)).padEnd(3, "0")
-  date.setUTCHours(two(text, 11), two(text, 14), two(text, 17), zone === 19 ? 0 : Number(fraction))
-  if (text.length === zone + 1) return date.getTime()
-  const offsetMs = (two(text, zone + 1) * 60 + two(text, zone + 4)) * 60_000
-  return date.getTime() + (text[zone] === "-" ? offsetMs : -offsetMs)
-}
-
 /** The number that two digits say, or NaN. */
 function two(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48

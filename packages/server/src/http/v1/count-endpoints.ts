@@ -1,5 +1,6 @@
 // Counting entries: when they occurred, and which values of a field are the commonest.
 
+import { strict as assert } from "node:assert"
 import { queryFields } from "@tallystick/client/grammar"
 import type {
   FieldValues as WireFieldValues,
@@ -7,11 +8,10 @@ import type {
 } from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
-import type { Counted, Counting } from "../../store/search/search.ts"
+import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { FieldValues, Timeline, TimelineQuery, ValuesQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
-import { timeMs } from "../shapes/time.ts"
 import { storageOf, wantedOf } from "./query-endpoints.ts"
 
 export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -31,7 +31,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Timeline },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
         const request = { wanted: wantedOf(caller, asked), storage: storageOf(asked), signal }
-        const counting = timelineOf(asked)
+        const counting = timelineOf(request.wanted, asked)
         const workspace = await service.workspaces.get(workspaceId)
         const nowMs = service.clock.now()
         const counted = await service.queries.count(workspace, request, counting, nowMs)
@@ -68,20 +68,16 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
 type TimelineCounting = Extract<Counting, { readonly kind: "timeline" }>
 
 /** Buckets of whole seconds, as many as are asked for at most. */
-function timelineOf({
-  from,
-  to,
-  buckets: most,
-  by,
-}: {
-  readonly from: string
-  readonly to: string
-  readonly buckets: number
-  readonly by: "lane" | "project"
-}): TimelineCounting {
-  const fromMs = timeMs(from)
-  const spanMs = timeMs(to) - fromMs
-  if (spanMs <= 0) throw new LedgerError("invalid_field", "to must be later than from")
+function timelineOf(
+  { from, to }: Pick<Wanted, "from" | "to">,
+  { buckets: most, by }: { readonly buckets: number; readonly by: "lane" | "project" },
+): TimelineCounting {
+  assert(from !== undefined && to !== undefined, "the shape requires both")
+  if (to.ms < from.ms || (to.ms === from.ms && to.ns <= from.ns))
+    throw new LedgerError("invalid_field", "to must be later than from")
+  const { ms: fromMs } = from
+  // A millisecond of which only a part is before the end has entries as well.
+  const spanMs = to.ms + Math.sign(to.ns) - fromMs
   const bucketMs = Math.ceil(spanMs / 1000 / most) * 1000
   return { kind: "timeline", fromMs, bucketMs, buckets: Math.ceil(spanMs / bucketMs), by }
 }
