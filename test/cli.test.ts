@@ -2,8 +2,10 @@ import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import {
   chmod,
+  chown,
   cp,
   mkdtemp,
+  readdir,
   readFile,
   rename,
   rm,
@@ -587,8 +589,34 @@ test(
     await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m)
     await chmod(first.data, 0o755)
     await refused(
-      /^tallystick: (.* cannot be opened; look at whose file it is, .*|EACCES: permission denied, open '.*heads')$/m,
+      /^tallystick: (.* cannot be (opened|written to); look at whose .*|EACCES: permission denied, open '.*heads')$/m,
     )
+  },
+)
+
+test(
+  "serve: says in a sentence that its folder or a file in it is read-only",
+  { skip: notRoot },
+  async () => {
+    await using first = await startProgram()
+    assert.equal(await first.end(), 0)
+    await chmod(dirname(first.data), 0o777)
+    const files = await readdir(first.data)
+    for (const one of [first.data, ...files.map((name) => join(first.data, name))])
+      await chown(one, nobody, nobody)
+    const environment = { TALLYSTICK_DATA: first.data, TALLYSTICK_PORT: "0" }
+    for (const [name, mode] of [
+      ["journal.db", 0o600],
+      ["search.db", 0o600],
+      ["lock", 0o600],
+      [".", 0o700],
+    ] as const) {
+      await chmod(join(first.data, name), mode & 0o500)
+      const { code, errors } = await tallystick(["serve"], environment, { uid: nobody })
+      await chmod(join(first.data, name), mode)
+      assert.equal(code, 1, name)
+      assert.match(errors, /^tallystick: \/.* cannot be written to; look at whose it is, .*\n$/)
+    }
   },
 )
 

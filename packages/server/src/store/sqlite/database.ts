@@ -2,8 +2,16 @@
 // silently did not take effect would lose acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
-import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs"
-import { join } from "node:path"
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
 import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
 import { StartError } from "../../error.ts"
 
@@ -39,6 +47,7 @@ export function openForWriting(
   durability: Durability,
   upTo = Number.POSITIVE_INFINITY,
 ): DatabaseSync {
+  requireWritable(path)
   const database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
   requireVersion(database)
@@ -116,6 +125,24 @@ export function openFile(path: string, options: DatabaseSyncOptions = {}): Datab
       `${path} cannot be opened; look at whose file it is, and at the disk under it`,
       { cause },
     )
+  }
+}
+
+/**
+ * Throws if a file or its folder is read-only. SQLite would open the file all the same, and fail at
+ * the first write.
+ */
+export function requireWritable(path: string): void {
+  for (const one of [dirname(path), path]) {
+    try {
+      accessSync(one, constants.W_OK)
+    } catch (cause) {
+      if (!existsSync(one)) continue
+      throw new StartError(
+        `${one} cannot be written to; look at whose it is, at its permissions, and at the disk under it`,
+        { cause },
+      )
+    }
   }
 }
 

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { StartError } from "../../error.ts"
-import { errorCode, openFile } from "./database.ts"
+import { errorCode, openFile, requireWritable } from "./database.ts"
 
 export interface Lock {
   release(): void
@@ -14,7 +14,9 @@ export interface Lock {
 const busy = 5
 
 export function lockFolder(folder: string): Lock {
-  const lock = openFile(join(folder, "lock"))
+  const path = join(folder, "lock")
+  requireWritable(path)
+  const lock = openFile(path)
   try {
     lock.exec(
       "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);",
