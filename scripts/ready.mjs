@@ -81,7 +81,7 @@ async function makeReady() {
   try {
     // Whoever held the lock before us may have done it.
     if (!isReady()) await makeInstalled()
-    if (!pagesAreBuilt()) buildPages()
+    if (!pagesAreBuilt()) await buildPages()
   } finally {
     release()
   }
@@ -97,12 +97,11 @@ async function makeInstalled() {
 }
 
 /** By the Node that was just installed: the one that runs us may be older than the builder needs. */
-function buildPages() {
+async function buildPages() {
   console.error("ready: building the pages (a few seconds, after each change of them)")
-  const { status } = spawnSync(node, [join(root, "scripts", "pages.mjs")], {
-    stdio: ["ignore", 2, 2],
-  })
-  if (status !== 0) throw new NotReady("the pages could not be built; what is above says why")
+  const failure = await failureOf(node, [join(root, "scripts", "pages.mjs")])
+  if (failure !== undefined)
+    throw new NotReady("the pages could not be built; what is above says why")
 }
 
 /** Resolves, once no other run is installing here, to the function that lets the next one in. */
@@ -139,15 +138,21 @@ async function takeLock() {
  */
 async function install() {
   const [command, ...args] = npm()
-  const child = spawn(
-    command,
-    [...args, "ci", "--include=dev", "--include=optional", "--loglevel=error"],
-    {
-      cwd: root,
-      stdio: ["ignore", 2, 2],
-    },
-  )
-  const ending = await new Promise((resolve) => {
+  const flags = ["--include=dev", "--include=optional", "--loglevel=error"]
+  const failure = await failureOf(command, [...args, "ci", ...flags])
+  if (failure !== undefined)
+    throw new NotReady(
+      `npm ci ${failure}, so the packages are not installed; once its reason is gone, run this again`,
+    )
+}
+
+/**
+ * Runs a program; undefined once it has ended well. Not spawnSync: the lock must be touched
+ * meanwhile.
+ */
+function failureOf(command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", 2, 2] })
+  return new Promise((resolve) => {
     child.once("error", (error) =>
       resolve(error.code === "ENOENT" ? "was not found" : `did not start (${error.code})`),
     )
@@ -155,10 +160,6 @@ async function install() {
       resolve(code === 0 ? undefined : `ended with ${signal ?? code}`),
     )
   })
-  if (ending !== undefined)
-    throw new NotReady(
-      `npm ci ${ending}, so the packages are not installed; once its reason is gone, run this again`,
-    )
 }
 
 /** The npm that runs us, by the Node that runs it; else the one on the path. */
