@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { after, test } from "node:test"
 import { disclose, expectTlogProof, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { make, makeKey, makeWorkspace, writeEvent, type Client } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -14,8 +14,8 @@ const { root } = service
 const acme = await makeWorkspace(service, { personalKeys: ["phone"] })
 const other = await makeWorkspace(service)
 await root.patch(`${acme.path}/projects/core`, { activityLinks: true })
-await root.post(`${acme.path}/projects`, { id: "billing", activityLinks: true })
-await root.post(`${acme.path}/projects`, { id: "core2", activityLinks: true })
+await make(root, `${acme.path}/projects`, { id: "billing", activityLinks: true })
+await make(root, `${acme.path}/projects`, { id: "core2", activityLinks: true })
 await root.patch(`${other.path}/projects/core`, { activityLinks: true })
 
 type Parameters = Readonly<Record<string, string | number>>
@@ -79,25 +79,19 @@ const labels = ({ events }: Page): string =>
   events.map(({ metadata }) => String(metadata["label"])).join(" ")
 
 async function tokenFor(subject: unknown, projectId = "core", path = acme.path): Promise<Client> {
-  const made = await root.post(`${path}/activity/token`, { projectId, subject })
-  assert.equal(made.status, 201, made.text)
-  return service.client(made.json().token)
+  const made = await make(root, `${path}/activity/token`, { projectId, subject })
+  return service.client(made.token)
 }
 
 async function write(
   label: string,
   changes: object,
   headers: Readonly<Record<string, string>> = {},
-  { id, writer } = acme,
+  workspace = acme,
 ): Promise<string> {
   const { metadata, ...rest } = changes as { metadata?: object }
-  const reply = await writer.write(
-    eventFor(id, { userVisible: true, ...rest, metadata: { label, ...metadata } }),
-    undefined,
-    headers,
-  )
-  assert.equal(reply.status, 202, reply.text)
-  return reply.json().receipt
+  const event = { userVisible: true, ...rest, metadata: { label, ...metadata } }
+  return (await writeEvent(workspace, event, headers)).receipt
 }
 
 const circumstances = (who: string): Readonly<Record<string, string>> => ({

@@ -8,6 +8,7 @@ import {
   makeKey,
   makeWorkspace,
   startService,
+  writeEvent,
   type Client,
 } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
@@ -84,7 +85,7 @@ test("a batch to a workspace that is halted fails as a whole, however little of 
   }
   await using service = await startService({ environment: quick })
   const [broken, sound] = [await makeWorkspace(service), await makeWorkspace(service)]
-  const { receipt } = (await broken.writer.write(eventFor(broken.id))).json<{ receipt: string }>()
+  const { receipt } = await writeEvent(broken)
   damage(service.data, receipt, "the body")
   const send = (by: Client, workspaces: readonly string[]) =>
     by.post("/v1/events/batch", {

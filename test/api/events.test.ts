@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventFor, makeKey, makeWorkspace, type Reply } from "../service.ts"
+import { eventFor, makeKey, makeWorkspace, writeEvent, type Reply } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -338,10 +338,7 @@ test("a lane is frozen when the event is received", async () => {
   ).json()
   assert.equal(lane, "operations")
   await service.root.patch(lanes.path, { laneRules: [{ prefix: "billing", lane: "data" }] })
-  assert.equal(
-    (await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json().lane,
-    "data",
-  )
+  assert.equal((await writeEvent(lanes, { action: "billing.x" })).lane, "data")
   const { receipt: now, entry } = (
     await lanes.reader.get(`${lanes.path}/receipts/${receipt}`)
   ).json()

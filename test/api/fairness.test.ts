@@ -3,6 +3,7 @@ import { get } from "node:http"
 import { after, test } from "node:test"
 import {
   eventually,
+  make,
   makeWorkspace,
   writeMany,
   type Client,
@@ -31,18 +32,13 @@ async function packOf(
   metadata = {},
 ): Promise<string> {
   await writeMany({ id, writer }, entries, { changes: () => ({ metadata }) })
-  const made = await reader.post(`${path}/evidence-packs`, {
-    title: "For the auditor",
-    filter: { projectId: "core" },
-  })
-  assert.equal(made.status, 201, made.text)
-  return `${path}/evidence-packs/${made.json().packId}`
+  const asked = { title: "For the auditor", filter: { projectId: "core" } }
+  const { packId } = await make(reader, `${path}/evidence-packs`, asked)
+  return `${path}/evidence-packs/${packId}`
 }
 
 async function holderOf({ reader }: Workspace, pack: string): Promise<Client> {
-  const minted = await reader.post(`${pack}/token`, {})
-  assert.equal(minted.status, 201, minted.text)
-  return service.client(minted.json().token)
+  return service.client((await make(reader, `${pack}/token`, {})).token)
 }
 
 test("packs are made in turns between workspaces, so one with many requests refuses no other", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { connect } from "node:net"
 import { after, test } from "node:test"
-import { eventFor, makeWorkspace } from "../service.ts"
+import { eventFor, makeWorkspace, writeEvent } from "../service.ts"
 import { exchange, request, type RawExchange } from "./raw.ts"
 import { expectAnswered, expectRows, type Row } from "./table.ts"
 import { expectProblem, expectUsualHeaders, startWatched } from "./watched.ts"
@@ -20,7 +20,7 @@ const { url } = service
 const acme = await makeWorkspace(service)
 await service.root.post(`${acme.path}/projects`, { id: "open", receipts: "public" })
 const bearer = `Authorization: Bearer ${acme.writer.bearer}`
-const open = (await acme.writer.write(eventFor(acme.id, { projectId: "open" }))).json()
+const open = await writeEvent(acme, { projectId: "open" })
 const openPath: string = open.verificationUrl.slice(url.length)
 const body = JSON.stringify(eventFor(acme.id))
 const json = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`]

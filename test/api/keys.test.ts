@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib"
 import type { ApiKeyList } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
 import { browserOf, cookieOf, goodPassword, join, setupToken } from "../people.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
+import { eventFor, make, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -46,11 +46,7 @@ test("a key is shown once, and never again", async () => {
 
 test("lists say who made each key, member and token", async () => {
   const { id, path } = await makeWorkspace(service)
-  const made = async (as: Client, at: string, body: object) => {
-    const reply = await as.post(`${path}/${at}`, body)
-    assert.equal(reply.status, 201, reply.text)
-    return reply.json()
-  }
+  const made = (as: Client, at: string, body: object) => make(as, `${path}/${at}`, body)
   const ada = await join(service, path, "admin", "ada@maker.example")
   const adas = await made(ada, "api-keys", { name: "of ada", scopes: ["admin", "write"] })
   const ofAda = service.client(adas.key)

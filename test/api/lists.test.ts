@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { make, makeKey, makeWorkspace, writeEvent, type Client } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -18,7 +18,7 @@ const ofMine = await makeKey(service, acme.id, {
 })
 
 const written = async (projectId: string): Promise<string> =>
-  (await acme.writer.write(eventFor(acme.id, { projectId }))).json<{ receipt: string }>().receipt
+  (await writeEvent(acme, { projectId })).receipt
 const receipts = new Map<string, string>()
 for (const project of ["mine-1", "theirs-1", "theirs-2", "mine-2", "theirs-3", "theirs-4"])
   receipts.set(project, await written(project))
@@ -31,11 +31,8 @@ for (const packed of [
   ["theirs-1"],
   ["theirs-2"],
 ]) {
-  const made = await root.post(`${acme.path}/evidence-packs`, {
-    title: packed.join(" "),
-    receiptIds: packed.map((one) => receipts.get(one)),
-  })
-  assert.equal(made.status, 201, made.text)
+  const receiptIds = packed.map((one) => receipts.get(one))
+  await make(root, `${acme.path}/evidence-packs`, { title: packed.join(" "), receiptIds })
 }
 
 interface Listed {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { faultyProgram } from "../program.ts"
-import { eventFor, makeWorkspace, startService } from "../service.ts"
+import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { samplesOf, type Samples } from "./samples.ts"
 import { expectRows, type Row } from "./table.ts"
@@ -117,7 +117,7 @@ test("no metric names a tenant or has a value that a stranger can choose", async
   const strange = ["/v1/strange-path-1", "/v1/workspaces/strange-workspace", "/strange%20path-2"]
   for (const path of strange) await anonymous.get(path)
   await anonymous.ask("DELETE", "/v1/events")
-  const minted = (await acme.writer.write(eventFor(acme.id))).json()
+  const minted = await writeEvent(acme)
   await acme.reader.get(`${acme.path}/receipts/${minted.receipt}`)
   const { text } = await anonymous.get("/metrics")
   for (const one of [
@@ -338,7 +338,7 @@ test("a batch of which a part may have been recorded is never said to be refused
 })
 
 test("with a public URL, addresses in answers begin with it, and its host name is answered", async () => {
-  const { receipt, verificationUrl } = (await small.writer.write(eventFor(small.id))).json()
+  const { receipt, verificationUrl } = await writeEvent(small)
   assert.equal(verificationUrl, `https://ledger.example/tally${small.path}/receipts/${receipt}`)
   const asked = async (host: string): Promise<number | undefined> =>
     (await exchange(tight.url, request(tight.url, "GET /healthz", [`Host: ${host}`]))).replies[0]

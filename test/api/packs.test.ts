@@ -9,13 +9,15 @@ import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
 import {
   eventFor,
+  make,
   makeKey,
   makeWorkspace,
   startService,
+  writeEvent,
+  writeMany,
   type Client,
   type Reply,
   type Workspace,
-  writeMany,
 } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -27,26 +29,20 @@ const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const { root } = service
 
-async function write({ id, writer }: Workspace, changes: object = {}): Promise<string> {
-  const reply = await writer.write(eventFor(id, changes))
-  assert.equal(reply.status, 202, reply.text)
-  return reply.json().receipt
+async function write(workspace: Workspace, changes: object = {}): Promise<string> {
+  return (await writeEvent(workspace, changes)).receipt
 }
 
-async function make(
-  client: Client,
-  path: string,
-  request: object,
-): Promise<{
-  packId: string
-  packHash: string
-  projectIds: string[]
-  receiptCount: number
-  createdAt: string
-}> {
-  const made = await client.post(`${path}/evidence-packs`, { title: "For the auditor", ...request })
-  assert.equal(made.status, 201, made.text)
-  return made.json()
+interface Pack {
+  readonly packId: string
+  readonly packHash: string
+  readonly projectIds: readonly string[]
+  readonly receiptCount: number
+  readonly createdAt: string
+}
+
+function makePack(by: Client, path: string, request: object): Promise<Pack> {
+  return make<Pack>(by, `${path}/evidence-packs`, { title: "For the auditor", ...request })
 }
 
 async function download(client: Client, path: string, packId: string, query = ""): Promise<Reply> {
@@ -88,7 +84,7 @@ test("a pack has the requested entries and is checked without the service", asyn
   )
   const agreed = consent.json().receipt.receipt
   const before = new Date().toISOString()
-  const pack = await make(reader, path, { receiptIds: [agreed, formula, first] })
+  const pack = await makePack(reader, path, { receiptIds: [agreed, formula, first] })
   assert.deepEqual(
     { ...pack, packId: "", packHash: "", createdAt: "" },
     {
@@ -191,7 +187,7 @@ test("nothing sealed is in the table or the receipts, and no cell is a formula",
       { "x-session-id": "the-session" },
     )
   ).json()
-  const { packId } = await make(acme.reader, acme.path, { receiptIds: [receipt] })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds: [receipt] })
   const files = await download(acme.reader, acme.path, packId, "?format=json")
   for (const name of [
     "entries.csv",
@@ -236,7 +232,7 @@ test("downloads are the same bytes, also later and after a restart on another ad
   await using before = await startService()
   const acme = await makeWorkspace(before)
   const receiptIds = [await write(acme), await write(acme), await write(acme)]
-  const { packId } = await make(acme.reader, acme.path, { receiptIds: receiptIds.slice(1) })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds: receiptIds.slice(1) })
   const first = await download(acme.reader, acme.path, packId)
   await write(acme)
   await before.root.post(`${acme.path}/published-policy`, {
@@ -259,7 +255,7 @@ test("downloads are the same bytes, also later and after a restart on another ad
 test("other programs unpack it", async (context) => {
   const acme = await makeWorkspace(service)
   const receiptIds = await Promise.all(Array.from({ length: 20 }, () => write(acme)))
-  const { packId } = await make(acme.reader, acme.path, { receiptIds })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds })
   const { bytes } = await download(acme.reader, acme.path, packId)
   const folder = await mkdtemp(join(tmpdir(), "tallystick-pack-"))
   context.after(() => rm(folder, { recursive: true }))
@@ -286,7 +282,7 @@ test("other programs unpack it", async (context) => {
 test("one changed byte of a downloaded pack is found", async (context) => {
   const acme = await makeWorkspace(service)
   const receiptIds = await Promise.all(Array.from({ length: 5 }, () => write(acme)))
-  const { packId } = await make(acme.reader, acme.path, { receiptIds })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds })
   const { bytes } = await download(acme.reader, acme.path, packId)
   const below = chanceOf(context)
   for (let round = 0; round < 200; round++) {
@@ -367,7 +363,7 @@ test("invalid requests are refused with the field's name, and record nothing", a
       gets: "404 not_found",
     },
   ])
-  const { packId } = await make(acme.reader, acme.path, { receiptIds: [receipt] })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds: [receipt] })
   await expectRows([
     {
       as: acme.reader,
@@ -417,7 +413,7 @@ test("a filter selects the same entries as the query with the same parameters, o
     [shop, { filter: { projectId: "all" } }, where((at) => at % 2 === 1)],
   ]
   for (const [client, request, expected] of cases) {
-    const pack = await make(client, path, request)
+    const pack = await makePack(client, path, request)
     const { bytes } = await download(client, path, pack.packId)
     const { verdict, entries = [] } = await verdictOf(reader, path, bytes)
     assert.equal(verdict, "genuine")
@@ -427,7 +423,7 @@ test("a filter selects the same entries as the query with the same parameters, o
       JSON.stringify(request),
     )
   }
-  const system = await make(reader, path, {
+  const system = await makePack(reader, path, {
     filter: { projectId: "system", query: "action:evidence.pack.create" },
   })
   assert.equal(system.receiptCount, cases.length)
@@ -507,8 +503,8 @@ test("a key of some projects makes and sees packs of these projects only", async
   const ofCore = await write(acme)
   const ofShop = await write(acme, { projectId: "shop" })
   const shop = await makeKey(service, id, { scopes: ["read"], projectIds: ["shop"] })
-  const both = await make(reader, path, { receiptIds: [ofCore, ofShop] })
-  const own = await make(shop, path, { receiptIds: [ofShop], projectId: "shop" })
+  const both = await makePack(reader, path, { receiptIds: [ofCore, ofShop] })
+  const own = await makePack(shop, path, { receiptIds: [ofShop], projectId: "shop" })
   const at = (packId: string) => `GET ${path}/evidence-packs/${packId}`
   await expectRows([
     {
@@ -548,11 +544,10 @@ test("an evidence token downloads its pack and verifies the receipts in it, and 
   const acme = await makeWorkspace(service)
   const { path, reader } = acme
   const [inside, outside] = [await write(acme), await write(acme)]
-  const pack = await make(reader, path, { receiptIds: [inside] })
-  const other = await make(reader, path, { receiptIds: [outside] })
-  const minted = await reader.post(`${path}/evidence-packs/${pack.packId}/token`, {})
-  assert.equal(minted.status, 201, minted.text)
-  const holder = service.client(minted.json().token)
+  const pack = await makePack(reader, path, { receiptIds: [inside] })
+  const other = await makePack(reader, path, { receiptIds: [outside] })
+  const minted = await make(reader, `${path}/evidence-packs/${pack.packId}/token`, {})
+  const holder = service.client(minted.token)
   const at = (packId: string) => `GET ${path}/evidence-packs/${packId}`
   await expectRows([
     { as: holder, ask: `${at(pack.packId)}/download`, gets: 200 },
@@ -574,7 +569,7 @@ test("making a pack and each download are entries, committed with what they reco
   const acme = await makeWorkspace(service)
   const receipt = await write(acme)
   const before = await signedSize(acme)
-  const { packId } = await make(acme.reader, acme.path, { receiptIds: [receipt] })
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds: [receipt] })
   await download(acme.reader, acme.path, packId)
   await download(acme.reader, acme.path, packId, "?format=json")
   await signedSize(acme)

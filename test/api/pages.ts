@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { eventFor, type Client, type Workspace } from "../service.ts"
+import { writeEvent, type Client, type Workspace } from "../service.ts"
 
 // Pages of entries, as tests of the read side look at them: entries that are written under labels,
 // and found by them.
@@ -52,19 +52,14 @@ export const labels = ({ events }: Page): string =>
 
 /** Writes entries one after the other, under the given names. */
 export async function writeAll(
-  { id, writer }: Pick<Workspace, "id" | "writer">,
+  workspace: Pick<Workspace, "id" | "writer">,
   written: Readonly<Record<string, object>>,
 ): Promise<readonly string[]> {
   const receipts: string[] = []
   for (const [label, { metadata, ...changes }] of Object.entries<{ metadata?: object }>(written)) {
     const headers = { "x-trace-id": `Trace-${label}` }
-    const reply = await writer.write(
-      eventFor(id, { ...changes, metadata: { label, ...metadata } }),
-      undefined,
-      headers,
-    )
-    assert.equal(reply.status, 202, reply.text)
-    receipts.push(reply.json().receipt)
+    const event = { ...changes, metadata: { label, ...metadata } }
+    receipts.push((await writeEvent(workspace, event, headers)).receipt)
   }
   return receipts
 }

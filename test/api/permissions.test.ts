@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { goodPassword, join, setUpFirst } from "../people.ts"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { eventFor, make, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -17,13 +17,13 @@ const { root } = service
 const ours = await makeWorkspace(service)
 const theirs = await makeWorkspace(service)
 for (const { path } of [ours, theirs]) {
-  await root.post(`${path}/projects`, { id: "open", receipts: "public" })
-  await root.post(`${path}/projects`, { id: "mine" })
+  await make(root, `${path}/projects`, { id: "open", receipts: "public" })
+  await make(root, `${path}/projects`, { id: "mine" })
 }
 const shared = await makeWorkspace(service, { transparency: "public", policyVisibility: "public" })
 const sections = [{ id: "use", title: "Use", body: "We use it." }]
 for (const { path } of [ours, theirs, shared])
-  await root.post(`${path}/published-policy`, { sections })
+  await make(root, `${path}/published-policy`, { sections })
 await root.post(`${ours.path}/published-policy`, { sections, projectId: "mine" })
 const receiptOf = async (id: string, projectId: string): Promise<string> =>
   (await root.write(eventFor(id, { projectId }))).json().receipt
@@ -50,19 +50,15 @@ await root.delete(`${ours.path}/api-keys/${ended.bearer?.split("_")[1]}`)
 for (const { path } of [ours, theirs])
   await root.patch(`${path}/projects/core`, { activityLinks: true })
 const packOf = async (path: string, receipt: string): Promise<string> =>
-  (
-    await root.post(`${path}/evidence-packs`, { title: "for an auditor", receiptIds: [receipt] })
-  ).json().packId
+  (await make(root, `${path}/evidence-packs`, { title: "for an auditor", receiptIds: [receipt] }))
+    .packId
 const packs = {
   core: await packOf(ours.path, receipts.core),
   mine: await packOf(ours.path, receipts.mine),
 }
 const theirPack = await packOf(theirs.path, theirReceipts.core)
-const token = async (path: string, request: object = {}): Promise<Client> => {
-  const made = await root.post(`${path}/token`, request)
-  assert.equal(made.status, 201, made.text)
-  return service.client(made.json().token)
-}
+const token = async (path: string, request: object = {}): Promise<Client> =>
+  service.client((await make(root, `${path}/token`, request)).token)
 
 const first = await setUpFirst(service)
 

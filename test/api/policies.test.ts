@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { after, test } from "node:test"
 import canonicalize from "canonicalize"
 import { expectChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
+import { eventFor, make, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -26,12 +26,8 @@ const hashOf = (sections: object): string =>
     .digest("hex")
 
 async function publish(path: string, body: string, projectId?: string): Promise<number> {
-  const made = await root.post(`${path}/published-policy`, {
-    sections: [section(body)],
-    ...(projectId && { projectId }),
-  })
-  assert.equal(made.status, 201, made.text)
-  return made.json().policy.version
+  const asked = { sections: [section(body)], ...(projectId && { projectId }) }
+  return (await make(root, `${path}/published-policy`, asked)).policy.version
 }
 
 test("versions count 1, 2, 3 for each project, and a published version never changes", async () => {
@@ -269,11 +265,8 @@ test("a policy token reads its own policy only, as a bearer or in the address", 
   await root.post(`${path}/projects`, { id: "shop" })
   for (const [body, project] of [["one"], ["two"], ["shop's", "shop"]] as const)
     await publish(path, body, project)
-  const mint = async (request: object): Promise<Client> => {
-    const made = await root.post(`${path}/published-policy/token`, request)
-    assert.equal(made.status, 201, made.text)
-    return service.client(made.json().token)
-  }
+  const mint = async (request: object): Promise<Client> =>
+    service.client((await make(root, `${path}/published-policy/token`, request)).token)
   const [all, second, shop] = [
     await mint({}),
     await mint({ version: 2 }),

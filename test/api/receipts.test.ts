@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectAnswer, expectTlogProof, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { eventFor, make, makeKey, makeWorkspace, writeEvent, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -12,8 +12,8 @@ const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
-await service.root.post(`${acme.path}/projects`, { id: "open", receipts: "public" })
-await service.root.post(`${acme.path}/projects`, { id: "mine", receipts: "private" })
+await make(service.root, `${acme.path}/projects`, { id: "open", receipts: "public" })
+await make(service.root, `${acme.path}/projects`, { id: "mine", receipts: "private" })
 const anonymous = service.client()
 const unknownReceipt = `rcp_${"0".repeat(36)}`
 
@@ -27,7 +27,7 @@ const personal = [
   "trace-1",
   "production",
 ]
-const write = async (projectId: string, changes: object = {}) => {
+const write = (projectId: string, changes: object = {}) => {
   const actor = { id: "usr_1", type: "user", email: "ada@example.com", department: "Compilers" }
   const headers = {
     "x-service-environment": "production",
@@ -35,13 +35,7 @@ const write = async (projectId: string, changes: object = {}) => {
     "x-session-id": "sess-1",
     "x-trace-id": "trace-1",
   }
-  const reply = await acme.writer.write(
-    eventFor(acme.id, { projectId, actor, ...changes }),
-    undefined,
-    headers,
-  )
-  assert.equal(reply.status, 202, reply.text)
-  return reply.json()
+  return writeEvent(acme, { projectId, actor, ...changes }, headers)
 }
 const addressOf = ({ verificationUrl }: { verificationUrl: string }): string =>
   verificationUrl.slice(service.url.length)
@@ -85,7 +79,7 @@ const visibility = `
 
 test("each credential sees its receipts only", async () => {
   const [open, core, mine] = [await write("open"), await write("core"), await write("mine")]
-  const their = (await other.writer.write(eventFor(other.id))).json()
+  const their = await writeEvent(other)
   const names: Readonly<Record<string, string>> = {
     OURS: acme.id,
     THEIRS: other.id,
@@ -173,7 +167,7 @@ test("in clear, every sealed field is shown with its disclosure, and verifies", 
 
 test("a receipt is pending until a checkpoint covers it, and verified from then on", async () => {
   const fresh = await makeWorkspace(service)
-  const { receipt } = (await fresh.writer.write(eventFor(fresh.id))).json()
+  const { receipt } = await writeEvent(fresh)
   const before = (await fresh.reader.get(`${fresh.path}/receipts/${receipt}`)).json()
   assert.equal(before.verified, true)
   if (before.entry.integrity === "pending") assert.equal(before.proof.tlogProof, null)
@@ -186,7 +180,7 @@ test("a receipt is pending until a checkpoint covers it, and verified from then 
 test("the proof is a text for any C2SP reader, made on demand", async () => {
   const quick = await makeWorkspace(service)
   for (let count = 0; count < 5; count++) {
-    const minted = (await quick.writer.write(eventFor(quick.id))).json()
+    const minted = await writeEvent(quick)
     const reply = await quick.reader.get(`${quick.path}/receipts/${minted.receipt}/proof`)
     assert.equal(reply.status, 200, reply.text)
     assert.equal(reply.headers.get("content-type"), "text/plain; charset=utf-8")
@@ -242,7 +236,7 @@ test("a project that becomes private closes its receipts at once, and opens them
 
 test("metadata that is personal is sealed from the time it is named", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["phone", "address"] })
-  await service.root.post(`${clinic.path}/projects`, { id: "open", receipts: "public" })
+  await make(service.root, `${clinic.path}/projects`, { id: "open", receipts: "public" })
   const metadata = {
     phone: "+49 30 1234",
     address: { city: "Köln" },
@@ -251,8 +245,7 @@ test("metadata that is personal is sealed from the time it is named", async () =
   }
   const seen = async (client: Client, receipt: string) =>
     (await client.get(`${clinic.path}/receipts/${receipt}`)).json()
-  const written = async () =>
-    (await clinic.writer.write(eventFor(clinic.id, { projectId: "open", metadata }))).json().receipt
+  const written = async () => (await writeEvent(clinic, { projectId: "open", metadata })).receipt
 
   const first = await written()
   const { entry, proof } = await seen(anonymous, first)

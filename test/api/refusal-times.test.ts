@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { makeKey, makeWorkspace, writeEvent, type Client } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
 // The time of a refusal must not reveal whether a resource exists. Both kinds are requested in
@@ -19,8 +19,8 @@ await service.root.post(`${acme.path}/published-policy`, {
   sections: [{ id: "a", title: "A", body: "text ".repeat(2000) }],
 })
 const metadata = { text: "word ".repeat(8000) }
-const { receipt } = (await acme.writer.write(eventFor(acme.id, { metadata }))).json()
-const inMine = (await acme.writer.write(eventFor(acme.id, { projectId: "mine" }))).json().receipt
+const { receipt } = await writeEvent(acme, { metadata })
+const inMine = (await writeEvent(acme, { projectId: "mine" })).receipt
 await service.root.get(`${acme.path}/receipts/${receipt}/proof`)
 const pack = (
   await service.root.post(`${acme.path}/evidence-packs`, { title: "T", receiptIds: [receipt] })

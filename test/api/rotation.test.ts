@@ -10,7 +10,7 @@ import {
   verifyReceipt,
 } from "@tallystick/proof"
 import { expectChain, openCheckpoint, type MintedReceipt } from "../chain.ts"
-import { eventFor, makeWorkspace, startService } from "../service.ts"
+import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
 
 // Another key signs a log: earlier evidence stays genuine under the former key, and the log
 // announces the new one.
@@ -169,7 +169,7 @@ test(
     ).json<Rotated>()
     // Kept from then, because from the next checkpoint on the key before says nothing more.
     const announced = (await acme.reader.get(`${acme.path}/receipts/${receiptId}`)).json()
-    const { receipt } = (await acme.writer.write(eventFor(acme.id))).json()
+    const { receipt } = await writeEvent(acme)
     await acme.reader.get(`${acme.path}/receipts/${receipt}/proof`)
     const later = (await acme.reader.get(`${acme.path}/receipts/${receipt}`)).json()
     assert.deepEqual(

@@ -5,9 +5,11 @@ import { readChain } from "../chain.ts"
 import { join } from "../people.ts"
 import {
   eventFor,
+  make,
   makeKey,
   makeWorkspace,
   startService,
+  writeEvent,
   type Client,
   type Reply,
 } from "../service.ts"
@@ -23,40 +25,31 @@ const { root } = service
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 await root.patch(`${acme.path}/projects/core`, { activityLinks: true })
-await root.post(`${acme.path}/projects`, { id: "open", receipts: "public", activityLinks: true })
-await root.post(`${acme.path}/projects`, { id: "mine", activityLinks: true })
-await root.post(`${acme.path}/projects`, { id: "off" })
-await root.post(`${acme.path}/published-policy`, {
-  sections: [{ id: "a", title: "A", body: "Text" }],
-})
-await root.post(`${acme.path}/published-policy`, {
-  projectId: "mine",
-  sections: [{ id: "a", title: "A", body: "Text" }],
-})
+for (const project of [
+  { id: "open", receipts: "public", activityLinks: true },
+  { id: "mine", activityLinks: true },
+  { id: "off" },
+])
+  await make(root, `${acme.path}/projects`, project)
+const sections = [{ id: "a", title: "A", body: "Text" }]
+for (const policy of [{ sections }, { sections, projectId: "mine" }])
+  await make(root, `${acme.path}/published-policy`, policy)
 const admin = await makeKey(service, acme.id, { scopes: ["admin"] })
 
-const write = async (projectId: string): Promise<string> => {
-  const reply = await acme.writer.write(eventFor(acme.id, { projectId }))
-  assert.equal(reply.status, 202, reply.text)
-  return reply.json().receipt
-}
-const mint = async (by: Client, path: string, request: object = {}) => {
-  const reply = await by.post(`${acme.path}/${path}/token`, request)
-  assert.equal(reply.status, 201, reply.text)
-  return reply.json()
-}
+const write = async (projectId: string): Promise<string> =>
+  (await writeEvent(acme, { projectId })).receipt
+const mint = (by: Client, path: string, request: object = {}) =>
+  make(by, `${acme.path}/${path}/token`, request)
 const secondsOf = ({ createdAt, expiresAt }: { createdAt: string; expiresAt: string }): number =>
   (Date.parse(expiresAt) - Date.parse(createdAt)) / 1000
 
 const core = await write("core")
 const open = await write("open")
 const mine = await write("mine")
-const pack = (
-  await root.post(`${acme.path}/evidence-packs`, {
-    title: "for an auditor",
-    receiptIds: [core, mine, open],
-  })
-).json()
+const pack = await make(root, `${acme.path}/evidence-packs`, {
+  title: "for an auditor",
+  receiptIds: [core, mine, open],
+})
 const personTypes = ["user", "subject", "person", "member", "customer", "account"]
 
 const day = 86_400
@@ -682,10 +675,10 @@ test("the list has every token, newest first, by pages, and no secret", async ()
 
 test("making and revoking a token are entries of the ledger", async () => {
   const quiet = await makeWorkspace(service)
-  const { receipt } = (await quiet.writer.write(eventFor(quiet.id))).json()
+  const { receipt } = await writeEvent(quiet)
   /** Where an event goes that is written now. */
   const place = async (): Promise<number> => {
-    const written = (await quiet.writer.write(eventFor(quiet.id))).json()
+    const written = await writeEvent(quiet)
     return (await quiet.reader.get(`${quiet.path}/receipts/${written.receipt}`)).json().entry
       .sequence
   }

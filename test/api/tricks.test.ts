@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventFor, makeKey, makeWorkspace } from "../service.ts"
+import { eventFor, makeKey, makeWorkspace, writeEvent } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { startWatched } from "./watched.ts"
 
@@ -11,7 +11,7 @@ const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const ours = await makeWorkspace(service)
 const theirs = await makeWorkspace(service)
-const { receipt } = (await theirs.writer.write(eventFor(theirs.id))).json()
+const { receipt } = await writeEvent(theirs)
 const reader = await makeKey(service, ours.id, { scopes: ["read"], projectIds: ["core"] })
 const { token } = (await ours.reader.post(`${ours.path}/published-policy/token`, {})).json()
 const secrets = ["ada@example.com", "usr_1", "inv_9", "evt_", receipt]

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { readChain, type Chain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, type Workspace } from "../service.ts"
+import { eventFor, makeKey, makeWorkspace, writeEvent, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -424,7 +424,7 @@ test("changes that are made at once are all made, each with its entry", async ()
     receipts: "public",
     activityLinks: true,
   })
-  const marker = (await busy.writer.write(eventFor(busy.id))).json()
+  const marker = await writeEvent(busy)
   assert.deepEqual(kindsFrom(await readChain(busy.reader, busy.id, [marker]), 4), [
     ...replies.map(() => admin),
     event,

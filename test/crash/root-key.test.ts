@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
-import { eventFor, makeWorkspace, type Service } from "../service.ts"
+import { eventFor, make, makeWorkspace, type Service } from "../service.ts"
 import { startProgram } from "./programs.ts"
 
 // Another instance key: by hygiene nothing that the one before has made is lost, after a leak all
@@ -22,12 +22,8 @@ async function mint(service: Service) {
   const { path } = workspace
   await service.root.patch(`${path}/projects/core`, { activityLinks: true })
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
-  const made = await service.root.post(`${path}/activity/token`, {
-    projectId: "core",
-    subject: "usr_1",
-  })
-  assert.equal(made.status, 201)
-  const { token } = made.json<{ token: string }>()
+  const asked = { projectId: "core", subject: "usr_1" }
+  const { token } = await make<{ token: string }>(service.root, `${path}/activity/token`, asked)
   const answer = async (now: Service) => {
     const reply = await now.client(token).get(`${path}/activity`)
     return reply.status === 200 ? 200 : reply.json<{ error: string }>().error

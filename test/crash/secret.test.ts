@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { browserOf, setUpFirst, signIn } from "../people.ts"
 import { killedRotation, tallystick } from "../program.ts"
-import { eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
+import { eventFor, make, makeKey, makeWorkspace, type Service } from "../service.ts"
 import { startInVain, startProgram } from "./programs.ts"
 
 // The secret is rotated, and the rotation killed at each step: no user notices, and the former
@@ -26,9 +26,7 @@ async function handOut(service: Service, email: string): Promise<Held> {
   const activity = { projectId: "core", subject: "usr_1" }
   const tokens: string[] = []
   for (const by of [service.root, workspace.reader]) {
-    const made = await by.post(`${path}/activity/token`, activity)
-    assert.equal(made.status, 201, made.text)
-    tokens.push(made.json<{ token: string }>().token)
+    tokens.push((await make(by, `${path}/activity/token`, activity)).token)
   }
   const [event, key] = [eventFor(id, { userVisible: true }), "an-order-of-long-ago"]
   const first = await workspace.writer.write(event, key)

@@ -8,6 +8,7 @@ import type { Browser } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import {
   eventually,
+  make,
   makeKey,
   makeWorkspace,
   startService,
@@ -56,10 +57,8 @@ after(async () => {
   await service[Symbol.asyncDispose]()
 })
 
-async function made<Answer>(path: string, body: object, by = workspace.reader): Promise<Answer> {
-  const reply = await by.post(`${workspace.path}/${path}`, body)
-  assert.equal(reply.status, 201, reply.text)
-  return reply.json<Answer>()
+function made<Answer>(path: string, body: object, by = workspace.reader): Promise<Answer> {
+  return make<Answer>(by, `${workspace.path}/${path}`, body)
 }
 
 test(

@@ -6,6 +6,7 @@ import {
   eventually,
   makeWorkspace,
   startService,
+  writeEvent,
   type Client,
   type Service,
   type Workspace,
@@ -36,9 +37,7 @@ async function writeSome(service: Service): Promise<Written> {
   const made = await makeWorkspace(service, { personalKeys: ["salary"] })
   const receipts: MintedReceipt[] = []
   for (let count = 0; count < eventsEach; count++)
-    receipts.push(
-      (await made.writer.write(eventFor(made.id, { metadata: { count, salary: count } }))).json(),
-    )
+    receipts.push(await writeEvent(made, { metadata: { count, salary: count } }))
   // Everything is signed when its end can be proved.
   assert.equal(
     (await made.reader.get(`${made.path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status,

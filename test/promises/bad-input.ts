@@ -6,7 +6,7 @@ import { expectChain } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { faultyProgram } from "../program.ts"
 import { join as invite, setUpFirst } from "../people.ts"
-import { eventFor, makeWorkspace, type Reply, type Workspace } from "../service.ts"
+import { eventFor, make, makeWorkspace, type Reply, type Workspace } from "../service.ts"
 import { createAskers, torn, type Asked, type Credentials, type Ground } from "./bad-requests.ts"
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "./chance.ts"
@@ -111,8 +111,7 @@ export async function groundOf(
 }
 
 async function thingsIn(service: Watched, { id, path, writer }: Workspace): Promise<Known> {
-  const made = async (where: string, body: object) =>
-    (await service.root.post(`${path}/${where}`, body)).json<Record<string, any>>() // oxlint-disable-line typescript/no-explicit-any
+  const made = (where: string, body: object) => make(service.root, `${path}/${where}`, body)
   const { receipt } = (await writer.write(eventFor(id))).json<{ receipt: string }>()
   const { packId } = await made("evidence-packs", { title: "Audit", receiptIds: [receipt] })
   await made("published-policy", { sections: [{ id: "purpose", title: "Purpose", body: "Why" }] })

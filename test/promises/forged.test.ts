@@ -2,7 +2,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  writeEvent,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import {
   deriveAnew,
   keepCopy,
@@ -36,8 +43,7 @@ interface Scene {
 async function writeSigned(service: Service): Promise<Scene> {
   const workspace = await makeWorkspace(service)
   const receipts: MintedReceipt[] = []
-  for (let count = 0; count < events; count++)
-    receipts.push((await workspace.writer.write(eventFor(workspace.id))).json())
+  for (let count = 0; count < events; count++) receipts.push(await writeEvent(workspace))
   const last = await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}`)
   assert.equal(
     (await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}/proof`))
@@ -195,7 +201,7 @@ test("an older checkpoint in place of a newer one does not hide a changed entry 
       .get(workspace.id)
   })()
   await workspace.writer.write(eventFor(workspace.id))
-  const receipt: MintedReceipt = (await workspace.writer.write(eventFor(workspace.id))).json()
+  const receipt: MintedReceipt = await writeEvent(workspace)
   assert.equal(
     (await workspace.reader.get(`${workspace.path}/receipts/${receipt.receipt}/proof`)).status,
     200,

@@ -1,4 +1,4 @@
-import { eventFor, type Ask, type Client, type Service, type Workspace } from "../service.ts"
+import { eventFor, make, type Ask, type Client, type Service, type Workspace } from "../service.ts"
 import { goodPassword, setUpFirst, type Person } from "../people.ts"
 
 // Every request that would change something, right in all but its time: while a ledger is read-only
@@ -15,11 +15,7 @@ export interface Changeable {
 export async function makeChangeable(service: Service, workspace: Workspace): Promise<Changeable> {
   const { path, id } = workspace
   const person = await setUpFirst(service)
-  const made = async (at: string, body: object) => {
-    const reply = await service.root.post(`${path}/${at}`, body)
-    if (reply.status !== 201) throw new Error(`${at}: ${reply.status} ${reply.text}`)
-    return reply.json()
-  }
+  const made = (at: string, body: object) => make(service.root, `${path}/${at}`, body)
   const { receipt: receiptId } = (await workspace.writer.write(eventFor(id))).json()
   await made("published-policy", { sections: [{ id: "a", title: "A", body: "Text" }] })
   const { keyId } = await made("api-keys", { name: "one more", scopes: ["read"] })

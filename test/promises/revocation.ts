@@ -5,6 +5,7 @@ import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
 import {
   eventFor,
+  make,
   makeKey,
   makeWorkspace,
   type Client,
@@ -79,7 +80,7 @@ async function round(scene: Scene, keyFirst: boolean): Promise<void> {
   const { path } = workspace
   const key = await makeKey(service, workspace.id, { scopes: ["read", "write"] })
   const token = async (by: Client, of: string) =>
-    service.client((await by.post(`${path}/${of}/token`, {})).json<{ token: string }>().token)
+    service.client((await make(by, `${path}/${of}/token`, {})).token)
   const lasting = await token(workspace.reader, `receipts/${receipt}`)
   const ofReader = await token(workspace.reader, `receipts/${receipt}`)
   const ofKey = [

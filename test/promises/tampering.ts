@@ -20,8 +20,8 @@ import { startProgram } from "../crash/programs.ts"
 import {
   eventFor,
   eventually,
+  make,
   makeWorkspace,
-  type Reply,
   type Service,
   type Workspace,
 } from "../service.ts"
@@ -188,22 +188,20 @@ async function makeScene(entries: number): Promise<Scene> {
 
 /** One of each thing that is administered. */
 async function actIn({ root }: Service, { id, path, writer }: Workspace): Promise<void> {
-  const post = async (place: string, body: object): Promise<Reply> => {
-    const reply = await root.post(`${path}${place}`, body)
-    assert.equal(reply.status, 201, reply.text)
-    return reply
-  }
-  const { keyId } = (
-    await post("/api-keys", { name: "lost", scopes: ["read"], projectIds: ["core"] })
-  ).json()
+  const made = (place: string, body: object) => make(root, `${path}/${place}`, body)
+  const { keyId } = await made("api-keys", {
+    name: "lost",
+    scopes: ["read"],
+    projectIds: ["core"],
+  })
   assert.equal((await root.delete(`${path}/api-keys/${keyId}`)).status, 204)
-  await post("/members", { email: "ada@example.com", role: "viewer" })
-  await post("/published-policy", {
+  await made("members", { email: "ada@example.com", role: "viewer" })
+  await made("published-policy", {
     sections: [{ id: "terms", title: "Terms", body: "What is agreed." }],
   })
-  await post("/published-policy/token", { projectId: "core" })
+  await made("published-policy/token", { projectId: "core" })
   const { receipt } = (await writer.write(eventFor(id))).json()
-  await post("/evidence-packs", { title: "March", receiptIds: [receipt] })
+  await made("evidence-packs", { title: "March", receiptIds: [receipt] })
 }
 
 function restore({ data }: Scene): void {
