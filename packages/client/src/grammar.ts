@@ -59,17 +59,27 @@ export function parseQuery(text: string): { readonly query: Query } | { readonly
   const bytes = new TextEncoder().encode(text).length
   if (bytes > queryBytesMax)
     return { problem: `must have at most ${queryBytesMax} bytes, it has ${bytes}` }
-  const terms: Term[] = []
-  for (const [whole, minus, field, quoted, raw, star] of text.matchAll(pattern)) {
-    if (whole === "") continue
-    const term = termOf(minus === "-", field, quoted, raw, star === "*")
-    if (term !== undefined) terms.push(term)
-  }
-  // A dash or a star alone is no term.
+  const terms = readTerms(text).flatMap(({ term }) => term ?? [])
   const { length } = terms
   return length > queryTermsMax
     ? { problem: `must have at most ${queryTermsMax} terms, it has ${length}` }
     : { query: { terms } }
+}
+
+/** A piece of a search, with what it means. A dash or a star alone is no term. */
+export interface ReadTerm {
+  readonly text: string
+  readonly term: Term | undefined
+}
+
+/** The pieces of a search in their order, for a page that shows how it was understood. */
+export function readTerms(text: string): readonly ReadTerm[] {
+  return [...text.matchAll(pattern)]
+    .filter(([whole]) => whole !== "")
+    .map(([whole, minus, field, quoted, raw, star]) => ({
+      text: whole,
+      term: termOf(minus === "-", field, quoted, raw, star === "*"),
+    }))
 }
 
 /**

@@ -8,6 +8,7 @@ import { root } from "../place.ts"
 import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, type Desk, type OpenView, type View } from "./desk.ts"
+import { openEvents } from "./events/events.tsx"
 import { openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPasswordChange } from "./password-change.tsx"
@@ -19,6 +20,7 @@ import { openWorkspaces } from "./workspaces/workspaces.tsx"
 /** Those in the bar. `g` and the key lead there. */
 const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenView })[] = [
   { page: "overview", name: "Overview", key: "o", open: openOverview },
+  { page: "events", name: "Events", key: "e", open: openEvents },
   { page: "chain", name: "Chain", key: "c", open: openChain },
 ]
 

@@ -1,5 +1,11 @@
 // The dashboard, for people who sign in.
 
+// Before what they are imported by: the styles of a page come after those that all pages share.
+import "../style/tokens.css"
+import "../style/base.css"
+import "../style/chain.css"
+import "../style/stick.css"
+import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
 import { openPage } from "../parts/page.tsx"
@@ -9,11 +15,6 @@ import { showDashboard } from "./dashboard.tsx"
 import { isSignedOut } from "./desk.ts"
 import { showSetUp, showSignIn } from "./entrance.tsx"
 import { currentPlace } from "./place.ts"
-import "../style/tokens.css"
-import "../style/base.css"
-import "../style/chain.css"
-import "../style/stick.css"
-import "./dashboard.css"
 
 if (currentPlace().page === "setup") showSetUp(openPage(), enter)
 else await begin()

@@ -101,7 +101,7 @@ const names: Readonly<Record<string, string>> = {
 /** For the browser, for a dialog, or for a field in which somebody types. */
 function isForAnother({ ctrlKey, metaKey, altKey, defaultPrevented, key, target }: KeyboardEvent) {
   if (ctrlKey || metaKey || altKey || defaultPrevented) return true
-  if (document.querySelector("dialog[open]") !== null) return true
+  if (document.querySelector("dialog[open], :popover-open") !== null) return true
   return key.length === 1 && (!single.get() || isTyping(target))
 }
 

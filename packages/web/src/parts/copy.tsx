@@ -2,7 +2,8 @@ import { Icon, checkIcon, copyIcon } from "./icon.tsx"
 import { announce } from "./page.tsx"
 
 interface CopyProps {
-  readonly text: string
+  /** A function: what it is when somebody copies it. */
+  readonly text: string | (() => string)
   /** What is copied, in words: `Copy receipt id`. */
   readonly label: string
   /** With its label beside the icon. */
@@ -13,7 +14,7 @@ interface CopyProps {
 export function Copy({ text, label, isWide = false }: CopyProps) {
   const copy = async ({ currentTarget: button }: Event): Promise<void> => {
     if (!(button instanceof HTMLElement)) return
-    const isCopied = await copyText(text)
+    const isCopied = await copyText(typeof text === "string" ? text : text())
     const content = [...button.childNodes]
     announce(isCopied ? "Copied" : "Not copied: this browser does not allow it")
     if (!isCopied || button.classList.contains("done")) return
@@ -39,7 +40,7 @@ export function Copy({ text, label, isWide = false }: CopyProps) {
 }
 
 /** Over plain HTTP there is no clipboard but that of the selection. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -22,6 +22,9 @@ export const linkIcon =
   "M6.8 9.2 9.2 6.8M7.5 5l1.6-1.6a2.4 2.4 0 0 1 3.5 3.5L11 8.5M8.5 11l-1.6 1.6a2.4 2.4 0 0 1-3.5-3.5L5 7.5"
 export const sealIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M5.6 8.2l1.7 1.7 3.2-3.6"
 export const erasedIcon = "M3.9 12.1 12.1 3.9M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11"
+export const archivedIcon = "M2.5 3.5h11v3h-11zM3.5 6.5v6h9v-6M6.5 9h3"
+export const pendingIcon =
+  "M8 3v.01M11.5 4.5v.01M13 8v.01M11.5 11.5v.01M8 13v.01M4.5 11.5v.01M3 8v.01M4.5 4.5v.01"
 export const historyIcon = "M2.8 8a5.2 5.2 0 1 0 1.6-3.8L2.8 5.8m0-3v3h3M8 5.5V8l2 1.2"
 export const keyIcon = "M10.5 2.5a3 3 0 1 1-2.3 4.9L3 12.6v.9h2v-1.5h1.5v-1.5L8 9M11 5.2v.1"
 

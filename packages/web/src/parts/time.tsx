@@ -8,15 +8,27 @@ const zone = keep<"local" | "utc">(
   (value) => value,
 )
 
+const second = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const
 const day = { day: "numeric", month: "long", year: "numeric" } as const
 const clock = { hour: "2-digit", minute: "2-digit" } as const
 const forms = {
   /** `12 November 2026, 14:02:11 CET` */
-  whole: [day, { ...clock, second: "2-digit", timeZoneName: "short" }],
+  whole: [day, { ...second, timeZoneName: "short" }],
+  /** `12 Nov 2026, 14:02:11.204 CET` */
+  exact: [
+    { ...day, month: "short" },
+    { ...second, fractionalSecondDigits: 3, timeZoneName: "short" },
+  ],
+  /** `14:02:11` */
+  second: [second],
+  /** `12 Nov, 14:02` */
+  minute: [{ day: "numeric", month: "short" }, clock],
+  /** `Thu 12 Nov` */
+  weekday: [{ weekday: "short", day: "numeric", month: "short" }],
+  /** `14:02 CET` */
+  zone: [{ ...clock, timeZoneName: "short" }],
   /** `14:02` */
   clock: [clock],
-  /** `14:02:11` */
-  second: [{ ...clock, second: "2-digit" }],
   /** `12 November 2026` */
   date: [day],
   /** `Thursday 12 November 2026` */
@@ -37,11 +49,35 @@ export function Time({ at, form = "whole" }: { readonly at: string; readonly for
 }
 
 export function timeText(time: Date, form: TimeForm): string {
-  const timeZone = zone.get() === "utc" ? { timeZone: "UTC" } : {}
-  return forms[form]
-    .map((options) => new Intl.DateTimeFormat("en-GB", { ...options, ...timeZone }).format(time))
+  return formatters(form)
+    .map((each) => each.format(time))
     .join(", ")
 }
+
+/** To make a formatter takes as long as to use it a hundred times. */
+function formatters(form: TimeForm): readonly Intl.DateTimeFormat[] {
+  const zoneName = zone.get()
+  const key = `${form} ${zoneName}`
+  const timeZone = zoneName === "utc" ? { timeZone: "UTC" } : {}
+  const made =
+    kept.get(key) ??
+    forms[form].map((options) => new Intl.DateTimeFormat("en-GB", { ...options, ...timeZone }))
+  kept.set(key, made)
+  return made
+}
+
+const kept = new Map<string, readonly Intl.DateTimeFormat[]>()
+
+export function isUtc(): boolean {
+  return zone.get() === "utc"
+}
+
+/** `CET`, at that time. */
+export function zoneName(time: Date): string {
+  return timeText(time, "zone").split(" ").at(-1) ?? ""
+}
+
+export const watchZone = (changed: () => void): (() => void) => zone.watch(changed)
 
 /** `changed` is called for what depends on the zone and is no time by itself, such as a day. */
 export function ZoneToggle({ changed }: { readonly changed?: (() => void) | undefined }) {

@@ -7,6 +7,7 @@ import { Facts } from "../parts/facts.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { Icon, rightIcon, saveIcon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
+import { LaneLetter, laneOf } from "../parts/lane.tsx"
 import { Text, Value } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
@@ -191,10 +192,6 @@ function numbered(sequence: number | undefined): string {
 
 // What was recorded -------------------------------------------------------------------------------
 
-function laneOf(lane: string | undefined): string {
-  return lane !== undefined && ["security", "data", "policy"].includes(lane) ? lane : "operations"
-}
-
 function Recorded({ content, outcome }: { readonly content: Content; readonly outcome: Outcome }) {
   const { actor, target, action, lane, withheld } = content
   const isProven = outcome !== "broken" && outcome !== "unproven"
@@ -218,10 +215,7 @@ function Recorded({ content, outcome }: { readonly content: Content; readonly ou
           <Term name="Lane">
             {lane !== undefined && (
               <>
-                <abbr class={`lane lane-${laneOf(lane)}`} title={laneOf(lane)}>
-                  {laneOf(lane).charAt(0).toUpperCase()}
-                </abbr>{" "}
-                <Text of={lane} />
+                <LaneLetter of={lane} /> <Text of={lane} />
               </>
             )}
           </Term>

@@ -1,10 +1,9 @@
 // What a pack holds, entry by entry.
 
+import { LaneLetter } from "../parts/lane.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import type { Packed } from "./evidence.ts"
-
-const lanes = ["security", "data", "policy", "operations"]
 
 export function PackedEntries({ of: packed }: { readonly of: Packed | undefined }) {
   if (packed === undefined) return <></>
@@ -46,12 +45,7 @@ export function PackedEntries({ of: packed }: { readonly of: Packed | undefined 
                   <Text of={target} />
                 </td>
                 <td>
-                  <abbr
-                    class={`lane lane-${lanes.includes(lane) ? lane : "operations"}`}
-                    title={lane}
-                  >
-                    {lane.charAt(0).toUpperCase()}
-                  </abbr>
+                  <LaneLetter of={lane} />
                 </td>
               </tr>
             ))}

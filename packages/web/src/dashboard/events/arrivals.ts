@@ -1,0 +1,124 @@
+// What is recorded while somebody looks: shown at once, or counted until it is asked for.
+
+import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
+import { announce } from "../../parts/page.tsx"
+import { apiUrl } from "../../place.ts"
+import type { Desk } from "../desk.ts"
+import { searchOf, type Query } from "../place.ts"
+import { followFeed } from "./feed.ts"
+
+interface ArrivalsParts {
+  readonly desk: Desk
+  /** Whether the newest row is out of sight: what moves there would not be seen. */
+  readonly isAway: () => boolean
+  readonly add: (entries: readonly ListedEntry[]) => void
+  readonly changed: () => void
+}
+
+export interface Arrivals {
+  readonly isLive: boolean
+  /** How many wait to be shown. */
+  readonly waiting: number
+  /** Since when the service is not heard. */
+  readonly lostAt: Date | undefined
+  /** Counts from an entry on what matches the filter. */
+  follow(after: number, filter: Query): void
+  setLive(isLive: boolean): void
+  stop(): void
+}
+
+/** More than these, and nobody can read them as they come. */
+const shownPerSecondMax = 20
+const gatherMs = 100
+const announceMs = 10_000
+
+export function createArrivals({ desk, isAway, add, changed }: ArrivalsParts): Arrivals {
+  let isLive = false
+  let waiting = 0
+  let lostAt: Date | undefined
+  let stop = (): void => {}
+  let gathered: ListedEntry[] = []
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let second = { at: 0, count: 0 }
+  let unsaid = 0
+  let saidAt = -Infinity
+
+  function heard(entries: readonly ListedEntry[]): void {
+    gathered.push(...entries)
+    timer ??= setTimeout(pass, gatherMs)
+  }
+
+  function pass(): void {
+    timer = undefined
+    const entries = gathered.toReversed()
+    gathered = []
+    const now = performance.now()
+    if (now - second.at > 1000) second = { at: now, count: 0 }
+    second.count += entries.length
+    const isTooFast = second.count > shownPerSecondMax
+    if (isLive && waiting === 0 && !isTooFast && !isAway()) add(entries)
+    else waiting += entries.length
+    say(entries.length, now)
+    changed()
+  }
+
+  /** One sentence now and then, never row by row. */
+  function say(count: number, now: number): void {
+    unsaid += count
+    if (now - saidAt < announceMs) return
+    announce(unsaid === 1 ? "1 new entry" : `${unsaid.toLocaleString("en-GB")} new entries`)
+    unsaid = 0
+    saidAt = now
+  }
+
+  function connected(isConnected: boolean): void {
+    if (isConnected === (lostAt === undefined)) return
+    lostAt = isConnected ? undefined : new Date()
+    changed()
+  }
+
+  function end(): void {
+    stop()
+    clearTimeout(timer)
+    timer = undefined
+    gathered = []
+  }
+
+  return {
+    get isLive() {
+      return isLive
+    },
+    get waiting() {
+      return waiting
+    },
+    get lostAt() {
+      return lostAt
+    },
+    follow(after, filter) {
+      end()
+      waiting = 0
+      const query = (from: number): Query => ({ ...filter, after: from })
+      stop = followFeed({
+        after,
+        heard,
+        connected,
+        poll: (from, signal) =>
+          desk.get<EventsFeed>(
+            ["events", "feed"],
+            { ...query(from), wait: 20, limit: 100 },
+            signal,
+          ),
+        url: (from) => {
+          const url = apiUrl(desk.workspace, "events", "feed")
+          url.search = searchOf(query(from)).toString()
+          return url
+        },
+      })
+    },
+    setLive(wanted) {
+      isLive = wanted
+      changed()
+    },
+    stop: end,
+  }
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import {
+  addressOf,
+  askedIn,
+  chipsOf,
+  filterOf,
+  liftRange,
+  termText,
+  withTerm,
+  withoutField,
+  type Asked,
+} from "./asked.ts"
+
+const now = new Date("2026-11-12T12:00:00.000Z")
+const asked = (text: string): Asked => ({ text, range: { since: "all" }, withSystem: false })
+const filter = (text: string) => {
+  const { projectId, storage, includeSystem: _, ...rest } = filterOf(asked(text), now)
+  return {
+    ...rest,
+    ...(projectId !== "all" && { projectId }),
+    ...(storage !== "all" && { storage }),
+  }
+}
+
+test("what the service has a parameter for is lifted out of the search", () => {
+  const cases: readonly (readonly [text: string, parameters: object])[] = [
+    ["", { query: "" }],
+    ["approve lane:security", { query: "approve", lane: "security" }],
+    ["lane:security lane:data", { query: "lane:security lane:data" }],
+    ["-lane:security", { query: "-lane:security" }],
+    ["lane:nonsense", { query: "lane:nonsense" }],
+    ["storage:archive x", { query: "x", storage: "archive" }],
+    ["visible:true", { query: "", userVisible: "true" }],
+    ["project:system", { query: "", projectId: "system" }],
+    ["project:core", { query: "project:core" }],
+    ['target:"Invoice 42"* -"test run"', { query: 'target:"Invoice 42"* -"test run"' }],
+  ]
+  for (const [text, parameters] of cases) assert.deepEqual(filter(text), parameters, text)
+})
+
+test("a range that is typed becomes the range", () => {
+  const cases: readonly (readonly [text: string, left: string, range: object])[] = [
+    ["since:24h x", "x", { since: "24h" }],
+    ["since:all", "", { since: "all" }],
+    ["since:soon", "since:soon", { since: "all" }],
+    [
+      "time:2026-11-12T10:00:00Z..2026-11-12T11:00:00Z",
+      "",
+      { from: "2026-11-12T10:00:00.000Z", to: "2026-11-12T11:00:00.000Z" },
+    ],
+    ["-time:2026-11-12", "-time:2026-11-12", { since: "all" }],
+  ]
+  for (const [text, left, range] of cases) {
+    const lifted = liftRange(asked(text))
+    assert.deepEqual([lifted.text, lifted.range], [left, range], text)
+  }
+  const day = liftRange(asked("time:2026-11-12")).range
+  assert.ok("from" in day && day.from !== undefined && day.to !== undefined)
+  assert.equal(Date.parse(day.to) - Date.parse(day.from), 86_400_000)
+})
+
+test("terms are shown apart, and a field that there is none of is said to be text", () => {
+  const shown = chipsOf('a -actor:ci metadata.order:"A 17" foo:bar since:7d').map(
+    ({ text, field, isNot, isUnknownField }) => [text, field, isNot, isUnknownField],
+  )
+  assert.deepEqual(shown, [
+    ["a", undefined, false, false],
+    ["-actor:ci", "actor", true, false],
+    ['metadata.order:"A 17"', "metadata.order", false, false],
+    ["foo:bar", undefined, false, true],
+    ["since:7d", "since", false, false],
+  ])
+})
+
+test("a term takes the place of its opposite, and a facet counts without its own field", () => {
+  assert.equal(withTerm("a -actor:ci", "actor:ci"), "a actor:ci")
+  assert.equal(withTerm("a", "a"), "a")
+  assert.equal(withoutField("lane:data x -lane:policy", "lane"), "x -lane:policy")
+  assert.equal(termText("actor", 'a "b'), 'actor:"a b"')
+  assert.equal(termText("actor", "a-b"), "actor:a-b")
+})
+
+test("the address says all of it, and nonsense in it is the usual", () => {
+  for (const each of [
+    { text: "a:b", range: { since: "24h" }, withSystem: true },
+    { text: "", range: { from: "2026-11-12T10:00:00.000Z", to: undefined }, withSystem: false },
+  ] satisfies Asked[]) {
+    const given = Object.entries(addressOf(each)).filter(([, value]) => value !== undefined)
+    const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+    assert.deepEqual(askedIn(query), each)
+  }
+  const linked = askedIn(new URLSearchParams("query=a&lane=security&projectId=system"))
+  assert.equal(linked.text, "a lane:security project:system")
+  assert.deepEqual(askedIn(new URLSearchParams("range=soon&from=x")).range, { since: "7d" })
+})

@@ -1,0 +1,217 @@
+// What is looked for: the address says it, and the service is asked for it.
+
+import { readTerms } from "@tallystick/client/grammar"
+import type { Query } from "../place.ts"
+
+export interface Asked {
+  /** As it would be typed. */
+  readonly text: string
+  readonly range: Range
+  /** With the entries that the service writes about itself. */
+  readonly withSystem: boolean
+}
+
+/** `since` is a span such as `7d`, or `all`; else from one time until before the other. */
+export type Range =
+  | { readonly since: string }
+  | { readonly from: string | undefined; readonly to: string | undefined }
+
+export const usualSpan = "7d"
+
+/** One term of the search as the page shows it. */
+export interface Chip {
+  readonly text: string
+  readonly isNot: boolean
+  readonly field: string | undefined
+  readonly value: string
+  /** It looks like a field, and there is none of this name. */
+  readonly isUnknownField: boolean
+}
+
+export function askedIn(query: URLSearchParams): Asked {
+  const from = timeIn(query.get("from"))
+  const to = timeIn(query.get("to"))
+  const since = query.get("range") ?? usualSpan
+  // Links of other pages name these two as the service does.
+  const terms = [
+    ["lane", query.get("lane")],
+    ["project", query.get("projectId")],
+  ].flatMap(([field, value]) => (field && value ? [termText(field, value)] : []))
+  return {
+    text: [query.get("query") ?? "", ...terms].filter((term) => term !== "").join(" "),
+    range:
+      from !== undefined || to !== undefined
+        ? { from, to }
+        : { since: spanMs(since) === undefined && since !== "all" ? usualSpan : since },
+    withSystem: query.get("system") === "1",
+  }
+}
+
+export function addressOf({ text, range, withSystem }: Asked): Query {
+  return {
+    query: text,
+    ...("since" in range ? { range: range.since === usualSpan ? "" : range.since } : range),
+    system: withSystem ? "1" : "",
+  }
+}
+
+/** What the service is asked for. Spans end now. */
+export function filterOf({ text, range, withSystem }: Asked, now: Date): Query {
+  const left: string[] = []
+  const lifted: Record<string, string> = {}
+  const chips = chipsOf(text)
+  for (const chip of chips) {
+    const parameter = parameterOf(chip, chips)
+    if (parameter === undefined) left.push(chip.text)
+    else Object.assign(lifted, parameter)
+  }
+  return {
+    projectId: "all",
+    storage: "all",
+    includeSystem: withSystem,
+    query: left.join(" "),
+    ...boundsOf(range, now),
+    ...lifted,
+  }
+}
+
+export function boundsOf(
+  range: Range,
+  now: Date,
+): { readonly from?: string; readonly to?: string } {
+  if (!("since" in range))
+    return {
+      ...(range.from !== undefined && { from: range.from }),
+      ...(range.to !== undefined && { to: range.to }),
+    }
+  const ms = spanMs(range.since)
+  return ms === undefined ? {} : { from: new Date(now.getTime() - ms).toISOString() }
+}
+
+/** Whether what is recorded from now on may be within it. */
+export function reachesNow(range: Range, now: Date): boolean {
+  return "since" in range || range.to === undefined || Date.parse(range.to) > now.getTime()
+}
+
+/**
+ * What the service takes as a parameter of its own: a lane if there is one alone, what is no field
+ * of a search, and the projects that are none.
+ */
+function parameterOf(
+  { field, value, isNot }: Chip,
+  chips: readonly Chip[],
+): Readonly<Record<string, string>> | undefined {
+  if (isNot) return undefined
+  if (field === "storage" && ["hot", "archive", "all"].includes(value)) return { storage: value }
+  if (field === "visible" && ["true", "false"].includes(value)) return { userVisible: value }
+  if (field === "project" && value === "system") return { projectId: value }
+  const isOnly = chips.filter((each) => each.field === field && !each.isNot).length === 1
+  return field === "lane" && isOnly && lanes.includes(value) ? { lane: value } : undefined
+}
+
+export const lanes: readonly string[] = ["security", "data", "policy", "operations"]
+
+/** Those that are no fields of a search, but parameters of their own. */
+const parameters = new Set(["storage", "visible", "time", "since"])
+
+export function chipsOf(text: string): readonly Chip[] {
+  return readTerms(text).map(({ text: piece, term }) => {
+    const [, minus, named, rest = ""] = /^(-?)([A-Za-z][\w.]*):(.*)$/s.exec(piece) ?? []
+    const isParameter = named !== undefined && parameters.has(named)
+    if (term?.kind === "field" || isParameter)
+      return {
+        text: piece,
+        isNot: minus === "-",
+        field: named,
+        value: term?.kind === "field" ? term.value : rest.replaceAll('"', ""),
+        isUnknownField: false,
+      }
+    return {
+      text: piece,
+      isNot: piece.startsWith("-"),
+      field: undefined,
+      value: piece.replace(/^-/, ""),
+      isUnknownField: named !== undefined,
+    }
+  })
+}
+
+/** `actor:usr_1`, in quotation marks where that takes them. */
+export function termText(field: string, value: string): string {
+  return /^[^\s"*]+$/.test(value) ? `${field}:${value}` : `${field}:"${value.replaceAll('"', "")}"`
+}
+
+/** With that term; without its opposite. */
+export function withTerm(text: string, term: string): string {
+  const opposite = term.startsWith("-") ? term.slice(1) : `-${term}`
+  const others = chipsOf(text).filter((chip) => chip.text !== term && chip.text !== opposite)
+  return [...others.map((chip) => chip.text), term].join(" ")
+}
+
+export function withoutTerm(text: string, term: string): string {
+  return chipsOf(text)
+    .filter((chip) => chip.text !== term)
+    .map((chip) => chip.text)
+    .join(" ")
+}
+
+/** Without any term of a field: as its facet counts. */
+export function withoutField(text: string, field: string): string {
+  return chipsOf(text)
+    .filter((chip) => chip.field !== field || chip.isNot)
+    .map((chip) => chip.text)
+    .join(" ")
+}
+
+/**
+ * `since:` and `time:` become the range: they are said where the range is said, and once.
+ *
+ *     since:24h   since:2026-11-01   since:all   time:2026-11-12   time:2026-11-01..2026-11-12
+ */
+export function liftRange(asked: Asked): Asked {
+  let { text, range } = asked
+  for (const chip of chipsOf(text)) {
+    const typed = chip.isNot ? undefined : rangeOf(chip)
+    if (typed === undefined) continue
+    range = typed
+    text = withoutTerm(text, chip.text)
+  }
+  return { ...asked, text, range }
+}
+
+function rangeOf({ field, value }: Chip): Range | undefined {
+  if (field === "since") {
+    if (value === "all" || spanMs(value) !== undefined) return { since: value }
+    const from = timeIn(value)
+    return from === undefined ? undefined : { from, to: undefined }
+  }
+  if (field !== "time") return undefined
+  const [first = "", last = first] = value.split("..")
+  const from = timeIn(first)
+  const end = timeIn(last)
+  if (from === undefined || end === undefined) return undefined
+  // A day is meant whole.
+  const to = /T/i.test(last) ? end : new Date(Date.parse(end) + dayMs).toISOString()
+  return { from, to }
+}
+
+const dayMs = 86_400_000
+const unitsMs: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: dayMs,
+  w: 7 * dayMs,
+}
+
+/** Of `90m`, `24h`, `7d`, `2w`. */
+export function spanMs(span: string): number | undefined {
+  const [, count, unit = ""] = /^([1-9]\d{0,3})([mhdw])$/.exec(span) ?? []
+  return count === undefined ? undefined : Number(count) * (unitsMs[unit] ?? 0)
+}
+
+/** In the reader's zone where it names none. */
+function timeIn(text: string | null): string | undefined {
+  if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return undefined
+  const time = new Date(/T/i.test(text) ? text : `${text}T00:00:00`)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}

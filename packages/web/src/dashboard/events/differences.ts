@@ -1,0 +1,61 @@
+// How writers say that something changed: `before` and `after`, or `changes` by field.
+
+export interface Change {
+  readonly field: string
+  /** Undefined: it was not there. */
+  readonly before: unknown
+  readonly after: unknown
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface Differences {
+  readonly changes: readonly Change[]
+  readonly rest: readonly (readonly [field: string, value: unknown])[]
+}
+
+/** Receipts of related entries are shown elsewhere. */
+const elsewhere = "relatedReceiptIds"
+
+export function differencesIn(metadata: Fields): Differences {
+  const { before, after, changes, ...others } = metadata
+  const rest = Object.entries(others).filter(([field]) => field !== elsewhere)
+  const found: Change[] = []
+  if (isFields(before) && isFields(after)) found.push(...between(before, after))
+  else rest.unshift(...given({ before, after }))
+  const each = isFields(changes) ? Object.entries(changes).map(changeOf) : [undefined]
+  if (each.every((change) => change !== undefined)) found.push(...each)
+  else rest.unshift(...given({ changes }))
+  return { changes: found, rest }
+}
+
+/** Fields that are the same in both are left out. */
+function between(before: Fields, after: Fields): readonly Change[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names
+    .map((field) => ({ field, before: before[field], after: after[field] }))
+    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+}
+
+/** `{ "plan": { "from": …, "to": … } }`, or with `before` and `after`, `old` and `new`, or a pair. */
+function changeOf([field, value]: [string, unknown]): Change | undefined {
+  if (Array.isArray(value) && value.length === 2)
+    return { field, before: value[0] as unknown, after: value[1] as unknown }
+  if (!isFields(value)) return undefined
+  for (const [first, second] of [
+    ["from", "to"],
+    ["before", "after"],
+    ["old", "new"],
+  ] as const)
+    if (first in value || second in value)
+      return { field, before: value[first], after: value[second] }
+  return undefined
+}
+
+function given(fields: Fields): [string, unknown][] {
+  return Object.entries(fields).filter(([, value]) => value !== undefined)
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,214 @@
+// One line of the table.
+
+import type { ChainState, ListedEntry, Party } from "@tallystick/client/wire"
+import {
+  Icon,
+  archivedIcon,
+  attentionIcon,
+  checkIcon,
+  crossIcon,
+  erasedIcon,
+  pendingIcon,
+  plusIcon,
+  waitingIcon,
+} from "../../parts/icon.tsx"
+import { LaneLetter } from "../../parts/lane.tsx"
+import { Notch, notchState } from "../../parts/notch.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Row } from "./rows.ts"
+
+type Checkpoint = NonNullable<ChainState["checkpoint"]>
+
+interface EntryLineProps {
+  readonly row: Row
+  /** From 1. */
+  readonly place: number
+  readonly isShifted: boolean
+  readonly isOpen: boolean
+  readonly isMarked: boolean
+  readonly href: string
+}
+
+export function EntryLine({ row, place, isShifted, isOpen, isMarked, href }: EntryLineProps) {
+  const { entry, sequence } = row
+  const names = [isShifted && "shifted", isOpen && "open", isMarked && "marked", row.state]
+  return (
+    <tr
+      class={names.filter((name) => name !== false).join(" ")}
+      aria-rowindex={place + 1}
+      data-sequence={sequence}
+    >
+      {entry === undefined ? <Far /> : <Cells {...{ row, entry, isOpen, isMarked, href }} />}
+    </tr>
+  )
+}
+
+function Far() {
+  return (
+    <td class="when wood" colspan={7}>
+      <span class="bones short late" />
+    </td>
+  )
+}
+
+interface CellsProps extends Omit<EntryLineProps, "place" | "isShifted"> {
+  readonly entry: ListedEntry
+}
+
+function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
+  const { occurredAt, actor, target, action, lane, sequence } = entry
+  const time = new Date(occurredAt)
+  return (
+    <>
+      <td class="when wood">
+        <Notch lane={lane} state={notchOf(row, entry)} />
+        <a href={href} aria-current={isOpen ? "true" : undefined}>
+          <Time at={occurredAt} form="second" />
+          <span class="ms">.{String(time.getMilliseconds()).padStart(3, "0")}</span>
+        </a>
+      </td>
+      <td class="who">
+        <Name of={actor} /> <ClockApart of={entry} />
+      </td>
+      <td class="act">
+        <Text of={action} />
+      </td>
+      <td class="tgt">
+        <Name of={target} />
+      </td>
+      <td class="lane">
+        <LaneLetter of={lane} />
+      </td>
+      <td class="seq">
+        {isMarked && (
+          <span class="marked-sign" title="Marked for a pack">
+            <Icon of={plusIcon} />
+            <span class="unseen">marked for a pack, </span>
+          </span>
+        )}
+        {sequence.toLocaleString("en-GB")}
+      </td>
+      <td class="chk">
+        <StateMark row={row} entry={entry} />
+      </td>
+    </>
+  )
+}
+
+export function Name({ of: { id, name, email } }: { readonly of: Party }) {
+  return <Text of={nameOf({ id, name, email })} />
+}
+
+/** What is no text is not what this page expects of a name, and is not shown as one. */
+function nameOf({ id, name, email }: Readonly<Record<"id" | "name" | "email", unknown>>): string {
+  return [name, email, id].find((text) => typeof text === "string" && text !== "") as string // an id is one
+}
+
+/** `client clock differs by 3 h`, or undefined. */
+export function clockApart({ occurredAt, receivedAt, timestamp }: ListedEntry): string | undefined {
+  const apart = Math.abs(Date.parse(occurredAt) - Date.parse(receivedAt ?? timestamp))
+  return apart > 60_000 ? `client clock differs by ${spanText(apart)}` : undefined
+}
+
+export function spanText(ms: number): string {
+  const minutes = ms / 60_000
+  if (minutes < 90) return `${Math.round(minutes)} min`
+  if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h`
+  return `${Math.round(minutes / 1440).toLocaleString("en-GB")} d`
+}
+
+function ClockApart({ of: entry }: { readonly of: ListedEntry }) {
+  const apart = clockApart(entry)
+  if (apart === undefined) return <></>
+  return (
+    <span class={entry.clockAhead ? "attention" : "quiet"} title={apart}>
+      <Icon of={waitingIcon} />
+      <span class="unseen">, {apart}</span>
+    </span>
+  )
+}
+
+function notchOf({ state }: Row, { integrity }: ListedEntry): ReturnType<typeof notchState> {
+  return state === "broken" || state === "pending" ? state : notchState(integrity)
+}
+
+const marks = {
+  broken: ["broken", crossIcon, "Broken"],
+  erased: ["quiet", erasedIcon, "Erased: personal data destroyed, the hash holds"],
+  pending: ["quiet", pendingIcon, "Recorded, not yet sealed"],
+  unproven: ["attention", attentionIcon, "Not checked: no proof came with it"],
+  archived: ["quiet", archivedIcon, "Archived, recomputed on this page"],
+  sealed: ["quiet", checkIcon, "Recomputed on this page"],
+} as const
+
+function StateMark({ row: { state }, entry }: { readonly row: Row; readonly entry: ListedEntry }) {
+  if (state === "unchecked" && entry.integrity !== "broken") return <></>
+  const [tone, icon, says] = marks[markOf(state, entry)]
+  return (
+    <span class={tone} title={says}>
+      <Icon of={icon} />
+      <span class="unseen">{says}</span>
+    </span>
+  )
+}
+
+function markOf(state: Row["state"], { integrity, storageTier }: ListedEntry): keyof typeof marks {
+  if (state === "broken" || integrity === "broken") return "broken"
+  if (integrity === "erased" || integrity === "expired") return "erased"
+  if (state === "pending" || state === "unproven") return state
+  return storageTier === "archive" ? "archived" : "sealed"
+}
+
+interface DayLineProps {
+  readonly day: string
+  /** In the first one, what has come meanwhile. */
+  readonly beside?: Node | undefined
+}
+
+export function DayLine({ day, beside }: DayLineProps) {
+  return (
+    <tr class="rule day">
+      <td class="wood" colspan={7}>
+        <span class="day-row">
+          {day}
+          {beside}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+export function CheckpointLine({ of }: { readonly of: Checkpoint }) {
+  const [, key = ""] = of.vkey.split("+")
+  return (
+    <tr class="rule checkpoint">
+      <td class="wood" colspan={7}>
+        <span class="band" />
+        Sealed up to here · checkpoint #{of.sequence.toLocaleString("en-GB")} signed{" "}
+        <Time at={of.signedAt} form="second" /> by key <code>{key}</code>
+      </td>
+    </tr>
+  )
+}
+
+export function BreakLine({ above, below }: { readonly above: Row; readonly below: Row }) {
+  const number = (sequence: number): string => `#${sequence.toLocaleString("en-GB")}`
+  return (
+    <tr class="rule break">
+      <td class="wood" colspan={7}>
+        <svg class="crack" viewBox="0 0 26 44" aria-hidden="true">
+          <path class="gap" d="M-2 13 6 18l4-8 5 9 4-6 9 4v13l-7 5-5-9-5 7-4-8-9 5z" />
+          <path class="lip" d="M0 14l6 4 4-8 5 9 4-6 4 2M0 29l7-4 4 8 5-7 5 9 5-4" />
+        </svg>
+        <span class="state broken">
+          <Icon of={crossIcon} />
+          <b>Link broken.</b>
+        </span>{" "}
+        {number(above.sequence)} says the entry before it is{" "}
+        <code>{above.entry?.previousHash.slice(-4)}</code>; {number(below.sequence)} hashes to{" "}
+        <code>{below.entry?.hash.slice(-4)}</code>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,33 @@
+// What happened, as a sentence where the names make one.
+
+import type { ListedEntry } from "@tallystick/client/wire"
+import { phraseOf } from "../../activity/phrases.ts"
+import { Text } from "../../parts/text.tsx"
+import { Name } from "./entry-line.tsx"
+
+export function Sentence({ of: { actor, target, action } }: { readonly of: ListedEntry }) {
+  const isSelf = actor.id === target.id && actor.type === target.type
+  const did = saidOf(action, target.type)
+  return (
+    <p class="sentence">
+      <b>
+        <Name of={actor} />
+      </b>{" "}
+      <Text of={did ?? (isSelf ? "" : "→")} />{" "}
+      {!isSelf && (
+        <b>
+          <Name of={target} />
+        </b>
+      )}
+    </p>
+  )
+}
+
+/** `paid the invoice`, where the target is what the action names; else a phrase that is known. */
+function saidOf(action: string, type: string | undefined): string | undefined {
+  const [verb = "", noun = ""] = action.split(".").toReversed()
+  if (noun === type && /^(?:\w+ed|paid|sent|read|made|sold|set|given|taken)$/.test(verb))
+    return `${verb} the ${noun}`
+  const phrase = phraseOf(action)
+  return phrase === undefined ? undefined : `${phrase}:`
+}

@@ -1,0 +1,74 @@
+// Where the parts of the explorer stand.
+
+import { Icon, filterIcon } from "../../parts/icon.tsx"
+import { Notch } from "../../parts/notch.tsx"
+import { lanes } from "./asked.ts"
+
+interface FrameProps {
+  readonly search: Node
+  readonly range: Node
+  readonly live: Node
+  readonly exports: Node
+  readonly summary: Node
+  readonly timeline: Node
+  readonly openTable: () => void
+  readonly facets: HTMLElement
+  readonly results: Node
+  readonly marks: Node
+}
+
+export function ExplorerFrame(props: FrameProps) {
+  const { search, range, live, exports, summary, timeline, openTable, facets, results, marks } =
+    props
+  return (
+    <div class="explorer">
+      <h1 class="unseen">Events</h1>
+      <div class="find">
+        {search}
+        <button type="button" class="button slim-filters" popovertarget="facets">
+          <Icon of={filterIcon} /> Filters
+        </button>
+        {range}
+        {live}
+        {exports}
+      </div>
+      <section class="over-time" aria-label="Over time">
+        <div class="summary-line">
+          {summary}
+          <LaneKeys />
+          <button type="button" class="plain wide-only" onClick={openTable}>
+            Show as table
+          </button>
+        </div>
+        {timeline}
+      </section>
+      {facets}
+      {results}
+      {marks}
+    </div>
+  )
+}
+
+/** What the colours and shapes say. */
+function LaneKeys() {
+  return (
+    <span class="lane-keys">
+      {lanes.map((lane) => (
+        <span class="lane-key">
+          <Notch lane={lane} state="sealed" /> {lane}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+/** On a narrow page the filters are a sheet that a button opens. */
+export function placeFilters(facets: HTMLElement, signal: AbortSignal): void {
+  const narrow = matchMedia("(max-width: 639px)")
+  const place = (): void => {
+    if (narrow.matches) facets.setAttribute("popover", "auto")
+    else facets.removeAttribute("popover")
+  }
+  narrow.addEventListener("change", place, { signal })
+  place()
+}

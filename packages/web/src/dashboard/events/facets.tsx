@@ -1,0 +1,268 @@
+// Filters with the number of entries that each would leave.
+
+import type { ChainState, EventsPage, FieldValues } from "@tallystick/client/wire"
+import type { Told } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { RefusedLine } from "../../parts/form.tsx"
+import { Icon, crossIcon, downIcon } from "../../parts/icon.tsx"
+import { LaneLetter } from "../../parts/lane.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { Text } from "../../parts/text.tsx"
+import type { Desk } from "../desk.ts"
+import {
+  chipsOf,
+  filterOf,
+  lanes,
+  termText,
+  withoutField,
+  withoutTerm,
+  withTerm,
+  type Asked,
+} from "./asked.ts"
+import { forgetSearch, savedSearches, saveSearch } from "./kept-searches.ts"
+
+interface FacetsParts {
+  readonly desk: Desk
+  readonly search: (text: string) => void
+  readonly withSystem: (isWanted: boolean) => void
+}
+
+export interface Facets {
+  readonly node: HTMLElement
+  /** `nameOf` is the name of an actor that some row shows. */
+  show(asked: Asked, now: Date): void
+  /** Counts again. */
+  count(): void
+  showChain(state: ChainState): void
+}
+
+interface Value {
+  readonly value: string
+  readonly count: number
+}
+
+const fields = [
+  { field: "lane", name: "Lane", isOpen: true },
+  { field: "project", name: "Project", isOpen: true },
+  { field: "actor", name: "Actor", isOpen: true },
+  { field: "source", name: "Source", isOpen: false },
+  { field: "kind", name: "Kind", isOpen: false },
+  { field: "storage", name: "Storage", isOpen: false },
+] as const
+const shownMax = 6
+
+export function createFacets({ desk, search, withSystem }: FacetsParts): Facets {
+  const node = elementOf(<aside class="facets" id="facets" aria-label="Filters" />)
+  const chain = elementOf(<div />)
+  const saved = elementOf(<div />)
+  let asked: Asked | undefined
+  let at = new Date()
+  let round = 0
+  const facets = fields.map(({ field, name, isOpen }) => {
+    const place = elementOf(<div />)
+    const fold = elementOf(
+      <details id={`facet-${field}`} open={isOpen}>
+        <summary>
+          {name} <Icon of={downIcon} />
+        </summary>
+        {place}
+      </details>,
+    )
+    let counted = -1
+    const look = async (): Promise<void> => {
+      if (!fold.hasAttribute("open") || asked === undefined || counted === round) return
+      const wanted = (counted = round)
+      const told = await valuesOf(desk, field, asked, at)
+      if (wanted !== round) return
+      if (told.ok) drawValues(place, field, told.value, asked, search)
+      else redraw(place, <RefusedLine refusal={told.refusal} />)
+    }
+    fold.addEventListener("toggle", () => void look())
+    return { fold, look }
+  })
+  const system = document.createElement("input")
+  system.type = "checkbox"
+  system.addEventListener("change", () => withSystem(system.checked))
+  node.append(
+    ...facets.map(({ fold }) => fold),
+    <details id="facet-integrity" open>
+      <summary>
+        Integrity <Icon of={downIcon} />
+      </summary>
+      {chain}
+      <label>
+        {system} <span>the ledger’s own entries</span>
+      </label>
+    </details>,
+    <details id="facet-saved">
+      <summary>
+        Saved searches <Icon of={downIcon} />
+      </summary>
+      {saved}
+    </details>,
+  )
+  const drawSaved = (): void =>
+    redraw(saved, <Saved now={asked?.text ?? ""} search={search} changed={drawSaved} />)
+  const countAll = (): void => {
+    round++
+    for (const { look } of facets) void look()
+  }
+  return {
+    node,
+    show(next, now) {
+      asked = next
+      at = now
+      system.checked = next.withSystem
+      drawSaved()
+      countAll()
+    },
+    count: countAll,
+    showChain: (state) => redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
+  }
+}
+
+/** Counted without the terms of the field itself: what else could be chosen is shown. */
+async function valuesOf(
+  desk: Desk,
+  field: string,
+  asked: Asked,
+  now: Date,
+): Promise<Told<readonly Value[]>> {
+  const filter = filterOf({ ...asked, text: withoutField(asked.text, field) }, now)
+  if (field !== "storage") {
+    const told = await desk.get<FieldValues>(["events", "values"], { ...filter, field, limit: 20 })
+    return told.ok ? { ok: true, value: told.value.values } : told
+  }
+  const found: Value[] = []
+  for (const storage of ["hot", "archive"]) {
+    const told = await desk.get<EventsPage>(["events"], { ...filter, storage, limit: 1 })
+    if (!told.ok) return told
+    found.push({ value: storage, count: told.value.total })
+  }
+  return { ok: true, value: found }
+}
+
+function drawValues(
+  place: Element,
+  field: string,
+  found: readonly Value[],
+  asked: Asked,
+  search: (text: string) => void,
+): void {
+  const chosen = chipsOf(asked.text).filter((chip) => chip.field === field && !chip.isNot)
+  const counts = new Map(found.map(({ value, count }) => [value, count]))
+  // Lanes are always there, in their order; what is chosen is, too.
+  const first = field === "lane" ? lanes : found.slice(0, shownMax).map(({ value }) => value)
+  const values = [...new Set([...first, ...chosen.map(({ value }) => value.toLowerCase())])]
+  const more = field === "lane" ? 0 : found.length - first.length
+  redraw(
+    place,
+    <>
+      {values.map((value) => {
+        const chip = chosen.find((each) => each.value.toLowerCase() === value)
+        const turn = (): void =>
+          search(
+            chip === undefined
+              ? withTerm(asked.text, termText(field, value))
+              : withoutTerm(asked.text, chip.text),
+          )
+        return (
+          <label>
+            <input
+              type="checkbox"
+              id={`facet-${field}-${value}`}
+              checked={chip !== undefined}
+              onChange={turn}
+            />
+            {field === "lane" && <LaneLetter of={value} />}
+            <span>
+              <Text of={value} />
+            </span>
+            <data value={counts.get(value) ?? 0}>
+              {(counts.get(value) ?? 0).toLocaleString("en-GB")}
+            </data>
+          </label>
+        )
+      })}
+    </>,
+    <>
+      {more > 0 && (
+        <p class="quiet small">
+          {found.length === 20 ? "and more" : `and ${more} more`}: type <code>{field}:</code>
+        </p>
+      )}
+    </>,
+  )
+}
+
+interface ChainCountsProps {
+  readonly of: ChainState
+  readonly href: string
+}
+
+/** Of the whole chain: no search names them. */
+function ChainCounts({ of: { size, pending, archived, faults }, href }: ChainCountsProps) {
+  const rows: readonly (readonly [name: string, count: number])[] = [
+    ["sealed", size - pending],
+    ["pending", pending],
+    ["archived", archived],
+    ["broken", faults.length],
+  ]
+  return (
+    <>
+      {rows.map(([name, count]) => (
+        <p class={name === "broken" && count > 0 ? "counted broken" : "counted"}>
+          {name === "broken" && count > 0 ? <a href={href}>broken</a> : <span>{name}</span>}
+          <data value={count}>{count.toLocaleString("en-GB")}</data>
+        </p>
+      ))}
+    </>
+  )
+}
+
+interface SavedProps {
+  readonly now: string
+  readonly search: (text: string) => void
+  readonly changed: () => void
+}
+
+function Saved({ now, search, changed }: SavedProps) {
+  const saved = savedSearches.get()
+  return (
+    <>
+      {saved.map((text) => (
+        <p class="saved">
+          <button type="button" class="plain" onClick={() => search(text)}>
+            <Text of={text} />
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Forget ${text}`}
+            onClick={() => {
+              forgetSearch(text)
+              changed()
+            }}
+          >
+            <Icon of={crossIcon} />
+          </button>
+        </p>
+      ))}
+      {now !== "" && !saved.includes(now) && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            saveSearch(now)
+            changed()
+          }}
+        >
+          Save this search
+        </button>
+      )}
+      {now === "" && saved.length === 0 && (
+        <p class="quiet small">Search for something, and keep it here.</p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,83 @@
+// What is asked, and what was found for it. What was found before stays until something else has
+// come.
+
+import type { EventsPage, FieldValues } from "@tallystick/client/wire"
+import type { Told } from "../../ask.ts"
+import type { Desk } from "../desk.ts"
+import type { Query } from "../place.ts"
+import { filterOf, type Asked } from "./asked.ts"
+import type { Recomputer } from "./recompute.ts"
+import { createRows, type Rows } from "./rows.ts"
+
+interface FindingParts {
+  readonly desk: Desk
+  readonly recomputer: Recomputer
+  /** The first page of something else has come. */
+  readonly found: () => void
+  /** After each change of what is found. */
+  readonly changed: () => void
+}
+
+export interface Finding {
+  readonly asked: Asked
+  /** When it was asked. */
+  readonly at: Date
+  /** What the service was asked for. */
+  readonly filter: Query
+  readonly rows: Rows | undefined
+  ask(asked: Asked): void
+  /** The values that entries of the range have in a field. */
+  values(field: string): Promise<Told<FieldValues>>
+}
+
+export function createFinding(parts: FindingParts, first: Asked): Finding {
+  const { desk, recomputer, found, changed } = parts
+  let asked = first
+  let at = new Date()
+  let filter: Query = {}
+  let rows: Rows | undefined
+  let coming: Rows | undefined
+  function changedIn(which: Rows): void {
+    if (which === coming) {
+      rows = which
+      coming = undefined
+      desk.working(false)
+      found()
+    }
+    if (which === rows) changed()
+  }
+  return {
+    get asked() {
+      return asked
+    },
+    get at() {
+      return at
+    },
+    get filter() {
+      return filter
+    },
+    get rows() {
+      return rows
+    },
+    ask(next) {
+      asked = next
+      at = new Date()
+      const asks = (filter = filterOf(asked, at))
+      const made = createRows({
+        load: (cursor, limit) =>
+          desk.get<EventsPage>(["events"], { ...asks, cursor, limit, include: "proof" }),
+        recompute: (entries) => recomputer.recompute(entries),
+        changed: () => changedIn(made),
+      })
+      coming = made
+      desk.working(true)
+      void made.begin()
+    },
+    values: (field) =>
+      desk.get<FieldValues>(["events", "values"], {
+        ...filterOf({ ...asked, text: "" }, at),
+        field,
+        limit: 50,
+      }),
+  }
+}

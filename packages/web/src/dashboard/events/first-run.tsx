@@ -1,0 +1,200 @@
+// Nothing was recorded yet: one call to try, and a place on the stick where its notch will be.
+
+import type { CreatedApiKey, ListedEntry } from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { Copy } from "../../parts/copy.tsx"
+import { RefusedLine } from "../../parts/form.tsx"
+import { Icon, attentionIcon, checkIcon } from "../../parts/icon.tsx"
+import { Notch } from "../../parts/notch.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { root } from "../../place.ts"
+import type { Desk } from "../desk.ts"
+import { createArrivals } from "./arrivals.ts"
+import "./first-run.css"
+
+interface FirstRunParts {
+  readonly desk: Desk
+  /** Ends the listening. */
+  readonly signal: AbortSignal
+}
+
+export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
+  const title = elementOf(<h2>Nothing recorded yet</h2>)
+  const now = elementOf(
+    <div class="now wood" role="status">
+      <Notch lane="security" state="pending" />
+      <div>
+        <b>Waiting for the first event</b>
+        <span class="quiet">
+          listening since <Time at={new Date().toISOString()} form="second" />
+        </span>
+      </div>
+    </div>,
+  )
+  const arrivals = createArrivals({
+    desk,
+    isAway: () => false,
+    changed: () => {},
+    add(entries) {
+      const first = entries.at(-1)
+      if (first === undefined) return
+      arrivals.stop()
+      title.textContent = "The first notch is cut"
+      redraw(now, <Recorded of={first} desk={desk} />)
+      announce(`The first notch is cut: ${first.action}`)
+    },
+  })
+  arrivals.setLive(true)
+  arrivals.follow(0, { projectId: "all", storage: "all" })
+  signal.addEventListener("abort", () => arrivals.stop())
+  return elementOf(
+    <div class="first-run">
+      <div class="column wood wood-top">
+        {title}
+        <p class="lead">
+          Send one event. It appears here within a second, cut into the chain, with a receipt that
+          anyone can check.
+        </p>
+        {desk.isAdmin ? (
+          firstKey(desk)
+        ) : (
+          <p class="soft">
+            An event is sent with a key that may write. An admin of{" "}
+            <b>
+              <Text of={desk.workspace} />
+            </b>{" "}
+            can make one for you.
+          </p>
+        )}
+      </div>
+      {now}
+      <Next />
+    </div>,
+  )
+}
+
+function Recorded({ of: entry, desk }: { readonly of: ListedEntry; readonly desk: Desk }) {
+  const { lane, sequence, action, receipt } = entry
+  return (
+    <>
+      <Notch lane={lane} state="sealed" />
+      <div>
+        <b class="state intact">
+          <Icon of={checkIcon} /> Recorded as #{sequence.toLocaleString("en-GB")}
+        </b>
+        <code>
+          <Text of={action} />
+        </code>
+        <a href={desk.link(["events", String(sequence)], { range: "all" })}>See it in the list</a>
+        <a href={new URL(`r/${encodeURIComponent(desk.workspace)}/${receipt}`, root).href}>
+          Open its receipt
+        </a>
+      </div>
+    </>
+  )
+}
+
+/** A real key, made when somebody asks for it. */
+function firstKey(desk: Desk): HTMLElement {
+  const place = elementOf(<div class="first-key" />)
+  const make = async ({ currentTarget: button }: Event): Promise<void> => {
+    if (button instanceof HTMLButtonElement) button.disabled = true
+    const told = await desk.send<CreatedApiKey>("POST", ["api-keys"], {
+      name: "First events",
+      scopes: ["write"],
+    })
+    if (!told.ok) {
+      if (button instanceof HTMLButtonElement) button.disabled = false
+      place.append(<RefusedLine refusal={told.refusal} />)
+      return
+    }
+    redraw(place, <Call workspace={desk.workspace} secret={told.value.key} />)
+    place.querySelector("button")?.focus()
+  }
+  place.append(
+    <Call workspace={desk.workspace} />,
+    <p class="actions">
+      <button type="button" class="button main" onClick={(event: Event) => void make(event)}>
+        Make a key for it
+      </button>
+    </p>,
+  )
+  return place
+}
+
+interface CallProps {
+  readonly workspace: string
+  readonly secret?: string
+}
+
+function Call({ workspace, secret }: CallProps) {
+  const key = secret ?? "…"
+  const [before, after] = callText(workspace)
+  return (
+    <>
+      <div class="terminal">
+        <div class="terminal-head">
+          <span>Terminal</span>
+          {secret !== undefined && <Copy text={`${before}${key}${after}`} label="Copy" isWide />}
+        </div>
+        <pre tabIndex={0} aria-label="Call">
+          <code>
+            {before}
+            <mark>{key}</mark>
+            {after}
+          </code>
+        </pre>
+      </div>
+      {secret !== undefined && (
+        <p class="small soft state attention key-note">
+          <Icon of={attentionIcon} />
+          <span>
+            This key may write to every project of <Text of={workspace} />. It is shown this once:
+            keep it now.
+          </span>
+        </p>
+      )}
+    </>
+  )
+}
+
+/** What stands before the key, and behind it. */
+function callText(workspace: string): readonly [string, string] {
+  const event = {
+    workspaceId: workspace,
+    projectId: "core",
+    action: "auth.session.created",
+    actor: { id: "usr_1", type: "user", name: "Ana" },
+    target: { id: "ses_1", type: "session" },
+    occurredAt: new Date().toISOString(),
+    source: "api",
+  }
+  const body = JSON.stringify(event, null, 2).replaceAll("\n", "\n  ")
+  return [
+    `curl -sS '${new URL("v1/events", root).href}' \\\n  -H "Authorization: Bearer `,
+    `" \\\n  -H "Idempotency-Key: first-event-${Date.now().toString(36)}" \\\n  -H "Content-Type: application/json" \\\n  -d '${body}'`,
+  ]
+}
+
+function Next() {
+  return (
+    <ol class="next">
+      <li class="wood">
+        <h3>Write from your code</h3>
+        <p>
+          Any language that can post JSON, one by one or in batches of 1,000:{" "}
+          <a href={new URL("docs", root).href}>API reference</a>.
+        </p>
+      </li>
+      <li class="wood">
+        <h3>Check what you get</h3>
+        <p>
+          Every answer is a receipt. <a href={new URL("verify", root).href}>Verify one</a>, here or
+          without a network.
+        </p>
+      </li>
+    </ol>
+  )
+}

@@ -1,0 +1,33 @@
+// Searches that this browser remembers: the last ones, and those that somebody keeps.
+
+import { keep, type Kept } from "../../kept.ts"
+
+const recentMax = 8
+
+export const recentSearches: Kept<readonly string[]> = keep("recent searches", read, JSON.stringify)
+export const savedSearches: Kept<readonly string[]> = keep("saved searches", read, JSON.stringify)
+
+export function remember(text: string): void {
+  if (text === "") return
+  const others = recentSearches.get().filter((each) => each !== text)
+  recentSearches.set([text, ...others].slice(0, recentMax))
+}
+
+export function saveSearch(text: string): void {
+  savedSearches.set([...savedSearches.get().filter((each) => each !== text), text])
+}
+
+export function forgetSearch(text: string): void {
+  savedSearches.set(savedSearches.get().filter((each) => each !== text))
+}
+
+function read(text: string | null): readonly string[] {
+  try {
+    const kept: unknown = JSON.parse(text ?? "[]")
+    return Array.isArray(kept)
+      ? (kept as readonly unknown[]).filter((each) => typeof each === "string")
+      : []
+  } catch {
+    return []
+  }
+}

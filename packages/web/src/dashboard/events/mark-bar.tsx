@@ -1,0 +1,53 @@
+// Entries that are marked for an evidence pack, and what to do with them.
+
+import { redraw } from "../../elements/redraw.ts"
+import { announce, elementOf } from "../../parts/page.tsx"
+import type { Desk } from "../desk.ts"
+import { clearMarks, markedIn, turnMark, type Marked } from "../marked.ts"
+
+interface BarParts {
+  readonly desk: Desk
+  readonly changed: () => void
+}
+
+export interface MarkBar {
+  readonly node: HTMLElement
+  has(entry: Marked): boolean
+  /** Marks it, or takes the mark away. */
+  turn(entry: Marked): void
+  draw(): void
+}
+
+export function createMarkBar({ desk, changed }: BarParts): MarkBar {
+  const node = elementOf(<div class="marks" hidden />)
+  const clear = (): void => {
+    clearMarks(desk.workspace)
+    changed()
+  }
+  return {
+    node,
+    has: ({ sequence }) => markedIn(desk.workspace).some((each) => each.sequence === sequence),
+    turn(entry) {
+      turnMark(desk.workspace, entry)
+      announce(`${markedIn(desk.workspace).length} marked for a pack`)
+      changed()
+    },
+    draw() {
+      const count = markedIn(desk.workspace).length
+      const isNew = node.dataset["count"] !== String(count)
+      node.hidden = count === 0
+      node.dataset["count"] = String(count)
+      if (!isNew) return
+      redraw(
+        node,
+        <span>{count.toLocaleString("en-GB")} marked for a pack</span>,
+        <a class="button main" href={desk.link(["packs"], { from: "marked" })}>
+          Make evidence pack
+        </a>,
+        <button type="button" class="button" onClick={clear}>
+          Clear
+        </button>,
+      )
+    },
+  }
+}

@@ -1,0 +1,105 @@
+// Of which time entries are shown.
+
+import { redraw } from "../../elements/redraw.ts"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Menu } from "../../parts/menu.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { isUtc, timeText } from "../../parts/time.tsx"
+import { usualSpan, type Range } from "./asked.ts"
+
+const spans: readonly (readonly [since: string, name: string])[] = [
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+  ["90d", "Last 90 days"],
+  ["all", "All time"],
+]
+
+export interface RangeMenu {
+  readonly node: Node
+  show(range: Range): void
+  open(): void
+}
+
+export function createRangeMenu(choose: (range: Range) => void): RangeMenu {
+  const node = elementOf(<span class="range-menu" />)
+  let shown: Range = { since: usualSpan }
+  const draw = (): void =>
+    redraw(
+      node,
+      <Menu id="range" label={rangeText(shown)} buttonClass="button">
+        {spans.map(([since, name]) => (
+          <button
+            type="button"
+            aria-current={"since" in shown && shown.since === since ? "true" : undefined}
+            onClick={() => choose({ since })}
+          >
+            {name}
+          </button>
+        ))}
+        <button type="button" class="apart" onClick={() => openCustom(shown, choose)}>
+          From … to …
+        </button>
+      </Menu>,
+    )
+  draw()
+  return {
+    node,
+    show(range) {
+      shown = range
+      draw()
+    },
+    open() {
+      node.querySelector("button")?.click()
+      document.querySelector<HTMLElement>("#range button")?.focus()
+    },
+  }
+}
+
+export function rangeText(range: Range): string {
+  if ("since" in range)
+    return spans.find(([since]) => since === range.since)?.[1] ?? `Last ${range.since}`
+  const { from, to } = range
+  const text = (time: string): string => timeText(new Date(time), "minute")
+  if (from === undefined) return to === undefined ? "All time" : `Until ${text(to)}`
+  return to === undefined ? `Since ${text(from)}` : `${text(from)} – ${text(to)}`
+}
+
+function openCustom(range: Range, choose: (range: Range) => void): void {
+  const { from, to } = "since" in range ? { from: undefined, to: undefined } : range
+  openDialog("From … to …", (close) => (
+    <Form
+      action="Show it"
+      cancel={close}
+      submit={async (values) => {
+        choose({ from: timeOf(textIn(values, "from")), to: timeOf(textIn(values, "to")) })
+        close()
+        return undefined
+      }}
+    >
+      <Field name="from" label="From" type="datetime-local" optional value={fieldOf(from)} />
+      <Field
+        name="to"
+        label="Until before"
+        type="datetime-local"
+        optional
+        value={fieldOf(to)}
+        hint={`In ${isUtc() ? "UTC" : "your local time"}, as entries say they occurred.`}
+      />
+    </Form>
+  ))
+}
+
+/** As a field of a form writes a time: without a zone. */
+function fieldOf(time: string | undefined): string {
+  if (time === undefined) return ""
+  const shift = isUtc() ? 0 : new Date(time).getTimezoneOffset() * 60_000
+  return new Date(Date.parse(time) - shift).toISOString().slice(0, 16)
+}
+
+function timeOf(field: string | undefined): string | undefined {
+  if (field === undefined) return undefined
+  return new Date(isUtc() ? `${field}Z` : field).toISOString()
+}

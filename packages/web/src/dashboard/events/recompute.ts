@@ -1,0 +1,58 @@
+// Entries are recomputed in a worker: what the page shows of each is what was recorded, or not.
+
+import type { ListedEntry } from "@tallystick/client/wire"
+import { trustedKeys } from "../../trusted-keys.ts"
+
+export interface Task {
+  readonly id: number
+  readonly entries: readonly ListedEntry[]
+  readonly trustedKeys: readonly string[]
+}
+
+export interface Recomputed {
+  /** `pending`: recomputed, and no checkpoint covers it yet. `unproven`: not recomputed. */
+  readonly state: "sealed" | "pending" | "unproven" | "broken"
+  readonly isKeyTrusted: boolean
+  readonly hash?: string
+  readonly previousHash?: string
+  /** How many entries the checkpoint that covers it was signed for. */
+  readonly checkpointSize?: number
+  /** The member or the check that failed. */
+  readonly failure?: string
+  readonly expected?: string | undefined
+  readonly found?: string | undefined
+}
+
+export interface Recomputer {
+  recompute(entries: readonly ListedEntry[]): Promise<readonly Recomputed[]>
+  close(): void
+}
+
+type Answer = { readonly id: number; readonly found: readonly Recomputed[] }
+
+export function startRecomputer(): Recomputer {
+  const worker = new Worker(new URL("./recompute-worker.ts", import.meta.url), { type: "module" })
+  const waiting = new Map<number, (found: readonly Recomputed[] | undefined) => void>()
+  let asked = 0
+  worker.onmessage = ({ data: { id, found } }: MessageEvent<Answer>) => {
+    waiting.get(id)?.(found)
+    waiting.delete(id)
+  }
+  // Without it, nothing is said to be recomputed.
+  worker.onerror = () => {
+    for (const answer of waiting.values()) answer(undefined)
+    waiting.clear()
+  }
+  return {
+    async recompute(entries) {
+      const id = ++asked
+      const found = await new Promise<readonly Recomputed[] | undefined>((resolve) => {
+        waiting.set(id, resolve)
+        const keys = trustedKeys.get().map(({ vkey }) => vkey)
+        worker.postMessage({ id, entries, trustedKeys: keys } satisfies Task)
+      })
+      return found ?? entries.map(() => ({ state: "unproven", isKeyTrusted: false }) as const)
+    },
+    close: () => worker.terminate(),
+  }
+}

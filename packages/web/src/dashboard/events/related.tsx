@@ -1,0 +1,86 @@
+// Entries that an entry names, and those that name it: asked for when somebody opens the list.
+
+import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { Icon, rightIcon } from "../../parts/icon.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { RefusedLine } from "../../parts/form.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+
+const shownMax = 20
+
+export function related(
+  entry: ListedEntry,
+  desk: Desk,
+  entryHref: (sequence: number) => string,
+): Node {
+  const place = elementOf(<div class="related" />)
+  const named = receiptsIn(entry)
+  const fold = elementOf(
+    <details class="fold" id="related">
+      <summary>
+        <Icon of={rightIcon} /> Related receipts{" "}
+        {named.length > 0 && <span class="quiet">{named.length}</span>}
+      </summary>
+      {place}
+    </details>,
+  )
+  const look = async (): Promise<void> => {
+    const query = named.map((receipt) => `receipt:${receipt}`).join(" ")
+    const search = (text: string) =>
+      desk.get<EventsPage>(["events"], {
+        projectId: "all",
+        includeSystem: true,
+        storage: "all",
+        limit: shownMax,
+        query: text,
+      })
+    const [names, isNamedBy] = await Promise.all([
+      query === "" ? undefined : search(query),
+      search(`"${entry.receipt}"`),
+    ])
+    const refused = [names, isNamedBy].find((told) => told?.ok === false)
+    if (refused?.ok === false) return redraw(place, <RefusedLine refusal={refused.refusal} />)
+    const found = [names, isNamedBy].flatMap((told) => (told?.ok ? told.value.events : []))
+    const others = found.filter(({ sequence }) => sequence !== entry.sequence)
+    redraw(place, <List of={others} entryHref={entryHref} />)
+  }
+  fold.addEventListener("toggle", () => {
+    if (fold.hasAttribute("open") && place.childElementCount === 0) void look()
+  })
+  return fold
+}
+
+function receiptsIn({ metadata: { relatedReceiptIds } }: ListedEntry): readonly string[] {
+  if (!Array.isArray(relatedReceiptIds)) return []
+  return (relatedReceiptIds as readonly unknown[])
+    .filter((receipt) => typeof receipt === "string" && /^rcp_\w+$/.test(receipt))
+    .slice(0, 8) as readonly string[] // each is one, as just seen
+}
+
+interface ListProps {
+  readonly of: readonly ListedEntry[]
+  readonly entryHref: (sequence: number) => string
+}
+
+function List({ of: entries, entryHref }: ListProps) {
+  if (entries.length === 0)
+    return <p class="quiet small">It names no other entry, and none names it.</p>
+  return (
+    <ul class="small">
+      {entries.map(({ sequence, action, occurredAt }) => (
+        <li>
+          <a href={entryHref(sequence)}>#{sequence.toLocaleString("en-GB")}</a>{" "}
+          <code>
+            <Text of={action} />
+          </code>{" "}
+          <span class="quiet">
+            <Time at={occurredAt} form="minute" />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

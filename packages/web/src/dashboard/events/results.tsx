@@ -1,0 +1,115 @@
+// What was found: the table, or why there is nothing in it.
+
+import { redraw } from "../../elements/redraw.ts"
+import { elementOf } from "../../parts/page.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import type { Desk } from "../desk.ts"
+import { markedIn } from "../marked.ts"
+import type { EntryTable } from "./entry-table.tsx"
+import type { Row, Rows } from "./rows.ts"
+
+interface ResultsParts {
+  readonly desk: Desk
+  readonly table: EntryTable
+  /** Drawn once for rows of which there are none. */
+  readonly nothing: () => Node
+  /** Everything is looked for anew. */
+  readonly again: () => void
+}
+
+interface Beside {
+  /** The entry in the drawer. */
+  readonly open: number | undefined
+  /** How many are not shown yet. */
+  readonly waiting: number
+}
+
+export interface Results {
+  readonly node: HTMLElement
+  waiting(): void
+  draw(rows: Rows, beside: Beside): void
+  close(): void
+}
+
+const settleMs = 1500
+const settleMsMax = 30_000
+
+export function createResults({ desk, table, nothing, again }: ResultsParts): Results {
+  const node = elementOf(<section class="rows" aria-label="Entries" />)
+  const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
+  const more = elementOf(<div class="more" />)
+  /** The rows for which it is said that there are none. */
+  let emptyFor: Rows | undefined
+  let settling: ReturnType<typeof setTimeout> | undefined
+  let unsettled = { sequence: 0, waitMs: settleMs }
+
+  function drawTable(rows: Rows, { open, waiting }: Beside): void {
+    if (!table.node.isConnected) redraw(node, table.node, more)
+    fresh.textContent = `${waiting.toLocaleString("en-GB")} new, show`
+    table.show({
+      rows: rows.all,
+      total: rows.total,
+      checkpoint: desk.chain.state()?.checkpoint,
+      open,
+      marked: new Set(markedIn(desk.workspace).map(({ sequence }) => sequence)),
+      beside: waiting > 0 ? fresh : undefined,
+    })
+    redraw(more, <More of={rows} />)
+    settleSoon(rows)
+  }
+
+  /** Entries that came by the feed have no proof yet, and the newest are not sealed yet. */
+  function settleSoon(rows: Rows): void {
+    const sequence = unsettledIn(rows)
+    if (settling !== undefined || sequence === undefined || document.hidden) return
+    const waitMs = sequence === unsettled.sequence ? unsettled.waitMs : settleMs
+    unsettled = { sequence, waitMs: Math.min(waitMs * 2, settleMsMax) }
+    const settle = async (): Promise<void> => {
+      const first = unsettledIn(rows)
+      if (first !== undefined) await Promise.all([rows.again(first), desk.chain.look()])
+      settling = undefined
+    }
+    settling = setTimeout(() => void settle(), waitMs)
+  }
+
+  return {
+    node,
+    waiting() {
+      if (node.childElementCount === 0) node.append(<Skeleton />)
+    },
+    draw(rows, beside) {
+      if (rows.all.length > 0) return drawTable(rows, beside)
+      table.node.remove()
+      if (rows.refusal !== undefined)
+        return redraw(node, <Refused refusal={rows.refusal} retry={again} isPart />)
+      if (emptyFor !== rows) redraw(node, nothing())
+      emptyFor = rows
+    },
+    close: () => clearTimeout(settling),
+  }
+}
+
+/** The newest of them. */
+function unsettledIn({ all }: Rows): number | undefined {
+  const isUnsettled = ({ entry, state }: Row): boolean =>
+    entry !== undefined && (state === "unchecked" || state === "pending")
+  return all.find(isUnsettled)?.sequence
+}
+
+function More({ of: rows }: { readonly of: Rows }) {
+  const { all, total, hasMore, isLoading, refusal } = rows
+  if (refusal !== undefined)
+    return <Refused refusal={refusal} retry={() => void rows.older()} isPart />
+  return (
+    <>
+      <span>
+        {all.length.toLocaleString("en-GB")} of {total.toLocaleString("en-GB")}
+      </span>
+      {hasMore && (
+        <button type="button" id="older" class="plain" onClick={() => void rows.older()}>
+          {isLoading ? "Loading …" : "Load older"}
+        </button>
+      )}
+    </>
+  )
+}

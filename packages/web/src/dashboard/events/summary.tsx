@@ -1,0 +1,63 @@
+// One line about the page: how much is found, and how far it was recomputed.
+
+import type { ChainState } from "@tallystick/client/wire"
+import { Icon, attentionIcon, checkIcon, crossIcon } from "../../parts/icon.tsx"
+import { timeText } from "../../parts/time.tsx"
+import type { Row } from "./rows.ts"
+
+interface SummaryProps {
+  readonly rows: readonly Row[]
+  readonly total: number
+  readonly chain: ChainState | undefined
+  readonly lostAt: Date | undefined
+}
+
+export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
+  return (
+    <>
+      <span>
+        <b>{total.toLocaleString("en-GB")}</b>
+        {chain !== undefined && ` of ${chain.size.toLocaleString("en-GB")} entries`}
+      </span>
+      {rows.length > 0 && <RecomputedSentence rows={rows} />}
+      {lostAt !== undefined && (
+        <span class="state attention">
+          <Icon of={attentionIcon} /> Connection lost, showing {timeText(lostAt, "second")}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** The exception is loud, the rule is one sentence. */
+function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) {
+  const count = (state: Row["state"]): number => rows.filter((row) => row.state === state).length
+  const all = rows.length
+  const broken = rows.filter((r) => r.state === "broken" || r.entry?.integrity === "broken").length
+  const unproven = count("unproven")
+  const unchecked = count("unchecked")
+  const some = (part: number): string =>
+    `${part.toLocaleString("en-GB")} of ${all.toLocaleString("en-GB")} rows on this page ${part === 1 ? "is" : "are"}`
+  if (broken > 0) return <Sentence tone="broken" icon={crossIcon} text={`${some(broken)} broken`} />
+  if (unproven > 0)
+    return (
+      <Sentence tone="attention" icon={attentionIcon} text={`${some(unproven)} without a proof`} />
+    )
+  if (unchecked > 0) return <span class="quiet">recomputing …</span>
+  const rowsText = all === 1 ? "The one row" : `All ${all.toLocaleString("en-GB")} rows`
+  return <Sentence tone="intact" icon={checkIcon} text={`${rowsText} on this page recomputed`} />
+}
+
+interface SentenceProps {
+  readonly tone: string
+  readonly icon: string
+  readonly text: string
+}
+
+function Sentence({ tone, icon, text }: SentenceProps) {
+  return (
+    <span class={`state ${tone} recomputed`}>
+      <Icon of={icon} /> <span>{text}</span>
+    </span>
+  )
+}

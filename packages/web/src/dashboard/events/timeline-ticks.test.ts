@@ -1,0 +1,17 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { ticksOf } from "./timeline-ticks.ts"
+
+test("an axis has eight names at most, at whole hours and days of the reader", () => {
+  const hour = 3_600_000
+  const from = Date.parse("2026-11-06T10:20:00Z")
+  for (const zone of [0, hour, -5 * hour])
+    for (const span of [hour, 24 * hour, 7 * 24 * hour, 90 * 24 * hour, 20_000 * 24 * hour]) {
+      const ticks = ticksOf(from, from + span, zone)
+      assert.ok(ticks.length >= 3 && ticks.length <= 8, `${span}: ${ticks.length}`)
+      for (const { at, isDay } of ticks) {
+        assert.ok(at >= from && at < from + span)
+        if (isDay) assert.equal((at + zone) % (24 * hour), 0)
+      }
+    }
+})

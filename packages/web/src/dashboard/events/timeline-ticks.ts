@@ -1,0 +1,39 @@
+// Where the axis of a timeline is named: at whole days or hours of the reader.
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const stepsMs = [
+  60_000,
+  5 * 60_000,
+  15 * 60_000,
+  hourMs,
+  3 * hourMs,
+  6 * hourMs,
+  12 * hourMs,
+  dayMs,
+  2 * dayMs,
+  7 * dayMs,
+  14 * dayMs,
+  30 * dayMs,
+  90 * dayMs,
+  365 * dayMs,
+  5 * 365 * dayMs,
+  10 * 365 * dayMs,
+] as const
+const ticksMax = 8
+
+export interface Tick {
+  readonly at: number
+  readonly isDay: boolean
+}
+
+/** `zoneMs`: how far the reader's clock is from UTC. */
+export function ticksOf(from: number, to: number, zoneMs: number): readonly Tick[] {
+  const step = stepsMs.find((ms) => (to - from) / ms <= ticksMax) ?? to - from
+  const first = Math.ceil((from + zoneMs) / step) * step - zoneMs
+  const count = Math.max(0, Math.ceil((to - first) / step))
+  return Array.from({ length: count }, (_, place) => ({
+    at: first + place * step,
+    isDay: step >= dayMs,
+  }))
+}

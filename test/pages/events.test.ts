@@ -1,0 +1,242 @@
+// The explorer: entries searched, opened, recomputed and followed in a browser.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import {
+  expectAccessible,
+  noBrowser,
+  openBrowser,
+  signInto,
+  watch,
+  type Watched,
+} from "./browser.ts"
+
+const skip = noBrowser
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let viewer: Person
+
+const people = [
+  { id: "usr_1", type: "user", email: "ada@example.com", name: "\u202E<b>Ada</b>" },
+  { id: "ci-deployer", type: "service" },
+]
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 250, {
+    changes: (place) => ({
+      action: place % 5 === 0 ? "auth.password.changed" : "invoice.document.viewed",
+      actor: people[place % 2],
+      target: { id: `inv_${place}`, type: "invoice", name: `Invoice ${place}` },
+      occurredAt: new Date(Date.now() - (250 - place) * 60_000).toISOString(),
+      metadata: { before: { plan: "free" }, after: { plan: "paid" }, ticket: "SUP-1" },
+    }),
+  })
+  await eventually("a checkpoint", async () => {
+    const { pending } = (await viewer.get(`${workspace.path}/integrity`)).json<{
+      pending: number
+    }>()
+    return pending === 0 ? true : undefined
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+/** The explorer, opened by somebody who has signed in. */
+async function explore(watched: Watched, query = "", path = "events"): Promise<Page> {
+  await signInto(watched, service.url, viewer)
+  await watched.page.goto(`${service.url}/ui/${path}?workspace=${workspace.id}${query}`)
+  return watched.page
+}
+
+const recomputed = (page: Page, text: string | RegExp) =>
+  page.locator(".recomputed").getByText(text).waitFor()
+
+test(
+  "explorer: every row is recomputed, and older ones come as one scrolls",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched)
+    await recomputed(page, "All 100 rows on this page recomputed")
+    assert.match((await page.locator(".summary").textContent()) ?? "", /^250 of 25\d entries/)
+    await page.getByText(/Sealed up to here · checkpoint #25\d signed/).waitFor()
+    assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
+    await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Load older" }).click()
+    await recomputed(page, "All 200 rows on this page recomputed")
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    await recomputed(page, "All 250 rows on this page recomputed")
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    await page.locator('tr[aria-rowindex="251"]').waitFor()
+    const drawn = await page.locator("tr[data-sequence]").count()
+    assert.ok(drawn < 120, `${drawn} rows are in the document`)
+    await watched.expectQuiet()
+  },
+)
+
+test("explorer: a search by keyboard, with chips, completion, and Back", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 100/)
+  await page.keyboard.press("/")
+  await page.keyboard.type("act")
+  await page.getByRole("option", { name: /^action:/ }).waitFor()
+  await page.keyboard.press("Tab")
+  await page.getByRole("option", { name: /auth\.password\.changed 50/ }).waitFor()
+  await page.keyboard.press("ArrowDown")
+  await expectAccessible(page)
+  await page.keyboard.type("auth")
+  await page.getByRole("option", { name: /invoice/ }).waitFor({ state: "detached" })
+  await page.keyboard.press("Tab")
+  await recomputed(page, "All 50 rows on this page recomputed")
+  assert.equal(new URL(page.url()).searchParams.get("query"), "action:auth.password.changed")
+  await page.locator(".facets").getByText("security").waitFor()
+  await page.keyboard.type("foo:bar since:24h")
+  await page.keyboard.press("Enter")
+  await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+  await page.locator(".chip.unknown").getByText("searched as text").waitFor()
+  assert.equal(new URL(page.url()).searchParams.get("range"), "24h", "a span becomes the range")
+  await page.getByRole("button", { name: "Last 24 hours" }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole("button", { name: "Clear foo:bar" }).click()
+  await recomputed(page, "All 50 rows")
+  await page.goBack()
+  await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+  await page.goBack()
+  await recomputed(page, "All 50 rows")
+  await page.getByRole("button", { name: "Remove action:auth.password.changed" }).click()
+  await recomputed(page, "All 100 rows")
+  await watched.expectQuiet()
+})
+
+test("explorer: filters count, and outside the range is said", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, "&range=1h&query=inv_0")
+  await page.getByText("Outside your range there are entries").waitFor()
+  await page.getByRole("button", { name: "Show", exact: true }).click()
+  await recomputed(page, "The one row on this page recomputed")
+  await page.goto(`${service.url}/ui/events?workspace=${workspace.id}&range=all`)
+  await recomputed(page, "All 100 rows")
+  const lane = page.getByRole("checkbox", { name: /security 50/ })
+  await lane.check()
+  await recomputed(page, "All 50 rows")
+  await page.getByRole("checkbox", { name: /data 200/ }).waitFor()
+  await page.getByRole("checkbox", { name: /usr_1 25/ }).check()
+  await recomputed(page, "All 25 rows")
+  await page.getByRole("button", { name: "Show as table" }).click()
+  await page
+    .getByRole("dialog")
+    .getByRole("cell", { name: /\d+ – / })
+    .first()
+    .waitFor()
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
+test("explorer: an entry is opened and left by keyboard, and proven here", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 100/)
+  await page.keyboard.press("j")
+  await page.keyboard.press("j")
+  await page.keyboard.press("Enter")
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("Verified").waitFor()
+  const sequence = Number(/events\/(\d+)/.exec(page.url())?.[1])
+  await drawer.getByRole("link", { name: `#${sequence - 1}` }).waitFor()
+  await drawer.locator(".join .intact").waitFor()
+  assert.equal(await drawer.locator("del").textContent(), "free")
+  assert.equal(await drawer.locator("ins").textContent(), "paid")
+  await expectAccessible(page)
+  await page.keyboard.press("]")
+  await page.waitForURL((url) => url.pathname.endsWith(`/${sequence - 1}`))
+  await drawer.getByText(`#${sequence - 1}, on disk`).waitFor()
+  await drawer.getByText(/Canonical bytes/).click()
+  await drawer.locator("pre").getByText('"action":').waitFor()
+  await page.keyboard.press("Escape")
+  await drawer.waitFor({ state: "detached" })
+  assert.equal(
+    await page.evaluate("document.activeElement.closest('tr')?.dataset.sequence"),
+    String(sequence - 1),
+    "the keyboard returns to the row",
+  )
+  const receipt = (await viewer.get(`${workspace.path}/events?limit=1&cursor=${sequence}`)).json<{
+    events: { receipt: string; id: string; sequence: number }[]
+  }>().events[0]
+  assert.ok(receipt !== undefined)
+  for (const name of [receipt.receipt, receipt.id]) {
+    await page.keyboard.press("/")
+    await page.keyboard.type(name)
+    await page.keyboard.press("Enter")
+    await drawer.getByText(`#${receipt.sequence}, on disk`).waitFor()
+    await page.waitForURL((url) => url.pathname.endsWith(`/${receipt.sequence}`))
+    await page.getByRole("button", { name: "Close" }).click()
+  }
+  await watched.expectQuiet()
+})
+
+test("explorer: a row that was altered on its way is loud, the others hold", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.route("**/events?**", async (route) => {
+    const answer = await route.fetch()
+    const text = (await answer.text()).replace(
+      '"action":"auth.password.changed"',
+      '"action":"auth.password.kept"',
+    )
+    await route.fulfill({ response: answer, body: text })
+  })
+  await explore(watched)
+  await recomputed(page, "1 of 100 rows on this page is broken")
+  assert.equal(await page.locator("tr .notch.broken").count(), 1)
+  await page.locator("tr.broken a").click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("this is not what").waitFor()
+  await expectAccessible(page)
+  await page.unrouteAll({ behavior: "wait" })
+  await watched.expectQuiet()
+})
+
+test(
+  "explorer: narrow, rows are cards, filters a sheet, an entry the whole page",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, {
+      origin: service.url,
+      viewport: { width: 390, height: 844 },
+    })
+    const page = await explore(watched)
+    await recomputed(page, /All 100/)
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Filters" }).click()
+    await page.getByRole("checkbox", { name: /security/ }).check()
+    await recomputed(page, /All 50/)
+    await page.keyboard.press("Escape")
+    await page.locator("tr[data-sequence]").nth(3).click()
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByText("Verified").waitFor()
+    assert.equal((await drawer.boundingBox())?.width, 390)
+    await expectAccessible(page)
+    await page.goBack()
+    await drawer.waitFor({ state: "detached" })
+    await watched.expectQuiet()
+  },
+)
