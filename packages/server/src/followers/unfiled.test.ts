@@ -76,8 +76,8 @@ function journalOf(entries: Stored[], bytesMax = 2 ** 24, turns = Infinity) {
 function shapeOf({ chunks, rest }: Unfiled) {
   return {
     chunks: chunks.map(({ segment }) => [segment.first, segment.first + segment.count - 1]),
-    rest: [rest[0]?.filed.sequence, rest.at(-1)?.filed.sequence],
-    receipts: rest.filter(({ filed }) => filed.fields.nobody.length > 0).length,
+    rest: [rest[0], rest.at(-1)].map((entry) => entry?.findable.filed.sequence),
+    receipts: rest.filter(({ findable }) => findable.filed.fields.nobody.length > 0).length,
   }
 }
 

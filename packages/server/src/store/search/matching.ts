@@ -4,7 +4,7 @@
 import { wordsOf, type FieldTerm, type Term, type TextTerm } from "@tallystick/client/grammar"
 import type { Field, Filed, Instant, Owner, Wanted } from "./search.ts"
 
-/** An entry whose words are told apart once, however often it is looked at. */
+/** An entry whose words are told apart once, when it is looked through for words. */
 export interface Findable {
   readonly filed: Filed
   readonly fields: Readonly<Record<Owner, readonly Words[]>>
@@ -14,26 +14,32 @@ interface Words {
   readonly field: Field
   /** In lower case. */
   readonly value: string
-  readonly words: readonly string[]
+  /** Known as soon as a search for the first of its words may match. */
+  words: readonly string[] | undefined
 }
 
 export function findableOf(filed: Filed): Findable {
-  const { nobody, actor, target } = filed.fields
+  let fields: Findable["fields"] | undefined
   return {
     filed,
-    fields: { nobody: nobody.map(wordsIn), actor: actor.map(wordsIn), target: target.map(wordsIn) },
+    get fields() {
+      const { nobody, actor, target } = filed.fields
+      fields ??= {
+        nobody: nobody.map(lowered),
+        actor: actor.map(lowered),
+        target: target.map(lowered),
+      }
+      return fields
+    },
   }
 }
 
-function wordsIn(field: Field): Words {
-  return {
-    field,
-    value: field.value.toLowerCase(),
-    words: field.isText ? wordsOf(field.value) : [],
-  }
+function lowered(field: Field): Words {
+  return { field, value: field.value.toLowerCase(), words: undefined }
 }
 
-export function matches({ filed: entry, fields: owned }: Findable, wanted: Wanted): boolean {
+export function matches(findable: Findable, wanted: Wanted): boolean {
+  const { filed: entry } = findable
   const {
     projectIds,
     system,
@@ -67,9 +73,9 @@ export function matches({ filed: entry, fields: owned }: Findable, wanted: Wante
     (query === undefined ||
       query.terms.length === 0 ||
       holds(query.terms, [
-        ...owned.nobody,
-        ...(subject === undefined || asActor ? owned.actor : []),
-        ...(subject === undefined || asTarget ? owned.target : []),
+        ...findable.fields.nobody,
+        ...(subject === undefined || asActor ? findable.fields.actor : []),
+        ...(subject === undefined || asTarget ? findable.fields.target : []),
       ]))
   )
 }
@@ -96,13 +102,17 @@ function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
   )
 }
 
-function meets({ field, value, words }: Words, term: Term): boolean {
+function meets(found: Words, term: Term): boolean {
+  const { field, value } = found
   return term.kind === "text"
-    ? field.isText && hasWords(words, term)
+    ? field.isText && hasWords(found, term)
     : field.names.includes(term.field) && hasValue(value, term)
 }
 
-function hasWords(words: readonly string[], { words: wanted, isPrefix }: TextTerm): boolean {
+function hasWords(of: Words, { words: wanted, isPrefix }: TextTerm): boolean {
+  // A word is a part of its value, so most values need not be told apart.
+  if (!of.value.includes(wanted[0] ?? "")) return false
+  const words = (of.words ??= wordsOf(of.field.value))
   return words.some((_, at) =>
     wanted.every((word, place) => {
       const found = words[at + place]

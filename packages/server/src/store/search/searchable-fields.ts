@@ -94,19 +94,6 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   }
 }
 
-/**
- * What follows a position. What is gone from the journal will be missed by whoever looks, so it is
- * found like all else.
- */
-export function* filedAfter(position: number, entries: readonly Stored[]): Generator<Filed> {
-  let sequence = position + 1
-  for (const stored of entries) {
-    for (; sequence < stored.sequence; sequence++) yield missing(sequence)
-    yield filedOf(stored)
-    sequence++
-  }
-}
-
 /** An entry that is not there. */
 export function missing(sequence: number): Filed {
   return bare(sequence, "event", 0, [])

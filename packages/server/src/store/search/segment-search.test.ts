@@ -26,7 +26,7 @@ function openHouse(keeps: "all" | "due" | "none"): House {
       after: async (workspace, sequence, limit) =>
         of(workspace)
           .slice(sequence, sequence + limit)
-          .map((filed) => ({ filed, bytes: 500 })),
+          .map((filed) => ({ filed, bytes: 500, addTo: (builder) => builder.addFiled(filed) })),
     },
     segments,
     clock: { elapsed: () => 0 },

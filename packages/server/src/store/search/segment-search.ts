@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../clock.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
-import { matches, type Findable } from "./matching.ts"
+import { matches } from "./matching.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
 import { createPartCache, openSegment, runInTurns, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
@@ -18,7 +18,7 @@ import {
   type Steps,
   type Turns,
 } from "./segments.ts"
-import { createUnfiled, segmentOfFiled, type Recorded } from "./unfiled-entries.ts"
+import { createUnfiled, segmentOf, type Recorded, type RestEntry } from "./unfiled-entries.ts"
 
 export interface SegmentSearchParts {
   readonly recorded: Recorded
@@ -120,7 +120,7 @@ export function createSegmentSearch({
 /** What is asked of each segment. */
 interface Asking {
   /** Asks entries that follow each other and are in no segment. */
-  rest(entries: readonly Findable[], wanted: Wanted): Steps<void>
+  rest(entries: readonly RestEntry[], wanted: Wanted): Steps<void>
   /** Whether a whole segment need not be asked, because its answer is known. */
   isKnown(kept: KeptSegment): boolean
   /** Asks, and gives back what notes the answer; `kept` where the whole of a segment was asked. */
@@ -130,8 +130,8 @@ interface Asking {
 function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     *rest(entries, wanted) {
-      for (const [at, entry] of entries.toReversed().entries()) {
-        if (matches(entry, wanted)) found.one(entry.filed.sequence)
+      for (const [at, { findable }] of entries.toReversed().entries()) {
+        if (matches(findable, wanted)) found.one(findable.filed.sequence)
         if (at % entriesPerStep === 0) yield
       }
     },
@@ -157,7 +157,7 @@ function countAsking(total: Counts, counting: Counting): Asking {
   const asking: Asking = {
     *rest(entries, wanted) {
       if (entries.length === 0) return
-      const note = yield* asking.steps(yield* segmentOfFiled(entries), wanted)
+      const note = yield* asking.steps(yield* segmentOf(entries), wanted)
       note(undefined)
     },
     isKnown: () => false,

@@ -2,11 +2,11 @@
 // ago, and waits for nothing. Each entry is read from the journal once. Whole chunks become
 // segments in memory; the rest, fewer than a chunk, is looked through one by one.
 
-import { filedAfter } from "./searchable-fields.ts"
+import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
 import type { JournalReader } from "../store.ts"
 import { bytesOf } from "../stored-bytes.ts"
-import { createSegmentBuilder } from "./segment-builder.ts"
+import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
 import type { Filed } from "./search.ts"
 import { positionOf } from "./segment-plan.ts"
@@ -24,20 +24,31 @@ export interface RecordedEntry {
   readonly filed: Filed
   /** What it took to read. */
   readonly bytes: number
+  /** The same, read again from its bytes: that is quicker than to post what was read. */
+  readonly addTo: (builder: SegmentBuilder) => void
 }
 
 export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Recorded {
   return {
     last: async (workspace) => (await journal.head(workspace))?.sequence ?? 0,
-    async after(workspace, sequence, limit) {
-      const entries = await journal.after(workspace, sequence, limit)
-      const sizes = new Map(entries.map((entry) => [entry.sequence, bytesOf(entry)]))
-      return Array.from(filedAfter(sequence, entries), (filed) => ({
-        filed,
-        bytes: sizes.get(filed.sequence) ?? 0,
-      }))
+    async after(workspace, position, limit) {
+      const entries: RecordedEntry[] = []
+      let sequence = position + 1
+      for (const stored of await journal.after(workspace, position, limit)) {
+        for (; sequence < stored.sequence; sequence++) entries.push(goneFrom(sequence))
+        const addTo = (builder: SegmentBuilder): void => builder.add(stored)
+        entries.push({ filed: filedOf(stored), bytes: bytesOf(stored), addTo })
+        sequence++
+      }
+      return entries
     },
   }
+}
+
+/** What is gone from the journal will be missed by whoever looks, so it is found like all else. */
+function goneFrom(sequence: number): RecordedEntry {
+  const filed = missing(sequence)
+  return { filed, bytes: 0, addTo: (builder) => builder.addFiled(filed) }
 }
 
 /** What waits for its segment, and what a busy writer adds while that is made. */
@@ -47,6 +58,8 @@ const unfiledBytesMax = 96 * 1024 * 1024
 /** A chunk of ordinary entries is made in some milliseconds. */
 const chunkEntries = 512
 const chunkBytesMax = 1024 * 1024
+/** Of a chunk, until there is a pause: to look at the clock takes a part of an entry's time. */
+const entriesPerStep = 4
 /** Read at once: some milliseconds of work. */
 const readEntries = 64
 
@@ -60,7 +73,12 @@ export function findableUpTo(kept: readonly KeptSegment[], end: number): number 
 export interface Unfiled {
   /** In order, without a gap, from the end of the kept segments on. */
   readonly chunks: readonly Chunk[]
-  readonly rest: readonly Findable[]
+  readonly rest: readonly RestEntry[]
+}
+
+/** An entry of the rest. */
+export interface RestEntry extends Pick<RecordedEntry, "addTo"> {
+  readonly findable: Findable
 }
 
 export interface Chunk {
@@ -70,7 +88,7 @@ export interface Chunk {
 
 interface Known {
   chunks: Chunk[]
-  rest: Findable[]
+  rest: RestEntry[]
   /** Of the bodies and disclosures of the rest. */
   restBytes: number
   /** The last that was read. */
@@ -105,10 +123,10 @@ export function createUnfiled(
       const from = unfiled.last
       const entries = await after(workspace, from, Math.min(readEntries, end - from))
       if (entries.length === 0) break
-      for (const { filed, bytes } of entries) {
+      for (const { filed, bytes, addTo } of entries) {
         // Another search may have come this far meanwhile.
         if (filed.sequence !== unfiled.last + 1) continue
-        unfiled.rest.push(findableOf(filed))
+        unfiled.rest.push({ findable: findableOf(filed), addTo })
         unfiled.restBytes += bytes
         unfiled.last = filed.sequence
         if (filed.sequence % chunkEntries === 0 || unfiled.restBytes >= chunkBytesMax)
@@ -130,18 +148,22 @@ function knownFrom(known: Known | undefined, position: number): Known {
   const fresh: Known = { chunks: [], rest: [], restBytes: 0, last: position }
   if (known === undefined) return fresh
   const chunks = known.chunks.filter(({ segment }) => segment.first > position)
-  const rest = known.rest.filter(({ filed }) => filed.sequence > position)
-  const first = chunks[0]?.segment.first ?? rest[0]?.filed.sequence
+  const rest = known.rest.filter((one) => sequenceOf(one) > position)
+  const first = chunks[0]?.segment.first ?? (rest[0] && sequenceOf(rest[0]))
   if (first !== position + 1) return fresh
   if (chunks.length === known.chunks.length && rest.length === known.rest.length) return known
   return { chunks, rest, restBytes: known.restBytes, last: known.last }
+}
+
+function sequenceOf({ findable }: RestEntry): number {
+  return findable.filed.sequence
 }
 
 /** Makes a chunk of the rest, if no other search has done so meanwhile. */
 async function* makeChunk(unfiled: Known, isUp: () => boolean): Turns<void> {
   const some = [...unfiled.rest]
   const bytes = unfiled.restBytes
-  const segment = yield* runInTurns(segmentOfFiled(some), isUp)
+  const segment = yield* runInTurns(segmentOf(some), isUp)
   if (unfiled.rest[0] !== some[0]) return
   unfiled.chunks.push({ segment, bytes })
   unfiled.rest = unfiled.rest.slice(some.length)
@@ -149,11 +171,12 @@ async function* makeChunk(unfiled: Known, isUp: () => boolean): Turns<void> {
 }
 
 /** A segment in memory of entries that follow each other. There is at least one. */
-export function* segmentOfFiled(entries: readonly Findable[]): Steps<Segment> {
-  const builder = createSegmentBuilder(entries[0]?.filed.sequence ?? 1, entries.length)
-  for (const { filed } of entries) {
-    builder.addFiled(filed)
-    yield
+export function* segmentOf(entries: readonly RestEntry[]): Steps<Segment> {
+  const [first] = entries
+  const builder = createSegmentBuilder(first === undefined ? 1 : sequenceOf(first), entries.length)
+  for (const [at, { addTo }] of entries.entries()) {
+    addTo(builder)
+    if (at % entriesPerStep === 0) yield
   }
   return openMade(yield* builder.finishing())
 }
