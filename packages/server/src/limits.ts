@@ -131,8 +131,8 @@ export const defaultLimits = {
   auditEntriesPerSecond: 500,
   /** How often the auditor begins again at most: the disk of a small ledger rests meanwhile. */
   auditRoundEveryMs: 60_000,
-  /** Verified tiles of 256 leaves in memory, 8 KiB each: half a million entries in 16 MiB. */
-  verifiedTilesMax: 2048,
+  /** Verified tiles of 256 leaves in memory, 8 KiB each: a million entries in 32 MiB. */
+  verifiedTilesMax: 4096,
   /** Entries whose links every start checks. */
   recheckEntries: 1000,
   /** A page of entries, which has one entry at least: a client downloads it in a second. */
