@@ -30,6 +30,9 @@ const faults = {
   "storage fails, the head is kept": {
     wrapStore: (store) => keepHeads(failSometimes(store), store),
   },
+  /** Not a bug either: what is sent meanwhile waits. */
+  "storage is slow": { wrapStore: slowDown },
+  "storage is slow and fails": { wrapStore: (store) => failSometimes(slowDown(store)) },
   "hides a full disk": { wrapStore: hideFullDisk },
   "ignores errors": { wrapStore: ignoreErrors },
   "forgets keys": { wrapStore: forgetKeys },
@@ -104,6 +107,15 @@ function acknowledgeEarly(store: Store): Store {
       stored.catch(() => {}),
     )
     return honest ? await stored : { kind: "done" }
+  })
+}
+
+const slowMs = 200
+
+function slowDown(store: Store): Store {
+  return withAppend(store, async (group) => {
+    if (ofClients(group)) await sleep(slowMs)
+    return await store.journal.append(group)
   })
 }
 

@@ -310,7 +310,7 @@ function levelOf(value: string): LogLevel {
 
 function limitsOf(environment: Environment): Limits {
   // Every limit is a number and keeps its name.
-  return Object.fromEntries(
+  const limits = Object.fromEntries(
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)
       const value = environment[name]
@@ -320,4 +320,6 @@ function limitsOf(environment: Environment): Limits {
       ]
     }),
   ) as unknown as Limits
+  // A batch takes a place in the queue for each of its events: a larger one would never be taken.
+  return { ...limits, batchEventsMax: Math.min(limits.batchEventsMax, limits.queuedEventsMax) }
 }
