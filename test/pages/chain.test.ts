@@ -7,7 +7,15 @@ import type { Browser, Page, Route } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import { expectAccessible, noBrowser, openBrowser, signInto, tabTo, watch } from "./browser.ts"
+import {
+  expectAccessible,
+  expectFits,
+  noBrowser,
+  openBrowser,
+  signInto,
+  tabTo,
+  watch,
+} from "./browser.ts"
 
 const skip = noBrowser
 /** More than two bundles. */
@@ -85,10 +93,7 @@ for (const width of [1440, 390])
         await page.locator(".cells li").count(),
       )
       await expectAccessible(page)
-      const wider = await page.evaluate(
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth",
-      )
-      assert.equal(wider, false, "nothing is wider than the window")
+      await expectFits(page)
       await watched.expectQuiet()
     },
   )

@@ -6,7 +6,15 @@ import type { Browser } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { firstToken, goodPassword, join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import { expectAccessible, noBrowser, openBrowser, signInto, tabTo, watch } from "./browser.ts"
+import {
+  expectAccessible,
+  expectFits,
+  noBrowser,
+  openBrowser,
+  signInto,
+  tabTo,
+  watch,
+} from "./browser.ts"
 
 const skip = noBrowser
 const email = "first@example.com"
@@ -147,10 +155,7 @@ test(
       assert.equal(await page.locator(".links .linked:not(.signed)").count(), 3)
       await page.locator(".latest").getByText("⟨U+202E⟩").first().waitFor()
       await page.locator(".tops").getByText("auth.session.created").waitFor()
-      const wider = await page.evaluate(
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth",
-      )
-      assert.equal(wider, false, "nothing is wider than the window")
+      await expectFits(page)
       await expectAccessible(page)
       await watched.expectQuiet()
     }

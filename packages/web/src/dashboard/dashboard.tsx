@@ -5,14 +5,19 @@ import { ask } from "../ask.ts"
 import { keep } from "../kept.ts"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
+import { openAccess } from "./access/access.tsx"
 import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, type Desk, type OpenView, type View } from "./desk.ts"
+import { openConsents } from "./consents/consents.tsx"
 import { openEvents } from "./events/events.tsx"
 import { openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
+import { openPacks } from "./packs/packs.tsx"
 import { openPasswordChange } from "./password-change.tsx"
 import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
+import { openPolicies } from "./policies/policies.tsx"
+import { openSettings } from "./settings/settings.tsx"
 import { openShell, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
 import { openWorkspaces } from "./workspaces/workspaces.tsx"
@@ -22,6 +27,11 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "overview", name: "Overview", key: "o", open: openOverview },
   { page: "events", name: "Events", key: "e", open: openEvents },
   { page: "chain", name: "Chain", key: "c", open: openChain },
+  { page: "packs", name: "Packs", key: "p", open: openPacks },
+  { page: "policies", name: "Policies", key: "l", open: openPolicies },
+  { page: "consents", name: "Consents", key: "n", open: openConsents },
+  { page: "access", name: "Access", key: "k", open: openAccess },
+  { page: "settings", name: "Settings", key: "s", open: openSettings },
 ]
 
 /** Those that other pages lead to. */

@@ -13,7 +13,7 @@ import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
-import { wordDifference } from "./word-difference.ts"
+import { Differences, Lines } from "./differences.tsx"
 import "../style/tokens.css"
 import "../style/base.css"
 import "./policy.css"
@@ -225,39 +225,5 @@ function Section({
         )}
       </p>
     </section>
-  )
-}
-
-function Differences({ before, after }: { readonly before: string; readonly after: string }) {
-  return (
-    <>
-      {wordDifference(before, after).map(({ is, text }) =>
-        is === "kept" ? (
-          <Lines of={text} />
-        ) : is === "added" ? (
-          <ins>
-            <Lines of={text} />
-          </ins>
-        ) : (
-          <del>
-            <Lines of={text} />
-          </del>
-        ),
-      )}
-    </>
-  )
-}
-
-/** Lines stay lines: a newline is one of the characters that are otherwise shown by their number. */
-function Lines({ of: text }: { readonly of: string }) {
-  return (
-    <>
-      {text.split(/\r?\n/).map((line, at) => (
-        <>
-          {at > 0 && "\n"}
-          <Text of={line} />
-        </>
-      ))}
-    </>
   )
 }

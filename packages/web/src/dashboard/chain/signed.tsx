@@ -9,6 +9,7 @@ import { Facts } from "../../parts/facts.tsx"
 import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Icon, rightIcon, saveIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
+import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
@@ -88,49 +89,44 @@ interface KeysProps {
 
 function Keys({ keys: { keys }, changed }: KeysProps) {
   const trusted = new Set(trustedKeys.get().map(({ vkey }) => vkey))
-  return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th>Key</th>
-          <th>Signs for sizes</th>
-          <th>In this browser</th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map(({ vkey, fromSize, toSize }) => (
-          <tr>
-            <td>
-              <code>
-                <Text of={vkey} />
-              </code>{" "}
-              <Copy text={vkey} label="Copy key" />
-            </td>
-            <td>
-              {fromSize.toLocaleString("en-GB")}{" "}
-              {toSize === null ? "and on" : `to ${toSize.toLocaleString("en-GB")}`}
-            </td>
-            <td>
-              {trusted.has(vkey) ? (
-                "you trust it"
-              ) : (
-                <button
-                  type="button"
-                  class="plain"
-                  onClick={() => {
-                    trust(vkey, new Date())
-                    changed()
-                  }}
-                >
-                  I compared it: trust it
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const columns: readonly Column<LogKeys["keys"][number]>[] = [
+    {
+      name: "Key",
+      isPlain: true,
+      draw: ({ vkey }) => (
+        <>
+          <code>
+            <Text of={vkey} />
+          </code>{" "}
+          <Copy text={vkey} label="Copy key" />
+        </>
+      ),
+    },
+    {
+      name: "Signs for sizes",
+      draw: ({ fromSize, toSize }) =>
+        `${fromSize.toLocaleString("en-GB")} ${toSize === null ? "and on" : `to ${toSize.toLocaleString("en-GB")}`}`,
+    },
+    {
+      name: "In this browser",
+      draw: ({ vkey }) =>
+        trusted.has(vkey) ? (
+          "you trust it"
+        ) : (
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              trust(vkey, new Date())
+              changed()
+            }}
+          >
+            I compared it: trust it
+          </button>
+        ),
+    },
+  ]
+  return <Table columns={columns} items={keys} />
 }
 
 const findings: Readonly<

@@ -4,6 +4,7 @@ import type { NewWorkspace, Workspace, WorkspaceList } from "@tallystick/client/
 import { askJson, type Refusal } from "../../ask.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { pagedList } from "../../parts/paged-list.tsx"
+import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
@@ -43,6 +44,20 @@ export const openWorkspaces: OpenView = (desk) => {
   }
 }
 
+const columns: readonly Column<Workspace>[] = [
+  {
+    name: "Workspace",
+    isPlain: true,
+    draw: ({ id }) => (
+      <a href={linkTo(id, ["overview"])}>
+        <Text of={id} />
+      </a>
+    ),
+  },
+  { name: "Name", draw: ({ name = "" }) => <Text of={name} /> },
+  { name: "Since", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },
+]
+
 function listOfAll(): Node {
   const load = async (cursor: string | undefined) => {
     const url = new URL("v1/workspaces", root)
@@ -55,34 +70,7 @@ function listOfAll(): Node {
   return pagedList<Workspace>({
     load,
     empty: () => <p class="soft">There is none yet.</p>,
-    draw: (items) => (
-      <table class="list">
-        <thead>
-          <tr>
-            <th>Workspace</th>
-            <th>Name</th>
-            <th>Since</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(({ id, name, createdAt }) => (
-            <tr>
-              <td>
-                <a href={linkTo(id, ["overview"])}>
-                  <Text of={id} />
-                </a>
-              </td>
-              <td>
-                <Text of={name ?? ""} />
-              </td>
-              <td>
-                <Time at={createdAt} form="date" />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    ),
+    draw: (items) => <Table columns={columns} items={items} />,
   }).node
 }
 

@@ -1,0 +1,249 @@
+// Keys of programs: what each may do, who made it, when it was last used.
+
+import type { ApiKey, ApiKeyList, CreatedApiKey, MadeByKey, Scope } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { Ago } from "../../parts/ago.tsx"
+import { confirm } from "../../parts/confirm.tsx"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Secret } from "../../parts/secret.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { root } from "../../place.ts"
+import type { Desk } from "../desk.ts"
+import { Made } from "./made.tsx"
+
+const scopeSentences: Readonly<Record<Scope, string>> = {
+  write: "Record events and consents. Reads nothing.",
+  read: "Read everything, make evidence packs and links.",
+  admin: "Administer: projects, policies, keys, people, settings. Includes reading, not writing.",
+}
+const unusedMs = 90 * 86_400_000
+
+export function keysPart(desk: Desk): Node {
+  const list = pagedList<ApiKey>({
+    async load(cursor) {
+      const told = await desk.get<ApiKeyList>(["api-keys"], { cursor })
+      if (!told.ok) return told
+      const { apiKeys, nextCursor } = told.value
+      return { ok: true, value: { items: apiKeys, nextCursor } }
+    },
+    empty: () => <p class="soft">There is no key yet. A program needs one to write or to read.</p>,
+    draw: (keys) => (
+      <Table
+        columns={columns(desk, () => list.reload())}
+        items={keys}
+        isOver={(key) => stateOf(key) !== "live"}
+      />
+    ),
+  })
+  return (
+    <section class="top">
+      <p class="actions">
+        <button type="button" class="button main" onClick={() => openNewKey(desk, list)}>
+          New key
+        </button>
+      </p>
+      {list.node}
+    </section>
+  )
+}
+
+function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
+  return [
+    {
+      name: "Name",
+      isPlain: true,
+      draw: ({ name, keyId }) => (
+        <>
+          <b>
+            <Text of={name} />
+          </b>
+          <Below>
+            <code>tsk_{keyId.replace(/^.*_/, "")}_…</code>
+          </Below>
+        </>
+      ),
+    },
+    { name: "May", draw: ({ scopes }) => scopes.join(", ") },
+    {
+      name: "Projects",
+      draw: ({ projectIds }) =>
+        projectIds === undefined ? "all" : <Text of={projectIds.join(", ")} />,
+    },
+    { name: "Made", draw: ({ createdAt, createdBy }) => <Made at={createdAt} by={createdBy} /> },
+    { name: "Last use", draw: (key) => <LastUse of={key} /> },
+    {
+      name: "Revoke",
+      isEnd: true,
+      draw: (key) =>
+        stateOf(key) === "live" ? (
+          <button type="button" class="plain" onClick={() => revoke(desk, key, changed)}>
+            Revoke<span class="unseen"> {key.name}</span>
+          </button>
+        ) : (
+          stateOf(key)
+        ),
+    },
+  ]
+}
+
+function LastUse({ of: key }: { readonly of: ApiKey }) {
+  const { lastUsedAt, lastUsedFrom, createdAt, expiresAt } = key
+  const isIdle = Date.now() - Date.parse(lastUsedAt ?? createdAt) > unusedMs
+  return (
+    <>
+      {lastUsedAt === undefined ? <span class="quiet">never</span> : <Ago at={lastUsedAt} />}
+      {lastUsedFrom !== undefined && (
+        <span class="quiet">
+          {" "}
+          from <Text of={lastUsedFrom} />
+        </span>
+      )}
+      {isIdle && stateOf(key) === "live" && <span class="attention"> unused for 90 days</span>}
+      {expiresAt !== undefined && (
+        <>
+          <br />
+          <span class="quiet">
+            ends <Time at={expiresAt} form="date" />
+          </span>
+        </>
+      )}
+    </>
+  )
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): "live" | "revoked" | "expired" {
+  if (revokedAt !== undefined) return "revoked"
+  return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now() ? "expired" : "live"
+}
+
+const lifetimes: readonly (readonly [value: string, text: string])[] = [
+  ["", "Never"],
+  [String(30 * 86_400), "In 30 days"],
+  [String(90 * 86_400), "In 90 days"],
+  [String(365 * 86_400), "In a year"],
+]
+
+/** The key is shown in the same dialog, once. */
+function openNewKey(desk: Desk, list: PagedList): void {
+  openDialog("New API key", (close) => {
+    const place = elementOf(<div />)
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const projects = (textIn(values, "projects") ?? "").split(/[\s,]+/).filter((id) => id !== "")
+      const seconds = textIn(values, "expires")
+      const told = await desk.send<CreatedApiKey>("POST", ["api-keys"], {
+        name: textIn(values, "name"),
+        scopes: values.getAll("scope"),
+        ...(projects.length > 0 && { projectIds: projects }),
+        ...(seconds !== undefined && { expiresInSeconds: Number(seconds) }),
+      })
+      if (!told.ok) return told.refusal
+      list.reload()
+      redraw(place, <NewKey created={told.value} stored={close} />)
+      return undefined
+    }
+    place.append(
+      <Form action="Make the key" submit={submit} cancel={close}>
+        <Field name="name" label="Name" placeholder="billing service" maxLength={200} />
+        <fieldset>
+          <legend>It may</legend>
+          {Object.entries(scopeSentences).map(([scope, sentence]) => (
+            <Check
+              name="scope"
+              value={scope}
+              isChecked={scope === "write"}
+              label={
+                <>
+                  <b>{scope}</b> <span class="soft">{sentence}</span>
+                </>
+              }
+            />
+          ))}
+        </fieldset>
+        <Field
+          name="projects"
+          label="Only these projects"
+          optional
+          isMono
+          hint="Ids, with spaces between. Empty: all projects, also those that are yet to come."
+        />
+        <Choice name="expires" label="It ends" options={lifetimes} />
+      </Form>,
+    )
+    return place
+  })
+}
+
+function NewKey({
+  created,
+  stored,
+}: {
+  readonly created: CreatedApiKey
+  readonly stored: () => void
+}) {
+  const { key, name, scopes } = created
+  return (
+    <Secret secret={key} label="Copy key" stored={stored}>
+      <p>
+        The key “
+        <Text of={name} />” may {scopes.join(", ")}.
+      </p>
+      {scopes.includes("read") && (
+        <p class="small soft">
+          Try it: <code>curl -H "Authorization: Bearer …" {apiOf(created)}/events</code>
+        </p>
+      )}
+    </Secret>
+  )
+}
+
+function apiOf({ workspaceId }: ApiKey): string {
+  return new URL(`v1/workspaces/${workspaceId}`, root).href
+}
+
+function revoke(desk: Desk, { keyId, name }: ApiKey, changed: () => void): void {
+  const end = async (cascade: boolean): Promise<Refusal | undefined> => {
+    const told = await desk.send<MadeByKey | undefined>(
+      "DELETE",
+      ["api-keys", keyId],
+      undefined,
+      cascade ? { cascade } : {},
+    )
+    if (!told.ok) return told.refusal
+    changed()
+    const left = told.value
+    if (left !== undefined && !cascade) offerCascade(left)
+    return undefined
+  }
+  const offerCascade = ({ apiKeys, members }: MadeByKey): void => {
+    const names = [...apiKeys.map((key) => key.name), ...members.map(({ email }) => email)]
+    if (names.length === 0) return
+    confirm({
+      title: "End what it made, too?",
+      says: (
+        <>
+          The key is revoked. These were made with it, and still work:{" "}
+          <Text of={names.join(", ")} />.
+        </>
+      ),
+      action: "End them as well",
+      act: () => end(true),
+    })
+  }
+  confirm({
+    title: "Revoke this key?",
+    says: (
+      <>
+        “<Text of={name} />” is refused from now on, and so are the links that it made. Nothing that
+        it recorded changes. This cannot be undone.
+      </>
+    ),
+    action: "Revoke it",
+    act: () => end(false),
+  })
+}

@@ -1,0 +1,212 @@
+// People who sign in here.
+
+import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { confirm } from "../../parts/confirm.tsx"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Menu } from "../../parts/menu.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Secret } from "../../parts/secret.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+import { Made } from "./made.tsx"
+
+const roles: readonly (readonly [value: string, text: string])[] = [
+  ["viewer", "viewer: reads everything, makes packs and links"],
+  ["admin", "admin: also projects, policies, keys, people, settings"],
+]
+
+export function membersPart(desk: Desk): Node {
+  const list = pagedList<Member>({
+    async load(cursor) {
+      const told = await desk.get<MemberList>(["members"], { cursor })
+      if (!told.ok) return told
+      const { members, nextCursor } = told.value
+      return { ok: true, value: { items: members, nextCursor } }
+    },
+    empty: () => <p class="soft">Nobody signs in to this workspace yet.</p>,
+    draw: (members) => <Table columns={columns(desk, () => list)} items={members} />,
+  })
+  return (
+    <section class="top">
+      <p class="actions">
+        <button type="button" class="button main" onClick={() => openInvitation(desk, list)}>
+          Invite somebody
+        </button>
+      </p>
+      {list.node}
+    </section>
+  )
+}
+
+function columns(desk: Desk, list: () => PagedList): readonly Column<Member>[] {
+  return [
+    {
+      name: "Person",
+      isPlain: true,
+      draw: ({ name, email }) => (
+        <>
+          <b>
+            <Text of={name ?? email} />
+          </b>
+          <Below>
+            <Text of={email} />
+          </Below>
+        </>
+      ),
+    },
+    { name: "Role", draw: ({ role }) => role },
+    { name: "Invited", draw: ({ createdAt, createdBy }) => <Made at={createdAt} by={createdBy} /> },
+    {
+      name: "Joined",
+      draw: ({ joinedAt }) =>
+        joinedAt === undefined ? (
+          <span class="attention">not yet</span>
+        ) : (
+          <Time at={joinedAt} form="date" />
+        ),
+    },
+    {
+      name: "Change",
+      isEnd: true,
+      draw: (member) => <MemberMenu desk={desk} member={member} list={list()} />,
+    },
+  ]
+}
+
+interface MemberMenuProps {
+  readonly desk: Desk
+  readonly member: Member
+  readonly list: PagedList
+}
+
+function MemberMenu({ desk, member, list }: MemberMenuProps) {
+  const { id, email, role } = member
+  const other = role === "admin" ? "viewer" : "admin"
+  return (
+    <Menu
+      id={`member-${id}`}
+      label={
+        <>
+          Change<span class="unseen"> {email}</span>
+        </>
+      }
+    >
+      <button type="button" onClick={() => changeRole(desk, member, other, list)}>
+        Make {other}
+      </button>
+      <button type="button" onClick={() => openNewLink(desk, member)}>
+        {member.joinedAt === undefined ? "New invitation link" : "Link for a new password"}
+      </button>
+      <button type="button" class="apart" onClick={() => remove(desk, member, list)}>
+        Remove from this workspace
+      </button>
+    </Menu>
+  )
+}
+
+function changeRole(desk: Desk, { id, email }: Member, role: string, list: PagedList): void {
+  confirm({
+    title: `Make ${role}?`,
+    says: (
+      <>
+        <Text of={email} /> may then do what {role === "admin" ? "an admin" : "a viewer"} may, at
+        once.
+      </>
+    ),
+    action: `Make ${role}`,
+    async act() {
+      const told = await desk.send("PATCH", ["members", id], { role })
+      if (!told.ok) return told.refusal
+      list.reload()
+      return undefined
+    },
+  })
+}
+
+function remove(desk: Desk, { id, email }: Member, list: PagedList): void {
+  confirm({
+    title: "Remove this person?",
+    says: (
+      <>
+        <Text of={email} /> cannot enter this workspace any more, and links that they made end. What
+        the ledger recorded of them stays.
+      </>
+    ),
+    action: "Remove them",
+    async act() {
+      const told = await desk.send("DELETE", ["members", id])
+      if (!told.ok) return told.refusal
+      list.reload()
+      return undefined
+    },
+  })
+}
+
+/** An invitation that got lost, or a password that did. */
+function openNewLink(desk: Desk, { id, email }: Member): void {
+  openDialog("A new link", (close) => {
+    const place = elementOf(<div />)
+    const submit = async (): Promise<Refusal | undefined> => {
+      const told = await desk.send<InvitedMember>("POST", ["members", id, "setup"])
+      if (!told.ok) return told.refusal
+      redraw(place, <SetupLink of={told.value} close={close} />)
+      return undefined
+    }
+    place.append(
+      <Form action="Make the link" submit={submit} cancel={close}>
+        <p class="soft">
+          With it <Text of={email} /> chooses a password. A link that was made before ends.
+        </p>
+      </Form>,
+    )
+    return place
+  })
+}
+
+function openInvitation(desk: Desk, list: PagedList): void {
+  openDialog("Invite somebody", (close) => {
+    const place = elementOf(<div />)
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const name = textIn(values, "name")
+      const told = await desk.send<InvitedMember>("POST", ["members"], {
+        email: textIn(values, "email"),
+        role: textIn(values, "role"),
+        ...(name !== undefined && { name }),
+      })
+      if (!told.ok) return told.refusal
+      list.reload()
+      redraw(place, <SetupLink of={told.value} close={close} />)
+      return undefined
+    }
+    place.append(
+      <Form action="Invite" submit={submit} cancel={close}>
+        <Field name="email" label="E-mail" type="email" />
+        <Field name="name" label="Name" optional />
+        <Choice name="role" label="Role" options={roles} />
+      </Form>,
+    )
+    return place
+  })
+}
+
+interface SetupLinkProps {
+  readonly of: InvitedMember
+  readonly close: () => void
+}
+
+function SetupLink({ of: { member, setupUrl }, close }: SetupLinkProps) {
+  return (
+    <Secret secret={setupUrl} label="Copy link" stored={close}>
+      <p>
+        Hand this link to <Text of={member.email} />, by a way that only they read. It works once,
+        for a day. Nothing is sent by e-mail.
+      </p>
+    </Secret>
+  )
+}

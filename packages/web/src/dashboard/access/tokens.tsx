@@ -1,0 +1,160 @@
+// Links that open one thing for somebody, for a limited time.
+
+import type { CreatedActivityToken, Token, TokenList } from "@tallystick/client/wire"
+import { Ago } from "../../parts/ago.tsx"
+import { confirm } from "../../parts/confirm.tsx"
+import { Field, textIn } from "../../parts/form.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+import { openLinkDialog } from "../link-dialog.tsx"
+import { Made } from "./made.tsx"
+
+export function tokensPart(desk: Desk): Node {
+  const list = pagedList<Token>({
+    async load(cursor) {
+      const told = await desk.get<TokenList>(["tokens"], { cursor })
+      if (!told.ok) return told
+      const { tokens, nextCursor } = told.value
+      return { ok: true, value: { items: tokens, nextCursor } }
+    },
+    empty: () => (
+      <p class="soft">
+        There is none yet. A link to a receipt, a policy or a pack is made where that is shown; one
+        to a person's activity is made here, or by your program.
+      </p>
+    ),
+    draw: (tokens) => (
+      <Table
+        columns={columns(desk, () => list.reload())}
+        items={tokens}
+        isOver={({ state }) => state !== "live"}
+      />
+    ),
+  })
+  return (
+    <section class="top">
+      <p class="actions">
+        <button type="button" class="button main" onClick={() => openActivityLink(desk, list)}>
+          Link to a person's activity
+        </button>
+      </p>
+      {list.node}
+    </section>
+  )
+}
+
+function columns(desk: Desk, changed: () => void): readonly Column<Token>[] {
+  return [
+    {
+      name: "Opens",
+      isPlain: true,
+      draw: (token) => (
+        <>
+          <Opens token={token} />
+          {token.note !== undefined && (
+            <Below>
+              <Text of={token.note} />
+            </Below>
+          )}
+        </>
+      ),
+    },
+    { name: "Made", draw: ({ createdAt, mintedBy }) => <Made at={createdAt} by={mintedBy} /> },
+    { name: "Ends", draw: ({ expiresAt }) => <Time at={expiresAt} form="date" /> },
+    {
+      name: "Last use",
+      draw: ({ lastUsedAt }) => (lastUsedAt === undefined ? "never" : <Ago at={lastUsedAt} />),
+    },
+    {
+      name: "Revoke",
+      isEnd: true,
+      draw: (token) =>
+        token.state === "live" ? (
+          <button type="button" class="plain" onClick={() => revoke(desk, token, changed)}>
+            Revoke<span class="unseen"> {token.tokenId}</span>
+          </button>
+        ) : (
+          token.state
+        ),
+    },
+  ]
+}
+
+function Opens({ token }: { readonly token: Token }) {
+  const { type, receipt, packId, projectId, version, subject } = token
+  if (type === "receipt")
+    return (
+      <>
+        receipt{" "}
+        <code>
+          <Text of={receipt ?? ""} />
+        </code>
+      </>
+    )
+  if (type === "evidence")
+    return (
+      <>
+        pack{" "}
+        <code>
+          <Text of={packId ?? ""} />
+        </code>
+      </>
+    )
+  if (type === "policy")
+    return (
+      <>
+        policy of <Text of={projectId ?? ""} />,{" "}
+        {version === undefined ? "all versions" : `version ${version}`}
+      </>
+    )
+  return (
+    <>
+      activity of <Text of={subject?.id ?? ""} /> in <Text of={projectId ?? ""} />
+    </>
+  )
+}
+
+function revoke(desk: Desk, { tokenId }: Token, changed: () => void): void {
+  confirm({
+    title: "Revoke this link?",
+    says: "Whoever has it sees nothing more from now on. This cannot be undone.",
+    action: "Revoke it",
+    async act() {
+      const told = await desk.send("DELETE", ["tokens", tokenId])
+      if (!told.ok) return told.refusal
+      changed()
+      return undefined
+    },
+  })
+}
+
+function openActivityLink(desk: Desk, list: PagedList): void {
+  openLinkDialog<CreatedActivityToken>(desk, {
+    title: "Link to a person's activity",
+    path: ["activity", "token"],
+    bodyOf: (values) => ({
+      projectId: textIn(values, "project"),
+      subject: textIn(values, "subject"),
+    }),
+    daysUsual: 1,
+    daysMax: 30,
+    address: ({ activityUrl }) => activityUrl,
+    opens: "Whoever opens this link sees what concerns this person and is meant for them.",
+    made: () => list.reload(),
+    children: (
+      <>
+        <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
+        <Field
+          name="project"
+          label="Project"
+          isMono
+          value="core"
+          hint="It must allow activity links: see Settings."
+        />
+      </>
+    ),
+  })
+}

@@ -1,0 +1,221 @@
+// Evidence packs: entries put together for somebody else, fixed for ever.
+
+import type { CreatedEvidenceToken, EventsPage, Pack, PackList } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { Copy } from "../../parts/copy.tsx"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { Icon, saveIcon } from "../../parts/icon.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { apiUrl } from "../../place.ts"
+import type { Desk, OpenView } from "../desk.ts"
+import { openLinkDialog } from "../link-dialog.tsx"
+import { clearMarks, markedIn } from "../marked.ts"
+import type { Place } from "../place.ts"
+
+export const openPacks: OpenView = (desk, place) => {
+  const list = pagedList<Pack>({
+    async load(cursor) {
+      const told = await desk.get<PackList>(["evidence-packs"], { cursor })
+      if (!told.ok) return told
+      const { packs, nextCursor } = told.value
+      return { ok: true, value: { items: packs, nextCursor } }
+    },
+    empty: () => (
+      <p class="soft">
+        There is none yet. A pack holds entries with their proofs, the policies that they name, and
+        a verifier that opens without a network.
+      </p>
+    ),
+    draw: (packs) => <Table columns={columns(desk)} items={packs} />,
+  })
+  const wanted = wantedIn(desk, place)
+  if (wanted !== undefined) queueMicrotask(() => openNewPack(desk, list, wanted))
+  return {
+    title: "Packs",
+    node: (
+      <section class="top">
+        <h1>Evidence packs</h1>
+        <p class="lead soft">
+          Entries that somebody else can check without this service, and without believing it. A
+          pack is fixed for ever: every download is the same bytes, and is recorded.
+        </p>
+        <p class="actions">
+          <button
+            type="button"
+            class="button main"
+            onClick={() => openNewPack(desk, list, wantedIn(desk, place) ?? { query: "" })}
+          >
+            New pack
+          </button>
+        </p>
+        {list.node}
+      </section>
+    ),
+  }
+}
+
+/** What a pack is made of: rows that were marked, or what a search finds. */
+type Wanted = { readonly receiptIds: readonly string[] } | { readonly query: string }
+
+function wantedIn(desk: Desk, { query }: Place): Wanted | undefined {
+  if (query.has("marked")) {
+    const receiptIds = markedIn(desk.workspace).map(({ receipt }) => receipt)
+    if (receiptIds.length > 0) return { receiptIds }
+  }
+  const search = query.get("query")
+  return search === null ? undefined : { query: search }
+}
+
+function columns(desk: Desk): readonly Column<Pack>[] {
+  return [
+    {
+      name: "Pack",
+      isPlain: true,
+      draw: ({ title, packId }) => (
+        <>
+          <b>
+            <Text of={title} />
+          </b>
+          <Below>
+            <code>
+              <Text of={packId} />
+            </code>
+          </Below>
+        </>
+      ),
+    },
+    { name: "Entries", draw: ({ receiptCount }) => receiptCount.toLocaleString("en-GB") },
+    { name: "Made", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },
+    {
+      name: "Its hash",
+      draw: ({ packHash }) => (
+        <span class="short-hash">
+          <Hash of={packHash} short /> <Copy text={packHash} label="Copy hash" />
+        </span>
+      ),
+    },
+    { name: "Hand out", isEnd: true, draw: (pack) => <HandOut desk={desk} pack={pack} /> },
+  ]
+}
+
+function HandOut({ desk, pack }: { readonly desk: Desk; readonly pack: Pack }) {
+  const { packId, title } = pack
+  return (
+    <span class="hand-out">
+      <a
+        class="button"
+        download={`${packId}.zip`}
+        href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
+      >
+        <Icon of={saveIcon} /> Download<span class="unseen"> {title}</span>
+      </a>
+      <button type="button" class="button" onClick={() => openLink(desk, pack)}>
+        Link<span class="unseen"> to {title}</span>
+      </button>
+    </span>
+  )
+}
+
+function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
+  openDialog("New evidence pack", (close) => {
+    const count = elementOf(<p class="soft small" role="status" />)
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const told = await desk.send<Pack>("POST", ["evidence-packs"], {
+        title: textIn(values, "title"),
+        ...("receiptIds" in wanted ? wanted : { filter: filterIn(values) }),
+      })
+      if (!told.ok) return told.refusal
+      if ("receiptIds" in wanted) clearMarks(desk.workspace)
+      list.reload()
+      close()
+      announce(`The pack with ${told.value.receiptCount} entries is made`)
+      return undefined
+    }
+    const countEntries = async (): Promise<void> => {
+      const form = count.closest("form")
+      if (form === null || "receiptIds" in wanted) return
+      const told = await desk.get<EventsPage>(["events"], {
+        ...filterIn(new FormData(form)),
+        limit: 1,
+      })
+      redraw(
+        count,
+        <>
+          {told.ok
+            ? `${told.value.total.toLocaleString("en-GB")} entries now; a pack holds up to 10,000.`
+            : `${told.refusal.detail}.`}
+        </>,
+      )
+    }
+    const form = (
+      <Form action="Make the pack" submit={submit} cancel={close}>
+        <Field name="title" label="Title" placeholder="Q3 access review" maxLength={200} />
+        {"receiptIds" in wanted ? (
+          <p>{wanted.receiptIds.length.toLocaleString("en-GB")} marked entries.</p>
+        ) : (
+          <>
+            <Field
+              name="query"
+              label="Search"
+              isMono
+              optional
+              value={wanted.query}
+              placeholder="actor:usr_12 lane:security"
+            />
+            <div class="form-pair">
+              <Field name="from" label="From" type="datetime-local" optional />
+              <Field name="to" label="To" type="datetime-local" optional />
+            </div>
+            <Field name="project" label="Project" isMono optional />
+            {count}
+          </>
+        )}
+      </Form>
+    )
+    form.addEventListener("change", () => void countEntries())
+    queueMicrotask(() => void countEntries())
+    return form
+  })
+}
+
+/** As the list of entries takes it; the archive is searched as well. */
+function filterIn(values: FormData): Record<string, string> {
+  const instant = (name: string): string | undefined => {
+    const text = textIn(values, name)
+    return text === undefined ? undefined : new Date(text).toISOString()
+  }
+  const given = {
+    projectId: textIn(values, "project") ?? "all",
+    storage: "all",
+    query: textIn(values, "query"),
+    from: instant("from"),
+    to: instant("to"),
+  }
+  return Object.fromEntries(
+    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  )
+}
+
+function openLink(desk: Desk, { packId, title }: Pack): void {
+  openLinkDialog<CreatedEvidenceToken>(desk, {
+    title: "Link to this pack",
+    path: ["evidence-packs", packId, "token"],
+    daysUsual: 30,
+    daysMax: 90,
+    address: ({ pageUrl }) => pageUrl,
+    opens: "Whoever opens this link sees what the pack holds, verifies it, and may download it.",
+    children: (
+      <p class="soft">
+        “<Text of={title} />
+        ”, for somebody who does not sign in here.
+      </p>
+    ),
+  })
+}

@@ -1,0 +1,356 @@
+// Policies: the versions of each project, a new one, and who may read them.
+
+import type {
+  CreatedPolicyToken,
+  NewPolicy,
+  Policy,
+  PolicyAnswer,
+  PolicyList,
+  PolicyVersion,
+  Project,
+  ProjectList,
+  Workspace,
+} from "@tallystick/client/wire"
+import type { Refusal, Told } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { confirm } from "../../parts/confirm.tsx"
+import { Field, Form, RefusedLine } from "../../parts/form.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { root } from "../../place.ts"
+import { Differences } from "../../policy/differences.tsx"
+import type { Desk, OpenView } from "../desk.ts"
+import { openLinkDialog } from "../link-dialog.tsx"
+import "./policies.css"
+
+export const openPolicies: OpenView = (desk, place) => {
+  const content = elementOf(<div />)
+  const draw = (project: string): void =>
+    content.replaceChildren(
+      <ProjectChoice desk={desk} project={project} />,
+      <Versions desk={desk} project={project} />,
+    )
+  draw(place.rest[0] ?? "core")
+  return {
+    title: "Policies",
+    node: (
+      <section class="top policies">
+        <h1>Policies</h1>
+        <p class="lead soft">
+          What people agree to. A published version never changes; events are recorded under the
+          newest, and consents name theirs.
+        </p>
+        <Visibility desk={desk} />
+        {content}
+      </section>
+    ),
+    moved: ({ rest }) => draw(rest[0] ?? "core"),
+  }
+}
+
+/** One for all policies of the workspace. */
+function Visibility({ desk }: { readonly desk: Desk }) {
+  const place = elementOf(<p class="state small" />)
+  const load = async (): Promise<void> => {
+    const told = await desk.get<Workspace>([])
+    if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+    const isPublic = told.value.policyVisibility === "public"
+    redraw(
+      place,
+      <span>
+        {isPublic ? "Anyone may read them." : "They are private: links open them."}{" "}
+        {desk.isAdmin && (
+          <button type="button" class="plain" onClick={() => change(isPublic)}>
+            {isPublic ? "Make them private" : "Make them public"}
+          </button>
+        )}
+      </span>,
+    )
+  }
+  const change = (isPublic: boolean): void =>
+    confirm({
+      title: isPublic ? "Make policies private?" : "Make policies public?",
+      says: isPublic
+        ? "Only members and whoever has a link read them then."
+        : "Anyone may then read every version of every policy of this workspace, without an account.",
+      action: isPublic ? "Make them private" : "Make them public",
+      async act() {
+        const told = await desk.send("PATCH", [], {
+          policyVisibility: isPublic ? "private" : "public",
+        })
+        if (!told.ok) return told.refusal
+        await load()
+        return undefined
+      },
+    })
+  void load()
+  return place
+}
+
+function ProjectChoice({ desk, project }: { readonly desk: Desk; readonly project: string }) {
+  const place = elementOf(<nav class="tabs" aria-label="Project" />)
+  void desk.get<ProjectList>(["projects"], { limit: 100 }).then((told) => {
+    const names = told.ok ? told.value.projects.map(({ id }: Project) => id) : []
+    redraw(
+      place,
+      ...[...new Set([project, ...names])].sort().map((id) => (
+        <a href={desk.link(["policies", id])} aria-current={id === project ? "page" : undefined}>
+          <Text of={id} />
+        </a>
+      )),
+    )
+  })
+  return place
+}
+
+interface OfProject {
+  readonly desk: Desk
+  readonly project: string
+}
+
+function Versions({ desk, project }: OfProject) {
+  const editor = elementOf(<div />)
+  const list = pagedList<PolicyVersion>({
+    async load(cursor) {
+      const told = await desk.get<PolicyList>(["published-policy"], { projectId: project, cursor })
+      if (!told.ok) return told
+      const { policies, nextCursor } = told.value
+      return { ok: true, value: { items: policies, nextCursor } }
+    },
+    empty: () => <p class="soft">This project has no policy yet.</p>,
+    draw: (versions) => <Table columns={columns(desk)} items={versions} />,
+  })
+  return (
+    <>
+      <p class="actions">
+        {desk.isAdmin && (
+          <button
+            type="button"
+            class="button main"
+            onClick={() => void openEditor(editor, { desk, project }, list)}
+          >
+            New version
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => openLink(desk, project)}>
+          Link to the policy
+        </button>
+      </p>
+      {editor}
+      {list.node}
+    </>
+  )
+}
+
+function columns(desk: Desk): readonly Column<PolicyVersion>[] {
+  return [
+    { name: "Version", draw: ({ version }) => <b>{version}</b> },
+    { name: "Published", draw: ({ publishedAt }) => <Time at={publishedAt} /> },
+    { name: "Hash of its text", draw: ({ sectionHash }) => <Hash of={sectionHash} short /> },
+    { name: "Consents", draw: (each) => <ConsentCount desk={desk} version={each} /> },
+    {
+      name: "Open",
+      isEnd: true,
+      draw: (each) => (
+        <>
+          <a href={pageOf(each)}>
+            Read<span class="unseen"> version {each.version}</span>
+          </a>
+          {each.version > 1 && (
+            <>
+              {" · "}
+              <a href={pageOf(each, each.version - 1)}>
+                What is new<span class="unseen"> in version {each.version}</span>
+              </a>
+            </>
+          )}
+        </>
+      ),
+    },
+  ]
+}
+
+/** The page that everybody is given; a session opens it too. */
+function pageOf({ workspaceId, projectId, version }: PolicyVersion, compare?: number): string {
+  const url = new URL(`p/${encodeURIComponent(workspaceId)}/${version}`, root)
+  url.searchParams.set("projectId", projectId)
+  if (compare !== undefined) url.searchParams.set("compare", String(compare))
+  return url.href
+}
+
+/** Known to whoever signs in, and to nobody else. */
+function ConsentCount({ desk, version }: { readonly desk: Desk; readonly version: PolicyVersion }) {
+  const place = elementOf(<span class="quiet">…</span>)
+  const target = `${version.projectId}:${version.version}`
+  void desk
+    .get<{ readonly total: number }>(["events"], {
+      query: `kind:consent target:"${target}"`,
+      projectId: "all",
+      storage: "all",
+      limit: 1,
+    })
+    .then((told) => (place.textContent = told.ok ? told.value.total.toLocaleString("en-GB") : "–"))
+  return place
+}
+
+function openLink(desk: Desk, project: string): void {
+  openLinkDialog<CreatedPolicyToken>(desk, {
+    title: "Link to the policy",
+    path: ["published-policy", "token"],
+    bodyOf: () => ({ projectId: project }),
+    daysUsual: 30,
+    daysMax: 365,
+    address: ({ policyUrl }) => policyUrl,
+    opens: "Whoever opens this link reads every version of this project's policy.",
+    children: (
+      <p class="soft">
+        The policy of <Text of={project} />, for somebody who does not sign in here.
+      </p>
+    ),
+  })
+}
+
+// A new version ---------------------------------------------------------------------------------------
+
+interface Draft {
+  readonly id: string
+  readonly title: string
+  readonly body: string
+}
+
+async function newestOf({ desk, project }: OfProject): Promise<Told<Policy | undefined>> {
+  const ofProject = { projectId: project }
+  const listed = await desk.get<PolicyList>(["published-policy"], { ...ofProject, limit: 1 })
+  if (!listed.ok) return listed
+  const [newest] = listed.value.policies
+  if (newest === undefined) return { ok: true, value: undefined }
+  const version = String(newest.version)
+  const told = await desk.get<PolicyAnswer>(["published-policy", version], ofProject)
+  return told.ok ? { ok: true, value: told.value.policy } : told
+}
+
+/** Begins with the text of the newest version, because most changes are small. */
+async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): Promise<void> {
+  const told = await newestOf(of)
+  if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+  const newest = told.value
+  const sections = elementOf(<div class="policy-sections" />)
+  const difference = elementOf(<div class="policy-difference" />)
+  const drafts = (): readonly Draft[] =>
+    [...sections.querySelectorAll("fieldset")].map((section) => {
+      const [id = "", title = "", body = ""] = [...section.querySelectorAll("input, textarea")].map(
+        (field) => (field as HTMLInputElement | HTMLTextAreaElement).value, // as selected
+      )
+      return { id, title, body }
+    })
+  const add = (section?: Draft): void => {
+    sections.append(<Section section={section} number={sections.childElementCount + 1} />)
+  }
+  for (const { id, title, body } of newest?.sections ?? []) add({ id, title, body })
+  if (newest === undefined) add()
+  const close = (): void => redraw(place)
+  const version = (newest?.version ?? 0) + 1
+  const submit = async (): Promise<Refusal | undefined> => {
+    const sectionsNow = drafts().map((section) => ({ ...section }))
+    const body: NewPolicy = { projectId: of.project, version, sections: sectionsNow }
+    const answer = await of.desk.send<PolicyAnswer>("POST", ["published-policy"], body)
+    if (!answer.ok) return answer.refusal
+    close()
+    list.reload()
+    announce(`Version ${version} is published`)
+    return undefined
+  }
+  const showDifference = (): void =>
+    redraw(difference, <Changes before={newest?.sections ?? []} after={drafts()} />)
+  redraw(
+    place,
+    <section class="editor" aria-label="New version">
+      <h2>Version {version}</h2>
+      <Form action={`Publish version ${version}`} submit={submit} cancel={close}>
+        {sections}
+        <p class="actions">
+          <button type="button" class="button" onClick={() => add()}>
+            <Icon of={plusIcon} /> Section
+          </button>
+          <button type="button" class="button" onClick={showDifference}>
+            What changes
+          </button>
+        </p>
+        {difference}
+        <p class="small soft">A published version cannot be changed or taken back.</p>
+      </Form>
+    </section>,
+  )
+  place.querySelector("input")?.focus()
+}
+
+interface SectionProps {
+  readonly section: Draft | undefined
+  readonly number: number
+}
+
+function Section({ section, number }: SectionProps) {
+  const remove = ({ currentTarget }: Event): void => {
+    if (currentTarget instanceof Element) currentTarget.closest("fieldset")?.remove()
+  }
+  return (
+    <fieldset>
+      <legend>
+        Section {number}{" "}
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={`Remove section ${number}`}
+          onClick={remove}
+        >
+          <Icon of={crossIcon} />
+        </button>
+      </legend>
+      <div class="form-pair">
+        <Field
+          name={`id-${number}`}
+          label="Id"
+          isMono
+          value={section?.id ?? ""}
+          placeholder="scope"
+        />
+        <Field name={`title-${number}`} label="Title" value={section?.title ?? ""} />
+      </div>
+      <Field name={`body-${number}`} label="Text" type="textarea" value={section?.body ?? ""} />
+    </fieldset>
+  )
+}
+
+interface ChangesProps {
+  readonly before: readonly Draft[]
+  readonly after: readonly Draft[]
+}
+
+function Changes({ before, after }: ChangesProps) {
+  const ids = [...new Set([...before, ...after].map(({ id }) => id))]
+  const textOf = (sections: readonly Draft[], id: string): string => {
+    const section = sections.find((each) => each.id === id)
+    return section === undefined ? "" : `${section.title}\n${section.body}`
+  }
+  const changed = ids.filter((id) => textOf(before, id) !== textOf(after, id))
+  if (changed.length === 0) return <p class="soft">Nothing changes.</p>
+  return (
+    <>
+      {changed.map((id) => (
+        <div class="panel">
+          <b>
+            <Text of={id} />
+          </b>
+          <p class="difference-text">
+            <Differences before={textOf(before, id)} after={textOf(after, id)} />
+          </p>
+        </div>
+      ))}
+    </>
+  )
+}

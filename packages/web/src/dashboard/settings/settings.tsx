@@ -1,0 +1,289 @@
+// The workspace and its projects: what they are called, who may read what, where entries are sorted.
+
+import type { Lane, Project, ProjectList, Workspace } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk, OpenView } from "../desk.ts"
+
+export const openSettings: OpenView = (desk) => ({
+  title: "Settings",
+  node: (
+    <>
+      <section class="top">
+        <h1>Settings</h1>
+        <p class="lead soft">
+          Every change here is an entry of this workspace's own ledger, with who made it.
+        </p>
+        <Projects desk={desk} />
+      </section>
+      {workspacePart(desk)}
+    </>
+  ),
+})
+
+// Projects --------------------------------------------------------------------------------------------
+
+function Projects({ desk }: { readonly desk: Desk }) {
+  const list = pagedList<Project>({
+    async load(cursor) {
+      const told = await desk.get<ProjectList>(["projects"], { cursor })
+      if (!told.ok) return told
+      const { projects, nextCursor } = told.value
+      return { ok: true, value: { items: projects, nextCursor } }
+    },
+    empty: () => <p class="soft">There is none yet.</p>,
+    draw: (projects) => <Table columns={columns(desk, () => list)} items={projects} />,
+  })
+  return (
+    <>
+      <h2>Projects</h2>
+      {desk.isAdmin && (
+        <p class="actions">
+          <button type="button" class="button" onClick={() => openProject(desk, undefined, list)}>
+            New project
+          </button>
+        </p>
+      )}
+      {list.node}
+    </>
+  )
+}
+
+function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] {
+  return [
+    {
+      name: "Project",
+      isPlain: true,
+      draw: ({ id, name = id }) => (
+        <>
+          <a href={desk.link(["events"], { projectId: id })}>
+            <Text of={id} />
+          </a>
+          {name !== id && (
+            <Below>
+              <Text of={name} />
+            </Below>
+          )}
+        </>
+      ),
+    },
+    {
+      name: "Receipts",
+      draw: ({ receipts }) => (receipts === "public" ? "public: anyone with an id" : "private"),
+    },
+    { name: "Activity links", draw: ({ activityLinks }) => (activityLinks ? "allowed" : "off") },
+    { name: "Since", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },
+    {
+      name: "Change",
+      isEnd: true,
+      draw: (project) =>
+        desk.isAdmin && (
+          <button type="button" class="plain" onClick={() => openProject(desk, project, list())}>
+            Change<span class="unseen"> {project.id}</span>
+          </button>
+        ),
+    },
+  ]
+}
+
+function openProject(desk: Desk, project: Project | undefined, list: PagedList): void {
+  openDialog(project === undefined ? "New project" : `Project ${project.id}`, (close) => {
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const name = textIn(values, "name")
+      const change = {
+        ...(name !== undefined && { name }),
+        receipts: textIn(values, "receipts"),
+        activityLinks: values.has("activityLinks"),
+      }
+      const told =
+        project === undefined
+          ? await desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
+          : await desk.send("PATCH", ["projects", project.id], change)
+      if (!told.ok) return told.refusal
+      list.reload()
+      close()
+      return undefined
+    }
+    return (
+      <Form action={project === undefined ? "Make it" : "Save"} submit={submit} cancel={close}>
+        {project === undefined && <Field name="id" label="Id" isMono maxLength={64} />}
+        <Field name="name" label="Name" optional value={project?.name ?? ""} maxLength={200} />
+        <Choice
+          name="receipts"
+          label="Receipts"
+          value={project?.receipts ?? "private"}
+          options={[
+            ["private", "Private: for members, and whoever has a link"],
+            ["public", "Public: anyone who has a receipt's id may read it"],
+          ]}
+        />
+        <Check
+          name="activityLinks"
+          isChecked={project?.activityLinks ?? false}
+          label="People may be given links to their own activity"
+        />
+      </Form>
+    )
+  })
+}
+
+// The workspace ---------------------------------------------------------------------------------------
+
+function workspacePart(desk: Desk): Node {
+  const place = elementOf(<section />)
+  const load = async (): Promise<void> => {
+    const told = await desk.get<Workspace>([])
+    redraw(
+      place,
+      told.ok ? (
+        <WorkspaceForm desk={desk} workspace={told.value} />
+      ) : (
+        <Refused refusal={told.refusal} retry={() => void load()} isPart />
+      ),
+    )
+  }
+  place.append(<Skeleton />)
+  void load()
+  return place
+}
+
+const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
+
+function WorkspaceForm({
+  desk,
+  workspace,
+}: {
+  readonly desk: Desk
+  readonly workspace: Workspace
+}) {
+  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const laneRules = readRules(textIn(values, "laneRules") ?? "")
+    if (typeof laneRules === "string")
+      return { status: 0, code: "invalid_field", detail: laneRules }
+    const told = await desk.send("PATCH", [], {
+      ...(textIn(values, "name") !== undefined && { name: textIn(values, "name") }),
+      policyVisibility: textIn(values, "policyVisibility"),
+      projects: textIn(values, "projects"),
+      transparency: textIn(values, "transparency"),
+      hotDays: Number(textIn(values, "hotDays")),
+      projectsMax: Number(textIn(values, "projectsMax")),
+      requirePublishedPolicy: values.has("requirePublishedPolicy"),
+      personalKeys: (textIn(values, "personalKeys") ?? "")
+        .split(/[\s,]+/)
+        .filter((key) => key !== ""),
+      laneRules,
+    })
+    if (!told.ok) return told.refusal
+    announce("The settings are saved")
+    return undefined
+  }
+  return (
+    <>
+      <h2>
+        Workspace <Text of={workspace.id} />
+      </h2>
+      {desk.isAdmin ? (
+        <Form action="Save" submit={submit}>
+          <WorkspaceFields workspace={workspace} />
+        </Form>
+      ) : (
+        <p class="soft">Whoever is an admin of this workspace changes its settings.</p>
+      )}
+    </>
+  )
+}
+
+function WorkspaceFields({ workspace }: { readonly workspace: Workspace }) {
+  return (
+    <>
+      <Field name="name" label="Name" optional value={workspace.name ?? ""} maxLength={200} />
+      <Choice
+        name="policyVisibility"
+        label="Policies"
+        value={workspace.policyVisibility}
+        options={[
+          ["private", "Private: for members, and whoever has a link"],
+          ["public", "Public: anyone may read them"],
+        ]}
+      />
+      <Choice
+        name="transparency"
+        label="The log of hashes"
+        value={workspace.transparency}
+        options={[
+          ["private", "Private: for members and keys"],
+          ["public", "Public: anyone may watch it. It holds hashes, and no content"],
+        ]}
+      />
+      <Choice
+        name="projects"
+        label="New projects"
+        value={workspace.projects}
+        options={[
+          ["open", "Made by the first event that names them"],
+          ["closed", "Made by admins alone"],
+        ]}
+      />
+      <div class="form-pair">
+        <Field
+          name="projectsMax"
+          label="Projects at most"
+          type="number"
+          min={1}
+          value={workspace.projectsMax}
+        />
+        <Field
+          name="hotDays"
+          label="Days until the archive"
+          type="number"
+          min={0}
+          value={workspace.hotDays}
+        />
+      </div>
+      <Check
+        name="requirePublishedPolicy"
+        isChecked={workspace.requirePublishedPolicy}
+        label="Consents must name a published policy"
+      />
+      <Field
+        name="personalKeys"
+        label="Personal members of metadata"
+        optional
+        isMono
+        value={workspace.personalKeys.join(" ")}
+        hint="Sealed from now on, so that they can be withheld. A star stands for all."
+      />
+      <Field
+        name="laneRules"
+        label="Lanes"
+        type="textarea"
+        optional
+        isMono
+        value={workspace.laneRules.map(({ prefix, lane }) => `${prefix} ${lane}`).join("\n")}
+        placeholder={"billing.refund security\nreport data"}
+        hint={`One rule a line: a prefix of actions, and ${lanes.join(", ")}. They come before the usual ones.`}
+      />
+    </>
+  )
+}
+
+/** Or the sentence that says which line is none. */
+function readRules(text: string): readonly object[] | string {
+  const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]))
+  const rules: object[] = []
+  for (const line of lines) {
+    const [prefix, lane, ...more] = line.split(/\s+/)
+    if (!lanes.some((each) => each === lane) || more.length > 0)
+      return `“${line}” is no rule: it must be a prefix and one of ${lanes.join(", ")}`
+    rules.push({ prefix, lane })
+  }
+  return rules
+}

@@ -1,0 +1,54 @@
+import type { Child } from "../elements/jsx-runtime.ts"
+
+export interface Column<Item> {
+  /** On a narrow screen it stands beside each value. */
+  readonly name: string
+  /** Its name is not seen: it is the first column, or one of buttons. */
+  readonly isPlain?: boolean
+  readonly isEnd?: boolean
+  readonly draw: (item: Item) => Child
+}
+
+interface TableProps<Item> {
+  readonly columns: readonly Column<Item>[]
+  readonly items: readonly Item[]
+  /** Of what is over: revoked, or expired. */
+  readonly isOver?: (item: Item) => boolean
+}
+
+export function Table<Item>({ columns, items, isOver }: TableProps<Item>): Node {
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          {columns.map(({ name, isEnd }) => (
+            <th class={isEnd ? "end" : undefined}>
+              {isEnd ? <span class="unseen">{name}</span> : name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <tr class={isOver?.(item) ? "over" : undefined}>
+            {columns.map(({ name, isPlain, isEnd, draw }) => (
+              <td class={isEnd ? "end" : undefined} data-name={isPlain || isEnd ? undefined : name}>
+                {draw(item)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** A second line, in quiet ink. */
+export function Below({ children }: { readonly children?: Child }): Node {
+  return (
+    <>
+      <br />
+      <span class="quiet">{children}</span>
+    </>
+  )
+}

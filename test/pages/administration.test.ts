@@ -1,0 +1,275 @@
+// Keys, links, people, packs, policies, consents and settings: each done from start to end.
+
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { after, before, test } from "node:test"
+import { verifyPack } from "@tallystick/proof"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { goodPassword, join, type Person } from "../people.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  startService,
+  writeMany,
+  type Service,
+} from "../service.ts"
+import { expectAccessible, expectFits, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
+
+const skip = noBrowser
+const hostile = "\u202E<img src=x onerror=alert(1)>"
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let admin: Person
+let viewer: Person
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  admin = await join(service, workspace.path, "admin", "admin@example.com")
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 30, {
+    changes: (place) => ({ action: place % 3 === 0 ? "auth.session.created" : "invoice.paid" }),
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function opened(path: string, person = admin, refused: readonly number[] = []) {
+  const watched = await watch(browser, { origin: service.url, refused })
+  await signInto(watched, service.url, person)
+  await watched.page.goto(`${service.url}/ui/${path}`)
+  return watched
+}
+
+async function secretIn(page: Page): Promise<string> {
+  return (await page.locator(".secret-text code").textContent()) ?? ""
+}
+
+test("a key is made, shown once, used, and revoked", { skip }, async () => {
+  await using watched = await opened("access")
+  const { page } = watched
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill(hostile)
+  await page.getByLabel("Only these projects").fill("core")
+  await expectAccessible(page)
+  await page.getByRole("button", { name: "Make the key" }).click()
+  const key = await eventually("the key", async () => (await secretIn(page)) || undefined)
+  assert.match(key, /^tsk_/)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await page.getByText("⟨U+202E⟩").waitFor()
+  assert.ok(!(await page.content()).includes(key), "it is nowhere any more")
+  const writer = service.client(key)
+  const written = await writer.write(eventFor(workspace.id))
+  assert.equal(written.status, 202, written.text)
+  await page.reload()
+  await page.getByText("just now").first().waitFor()
+
+  await page
+    .getByRole("row", { name: /img/ })
+    .getByRole("button", { name: /Revoke/ })
+    .click()
+  await page.getByRole("button", { name: "Revoke it" }).click()
+  await page.getByRole("row", { name: /img/ }).getByText("revoked").waitFor()
+  assert.equal((await writer.write(eventFor(workspace.id))).status, 401)
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
+test("somebody is invited, takes the invitation up, and is removed", { skip }, async () => {
+  await using watched = await opened("access?tab=members")
+  const { page } = watched
+  await page.getByRole("button", { name: "Invite somebody" }).click()
+  await page.getByLabel("E-mail").fill("not an address")
+  await page.getByLabel("E-mail").fill("noor@example.com")
+  await page.getByRole("button", { name: "Invite", exact: true }).click()
+  const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await page.getByText("not yet").waitFor()
+
+  await using other = await watch(browser, { origin: service.url })
+  await other.page.goto(link)
+  await other.page.getByLabel("Password").fill(goodPassword)
+  await other.page.getByRole("button", { name: "Set up and sign in" }).click()
+  await other.page.getByRole("button", { name: `Workspace ${workspace.id}` }).waitFor()
+  await other.expectQuiet()
+
+  await page.reload()
+  await page.getByRole("button", { name: "Change noor@example.com" }).click()
+  await page.getByRole("button", { name: "Make admin" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Make admin" }).click()
+  await page.getByRole("row", { name: /noor/ }).getByText("admin", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "Change noor@example.com" }).click()
+  await page.getByRole("button", { name: "Remove from this workspace" }).click()
+  await page.getByRole("button", { name: "Remove them" }).click()
+  await page.getByRole("row", { name: /noor/ }).waitFor({ state: "detached" })
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
+test("a person's activity is opened by a link, which is listed and revoked", { skip }, async () => {
+  await service.root.patch(`${workspace.path}/projects/core`, { activityLinks: true })
+  await using watched = await opened("access?tab=tokens", admin, [401])
+  const { page } = watched
+  await page.getByRole("button", { name: "Link to a person's activity" }).click()
+  await page.getByRole("textbox", { name: "Person" }).fill("usr_1")
+  await page.getByLabel("Note").fill(hostile)
+  await page.getByRole("button", { name: "Make the link" }).click()
+  const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await page.getByText("activity of").waitFor()
+  await expectAccessible(page)
+  await page.getByRole("button", { name: /^Revoke/ }).click()
+  await page.getByRole("button", { name: "Revoke it" }).click()
+  await page.getByText("revoked").waitFor()
+  await page.goto(link)
+  await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("a pack is made of a search, downloaded, verified, and handed out", { skip }, async () => {
+  await using watched = await opened("packs?query=action:auth.session.created", viewer)
+  const { page } = watched
+  await page.getByLabel("Title").fill(hostile)
+  await page.getByText("10 entries now").waitFor()
+  await expectAccessible(page)
+  await page.getByRole("button", { name: "Make the pack" }).click()
+  await page.getByRole("row", { name: /img/ }).waitFor()
+  const downloading = page.waitForEvent("download")
+  await page.getByRole("link", { name: /^Download/ }).click()
+  const bytes = await readFile(await (await downloading).path())
+  const checked = verifyPack(bytes)
+  assert.equal(checked.verdict, "unconfirmed")
+  await page.getByRole("button", { name: /^Link/ }).click()
+  await page.getByRole("button", { name: "Make the link" }).click()
+  const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await expectAccessible(page)
+  await page.goto(link)
+  await page.getByRole("heading", { name: "Evidence pack" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test(
+  "a policy is written, compared with the one before, published, and made public",
+  { skip },
+  async () => {
+    await using watched = await opened("policies")
+    const { page } = watched
+    const publish = async (version: number, text: string): Promise<void> => {
+      await page.getByRole("button", { name: "New version" }).click()
+      const section = page.getByRole("group").first()
+      await section.getByLabel("Id").fill("scope")
+      await section.getByLabel("Title").fill("What we keep")
+      await section.getByLabel("Text").fill(text)
+      await page.getByRole("button", { name: "What changes" }).click()
+      await page.locator(".policy-difference ins").first().waitFor()
+      await expectAccessible(page)
+      await page.getByRole("button", { name: `Publish version ${version}` }).click()
+      await page.getByRole("row", { name: new RegExp(`^${version} `) }).waitFor()
+    }
+    await publish(1, `We keep names. ${hostile}`)
+    await publish(2, "We keep names and dates.")
+    await page.getByText("They are private").waitFor()
+    await page.getByRole("button", { name: "Make them public" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Make them public" }).click()
+    await page.getByText("Anyone may read them").waitFor()
+    const anonymous = await service.client().get(`${workspace.path}/published-policy/2`)
+    assert.equal(anonymous.status, 200)
+    await page.getByRole("link", { name: "What is new in version 2" }).click()
+    await page.getByRole("heading", { name: "Policy, version 2" }).waitFor()
+    await page.locator("ins").first().waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "consents are counted, and a look-up of one person is recorded before it is shown",
+  { skip },
+  async () => {
+    for (const [at, mode] of ["explicit", "explicit", "implicit"].entries())
+      assert.equal(
+        (
+          await workspace.writer.post(
+            "/v1/consents",
+            {
+              workspaceId: workspace.id,
+              subject: { id: `person_${at}`, email: "p@example.com" },
+              mode,
+              policyVersion: 1,
+              surface: hostile,
+            },
+            { "idempotency-key": `consent-number-${at}` },
+          )
+        ).status,
+        202,
+      )
+    await using watched = await opened("consents", viewer)
+    const { page } = watched
+    await page.getByRole("row", { name: "core:1 3" }).waitFor()
+    await page.getByRole("row", { name: "explicit 2" }).waitFor()
+    await page.getByLabel("Person").fill("person_1")
+    await page.getByLabel("Reason").fill("asked by themselves")
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByRole("heading", { name: "1 of person_1" }).waitFor()
+    await page.getByText("This look-up is recorded").waitFor()
+    const { text } = await service.root.get(
+      `${workspace.path}/events?projectId=system&query=action:policy.consent.lookup`,
+    )
+    assert.match(text, /person_1/)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test("settings and projects are changed, and a rule that is none is named", { skip }, async () => {
+  await using watched = await opened("settings")
+  const { page } = watched
+  await page.getByRole("button", { name: "New project" }).click()
+  await page.getByLabel("Id").fill("website")
+  await page.getByLabel("People may be given links").check()
+  await page.getByRole("button", { name: "Make it" }).click()
+  await page
+    .getByRole("row", { name: /website/ })
+    .getByText("allowed")
+    .waitFor()
+  await page.getByLabel("Lanes").fill("billing.refund nowhere")
+  await page.getByRole("button", { name: "Save" }).click()
+  await page.getByRole("alert").getByText("is no rule").waitFor()
+  await page.getByLabel("Lanes").fill("billing.refund security")
+  await page.getByRole("button", { name: "Save" }).click()
+  await page.getByRole("status").getByText("The settings are saved").waitFor()
+  const { laneRules } = (await service.root.get(workspace.path)).json<{ laneRules: unknown }>()
+  assert.deepEqual(laneRules, [{ prefix: "billing.refund", lane: "security" }])
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
+for (const width of [1440, 390])
+  test(`a viewer sees what they may, ${width} px wide`, { skip }, async () => {
+    const viewport = { width, height: 900 }
+    await using watched = await watch(browser, { origin: service.url, viewport })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    for (const path of ["access", "packs", "policies", "consents", "settings"]) {
+      await page.goto(`${service.url}/ui/${path}`)
+      await page.getByRole("heading", { level: 1 }).waitFor()
+      if (path === "access") await page.getByText("For admins of this workspace").waitFor()
+      await page.locator("[aria-busy=true]").waitFor({ state: "detached" })
+      for (const name of ["New key", "New version", "New project", "Save"])
+        assert.equal(await page.getByRole("button", { name, exact: true }).count(), 0, name)
+      await expectFits(page)
+      await expectAccessible(page)
+    }
+    await watched.expectQuiet()
+  })
