@@ -9,7 +9,7 @@ import { makeRun, runEntries } from "./key-runs.ts"
 export function fillRun(journal: ReturnType<typeof journalReads>, index: DatabaseSync): boolean {
   const run = Number(index.prepare("SELECT count(*) AS runs FROM runs").get()?.["runs"] ?? 0)
   if (journal.lastN() < (run + 1) * runEntries) return false
-  const made = makeRun(run, journal.keys(run * runEntries, runEntries))
+  const made = makeRun(run, journal.places(run * runEntries, runEntries))
   const addBucket = index.prepare(
     "INSERT INTO buckets (run, bucket, keys, receipts) VALUES (?, ?, ?, ?)",
   )

@@ -32,6 +32,8 @@ const between = 0xff
 const receipt = new Uint8Array(receiptBytes)
 const idem = new Uint8Array(idemBytes)
 let disclosures = Buffer.alloc(4096)
+/** The prefix, and room for digits up to a multiple of eight. */
+const receiptText = Buffer.concat([prefix], prefix.length + 40)
 
 export function packReceipt(text: Buffer): Uint8Array | string {
   const isReceipt = text.length === receiptChars && prefix.compare(text, 0, prefix.length) === 0
@@ -72,7 +74,7 @@ function holdsBetween(from: number, to: number): boolean {
 
 export function receiptOf(column: unknown): string {
   if (!(column instanceof Uint8Array)) return String(column)
-  return `rcp_${unpackCrockford(column)}`
+  return unpackReceipt(column)
 }
 
 export function idemOf(column: unknown): string | undefined {
@@ -96,20 +98,19 @@ function base64UrlOf({ buffer, byteOffset }: Uint8Array, from: number, to: numbe
   return Buffer.from(buffer, byteOffset + from, to - from).base64urlSlice()
 }
 
-/** What stands behind the last whole byte of a receipt is padded with zeros. */
-function unpackCrockford(bytes: Uint8Array): string {
+/** Five bytes are eight digits. What stands behind the last whole digit is padding. */
+function unpackReceipt(bytes: Uint8Array): string {
   const { bits, codes } = crockford
-  const text = Buffer.allocUnsafe(receiptDigits)
-  let [word, held, at] = [0, 0, 0]
-  for (const byte of bytes) {
-    word = ((word << 8) | byte) & 0xffff
-    held += 8
-    for (; held >= bits && at < receiptDigits; at++) {
-      held -= bits
-      text[at] = codes[(word >>> held) & 31] ?? 0
-    }
+  const count = Math.min(receiptDigits, Math.floor((bytes.length * 8) / bits))
+  for (let [from, at] = [0, prefix.length]; from < bytes.length && at < receiptChars; from += 5) {
+    const middle = bytes[from + 2] ?? 0
+    const high = ((bytes[from] ?? 0) << 12) | ((bytes[from + 1] ?? 0) << 4) | (middle >>> 4)
+    const low = ((middle & 15) << 16) | ((bytes[from + 3] ?? 0) << 8) | (bytes[from + 4] ?? 0)
+    for (const four of [high, low])
+      for (let shift = 15; shift >= 0; shift -= bits)
+        receiptText[at++] = codes[(four >>> shift) & 31] ?? 0
   }
-  return text.latin1Slice(0, at)
+  return receiptText.latin1Slice(0, prefix.length + count)
 }
 
 /** Returns its end in `into`; -1 if these bytes would not give back the same text. */

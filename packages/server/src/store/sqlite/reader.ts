@@ -87,7 +87,9 @@ function questions(
       journal.records(workspace, sequence, count),
     recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) =>
       journal.recordsAt(workspace, sequences),
-    places: ([afterN, limit]: Parameters<JournalReads["places"]>) => journal.places(afterN, limit),
+    places: ([afterN, limit]: Parameters<JournalReads["places"]>) => [
+      ...journal.places(afterN, limit),
+    ],
     byReceipt([workspace, receipt]: readonly [string, string]) {
       for (const n of index.entriesOfReceipt(receipt)) {
         const place = journal.place(n)

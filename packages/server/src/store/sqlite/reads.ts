@@ -20,7 +20,7 @@ import type {
 import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../stored-bytes.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
-import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
+import { bucketOf, findInBucket } from "./key-runs.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -141,16 +141,6 @@ function integersOf(text: string | null): readonly number[] {
   return text === null ? [] : (JSON.parse(text) as number[])
 }
 
-type JoinedKeys = readonly [
-  count: number,
-  first: number,
-  last: number,
-  others: number,
-  receipts: Uint8Array,
-  keys: Uint8Array,
-  keyless: string,
-]
-
 /** One of several parts that have this length. */
 function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return bytes.subarray(at * length, (at + 1) * length)
@@ -158,71 +148,89 @@ function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
 
 /** Reads by the count of entries across all workspaces. */
 function placeReads(journal: DatabaseSync) {
-  const place = journal.prepare(
-    "SELECT w.id, e.sequence, e.receipt, e.idem FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n = ?",
-  )
+  const placeColumns = "n, workspace, sequence, receipt, idem FROM entries"
+  const one = journal.prepare(`SELECT ${placeColumns} WHERE n = ?`)
+  one.setReturnArrays(true)
   const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
-  const keysFrom = journal.prepare(
-    "SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?",
-  )
-  keysFrom.setReturnArrays(true)
+  const following = `SELECT ${placeColumns} WHERE n > ? ORDER BY n LIMIT ?`
+  const oneByOne = journal.prepare(following)
+  oneByOne.setReturnArrays(true)
   // Where all are bytes, which have one length each: as rows they cost more than what is made of
   // them. A receipt or a key that is not, as of an older version, is one of the `others`.
-  const keysJoined = journal.prepare(
-    `SELECT count(*), min(n), max(n), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
+  const joined = journal.prepare(
+    `SELECT count(*), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
               OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
+            '[' || group_concat(n || ',' || workspace || ',' || sequence || ',' || (idem IS NULL)) || ']',
             CAST(group_concat(receipt, '') AS BLOB),
-            CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB),
-            group_concat(idem IS NULL, '')
-     FROM (SELECT n, receipt, idem FROM entries WHERE n > ? ORDER BY n LIMIT ?)`,
+            CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB)
+     FROM (${following})`,
   )
-  keysJoined.setReturnArrays(true)
-  const keysOneByOne = function* (afterN: number, limit: number): Iterable<KeyRow> {
-    // As the statement selects them, when it gives lists.
-    for (const row of keysFrom.iterate(afterN, limit) as Iterable<unknown>) {
-      const [n, idem, receipt] = row as readonly [number, unknown, unknown]
-      yield { n, idem: idemOf(idem), receipt: receiptOf(receipt) }
-    }
-  }
-  const placesFrom = journal.prepare(
-    "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
-  )
+  joined.setReturnArrays(true)
+  const idOf = workspaceIds(journal)
+  const placeOf = ([n, number, sequence, receipt, idem]: PlaceColumns): Place => ({
+    n,
+    workspace: idOf(number),
+    sequence,
+    receipt: receiptOf(receipt),
+    idem: idemOf(idem),
+  })
+  // As the statements select them, when they give lists.
+  const columnsOf = (row: unknown): PlaceColumns => row as PlaceColumns
 
   return {
     /** The workspace and sequence of the n-th entry. */
     place(n: number): Place | undefined {
-      const row = place.get(n)
-      return row === undefined ? undefined : placeOf(row, n)
-    },
-    places(afterN: number, limit: number): Place[] {
-      return placesFrom.all(afterN, limit).map((row) => placeOf(row, Number(row["n"])))
+      const row = one.get(n)
+      return row === undefined ? undefined : placeOf(columnsOf(row))
     },
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
     /** Must be consumed at once: a run of them in memory is tens of megabytes. */
-    *keys(afterN: number, limit: number): Iterable<KeyRow> {
+    *places(afterN: number, limit: number): Iterable<Place> {
       for (let [after, left] = [afterN, limit]; left > 0;) {
-        const joined = keysJoined.get(after, Math.min(left, entriesPerPiece))
-        // As the statement selects them, when it gives a list.
-        const [count, first, last, others, receipts, keys, keyless] =
-          joined as unknown as JoinedKeys
+        const [count, others, text, receipts, keys] = joined.get(
+          after,
+          Math.min(left, entriesPerPiece),
+        ) as unknown as JoinedPlaces
         if (count === 0) return
-        if (others > 0 || last - first + 1 !== count) yield* keysOneByOne(after, count)
+        // The statement joins integers, four for each.
+        const numbers = JSON.parse(text) as number[]
+        if (others > 0) yield* oneByOne.iterate(after, count).map(columnsOf).map(placeOf)
         else
           for (let at = 0; at < count; at++)
             yield {
-              n: first + at,
-              idem: keyless[at] === "1" ? undefined : idemOf(part(keys, at, idemBytes)),
+              n: numbers[4 * at] ?? 0,
+              workspace: idOf(numbers[4 * at + 1] ?? 0),
+              sequence: numbers[4 * at + 2] ?? 0,
               receipt: receiptOf(part(receipts, at, receiptBytes)),
+              idem: numbers[4 * at + 3] === 1 ? undefined : idemOf(part(keys, at, idemBytes)),
             }
-        after = last
+        after = numbers.at(-4) ?? after
         left -= count
       }
     },
   }
 }
 
+type PlaceColumns = readonly [
+  n: number,
+  workspace: number,
+  sequence: number,
+  receipt: unknown,
+  idem: unknown,
+]
+
+/** Without an entry, all but the count are null. */
+type JoinedPlaces = readonly [
+  count: number,
+  others: number,
+  numbers: string,
+  receipts: Uint8Array,
+  keys: Uint8Array,
+]
+
 export interface Place {
   readonly n: number
+  /** Empty if the journal has no such workspace, which `fsck` finds. */
   readonly workspace: string
   readonly sequence: number
   readonly receipt: string
@@ -403,6 +411,21 @@ export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => 
   }
 }
 
+/** The id of a workspace by its number; empty if there is none. */
+function workspaceIds(journal: DatabaseSync): (number: number) => string {
+  const select = journal.prepare("SELECT id FROM workspaces WHERE number = ?")
+  const known = new Map<number, string>()
+  return (number) => {
+    const seen = known.get(number)
+    if (seen !== undefined) return seen
+    const row = select.get(number)
+    if (row === undefined) return ""
+    const id = String(row["id"])
+    known.set(number, id)
+    return id
+  }
+}
+
 /**
  * The head that the last row of a chain makes. A record that cannot be parsed has a hash, no time.
  */
@@ -412,16 +435,6 @@ export function headOf(row: Row): Head {
     sequence: Number(row["sequence"]),
     hash: eventHash(record, sha256),
     timeMs: parseRecord(record)?.timeMs ?? 0,
-  }
-}
-
-function placeOf(row: Row, n: number): Place {
-  return {
-    n,
-    workspace: String(row["id"]),
-    sequence: Number(row["sequence"]),
-    receipt: receiptOf(row["receipt"]),
-    idem: idemOf(row["idem"]),
   }
 }
 

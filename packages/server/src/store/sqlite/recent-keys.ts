@@ -75,13 +75,15 @@ export function createTail(): Tail {
 
   return {
     add({ n, workspace, sequence, receipt, idem }) {
+      lastN = Math.max(lastN, n)
+      // An entry of no workspace can be found by nobody, and must not hide another one's key.
+      if (workspace === "") return
       const run = runAt(runOf(n))
       const at = (n - 1) % runEntries
       run.workspaces[at] = workspace
       run.sequences[at] = sequence
       run.receipts[at] = receipt
       if (idem !== undefined) run.keys.set(idem, at)
-      lastN = Math.max(lastN, n)
     },
     find(workspace, idem) {
       const sequence = lookUp("keys", workspace, idem)

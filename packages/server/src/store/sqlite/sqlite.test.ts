@@ -424,15 +424,17 @@ function tests(): void {
     const { served } = await openFolder(folder)
     await write(served, "acme", names)
     const expected = (await served.journal.after("acme", 0, 10)).map(
-      ({ receipt, idem }, place) => ({
+      ({ workspace, sequence, receipt, idem }, place) => ({
         n: place + 1,
-        idem,
+        workspace,
+        sequence,
         receipt,
+        idem,
       }),
     )
     assert.equal(expected[1]?.idem, undefined)
     using journal = openForReading(join(folder, "journal.db"))
-    const keys = (after = 0, limit = 10) => [...journalReads(journal).keys(after, limit)]
+    const keys = (after = 0, limit = 10) => [...journalReads(journal).places(after, limit)]
     assert.deepEqual(keys(), expected)
     assert.deepEqual(keys(1, 2), expected.slice(1, 3))
     assert.equal((await expectChain(served.journal, "acme")).size, names.length)

@@ -218,7 +218,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     // Those of an older layout are filled again by the next start.
     runs: () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
     keyed(run) {
-      const made = makeRun(run, entries.keys(run * runEntries, runEntries))
+      const made = makeRun(run, entries.places(run * runEntries, runEntries))
       const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
       const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
       const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
@@ -254,7 +254,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     let at = 0
     while (at < expected.length && expected[at] === found[at]) at++
     let start = 0
-    for (const row of entries.keys(run * runEntries, runEntries)) {
+    for (const row of entries.places(run * runEntries, runEntries)) {
       const key = what === "keys" ? row.idem : row.receipt
       if (key === undefined || bucketOf(key) !== bucket) continue
       start += pieceChars
