@@ -151,9 +151,11 @@ async function start(
     isGenuine: createIsGenuine(store.registry, isSealedBy(keyring)),
   })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const watching = await watch(config, store, keyring, options, health.see, readOnly)
   const told = reportsOf(metrics, log)
-  const filing = await fileBeside({ data: config.data, limits }, store, told, options.onFatal)
+  const [watching, filing] = await Promise.all([
+    watch(config, store, keyring, options, health.see, readOnly),
+    fileBeside({ data: config.data, limits }, store, told, options.onFatal),
+  ])
   const { journal, registry, search } = store
   const writing = { journal, clock: systemClock, limits, keyring, report: metrics }
   const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })

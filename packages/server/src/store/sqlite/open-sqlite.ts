@@ -53,12 +53,13 @@ async function openLocked(
   lock: Lock,
   progress: UpgradeProgress | undefined,
 ): Promise<Store> {
-  const { tail, isCopy } = prepare(folder, progress)
+  const { isCopy } = prepare(folder, progress)
   const startReader = async () => {
     const options = { folder, limits } satisfies ReaderOptions
     return reading(await startThread<ReaderQuestions>(readerModule, options, { onDeath }))
   }
-  const [writer, reader, lists, searches] = await Promise.all([
+  // They load their code while this thread reads the tail.
+  const starting = Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, {
       onDeath,
     }),
@@ -66,6 +67,8 @@ async function openLocked(
     startReader(),
     startReader(),
   ])
+  const tail = await whileStarting(starting, () => readTail(folder))
+  const [writer, reader, lists, searches] = await starting
   const registry = cacheRegistry({
     staleMsMax: 0,
     // The reader answers with a document of the kind that it was asked for.
@@ -163,14 +166,8 @@ export function openSqliteFiling(folder: string): FilingStore {
   }
 }
 
-/**
- * Makes or migrates the three files, fills the index with the runs that are due, and reads the
- * tail.
- */
-export function prepare(
-  folder: string,
-  progress?: UpgradeProgress,
-): { readonly tail: Tail; readonly isCopy: boolean } {
+/** Makes or migrates the three files, and fills the index with the runs that are due. */
+export function prepare(folder: string, progress?: UpgradeProgress): { readonly isCopy: boolean } {
   upgradeJournal(folder, progress)
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
@@ -180,14 +177,34 @@ export function prepare(
   // All of them where an older version has filled the index.
   const due = reads.lastN() - indexReads(index).filters(0).length * runEntries
   for (let filled = 0; fillRun(reads, index); progress?.(filled, due)) filled += runEntries
-  const tail = createTail()
-  for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
   // An older journal beside a newer index: keys that are used from now on would be lost in runs
   // that are taken for complete.
-  if (tail.settledN() > reads.lastN())
+  if (indexReads(index).filters(0).length * runEntries > reads.lastN())
     throw new Error(
       `index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`,
     )
-  for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
-  return { tail, isCopy: isMarked(journal) }
+  return { isCopy: isMarked(journal) }
+}
+
+function readTail(folder: string): Tail {
+  using index = openForReading(join(folder, "index.db"))
+  using journal = openForReading(join(folder, "journal.db"))
+  const tail = createTail()
+  for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
+  for (const place of journalReads(journal).places(tail.settledN(), Number.MAX_SAFE_INTEGER))
+    tail.add(place)
+  return tail
+}
+
+/** If it throws, no thread is left behind. */
+async function whileStarting<T>(
+  starting: Promise<readonly { close(): Promise<void> }[]>,
+  act: () => T,
+): Promise<T> {
+  try {
+    return act()
+  } catch (error) {
+    for (const thread of await starting) await thread.close()
+    throw error
+  }
 }
