@@ -98,6 +98,7 @@ const operations = [
   "getReadiness",
   "getReceiptProof",
   "getSession",
+  "getSystem",
   "getTile",
   "getTimeline",
   "getWorkspace",

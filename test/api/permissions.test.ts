@@ -202,6 +202,10 @@ GET THEIRS/events/values?field=actor        | anon anon gone ws     ws    ws    
 POST OURS/consents/lookup   whom            | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 POST THEIRS/consents/lookup whom            | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 POST NOWHERE/consents/lookup whom           | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/integrity                          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/integrity                        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET SHARED/integrity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200
+GET NOWHERE/integrity                       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 GET OURS/activity                           | anon anon gone scope  scope scope scope     scope     ws      ws      scope    | scope scope 200   scope ws    | scope  scope scope   scope
 GET THEIRS/activity                         | anon anon gone ws     ws    ws    ws        ws        scope   scope   scope    | ws    ws    ws    ws    scope | scope  scope scope   scope
 GET NOWHERE/activity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      scope    | ws    ws    ws    ws    ws    | scope  scope scope   scope`
@@ -223,11 +227,7 @@ const logs = `
 GET OURS/tlog/checkpoint                    | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/tlog/checkpoint                  | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET SHARED/tlog/checkpoint                  | 200  anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | 200    200   200     200
-GET NOWHERE/tlog/checkpoint                 | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
-GET OURS/integrity                          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
-GET THEIRS/integrity                        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
-GET SHARED/integrity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200
-GET NOWHERE/integrity                       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404`
+GET NOWHERE/tlog/checkpoint                 | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404`
 
 const administration = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst
@@ -376,6 +376,7 @@ GET /healthz                                | 200  anon gone 200    200   200   
 GET /readyz                                 | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
 GET /metrics                                | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
 GET /v1/limits                              | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
+GET /v1/system                              | anon anon gone scope  scope scope scope     scope     scope   scope   200      | scope scope scope scope scope | scope  scope scope   200
 GET /openapi.json                           | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
 GET /docs                                   | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200`
 

@@ -971,6 +971,48 @@ export interface Readiness {
   }[]
 }
 
+/** The answer of `GET /v1/system`: what an operator looks at first. */
+export interface System {
+  readonly version: string
+  readonly node: string
+  readonly startedAt: Time
+  readonly data: {
+    readonly engine: Open<"sqlite">
+    /** Of all files together. */
+    readonly bytes: number
+    readonly files: readonly { readonly name: string; readonly bytes: number }[]
+    /** Left on the disk. Absent: the disk does not tell. */
+    readonly freeBytes?: number
+    /** Writes are refused when less is left. */
+    readonly reserveBytes: number
+  }
+  readonly writing: {
+    /** Events that wait for a commit. */
+    readonly queued: number
+    readonly queuedMax: number
+    /** How many of the last commits these are, a thousand at most. Without any, no durations. */
+    readonly commits: number
+    /** In microseconds. */
+    readonly medianUs?: number
+    readonly p99Us?: number
+  }
+  /** Entries that each follower has not taken yet, of the workspace where they are most. */
+  readonly followers: readonly { readonly follower: string; readonly entries: number }[]
+  /** The round of the auditor. Absent: it has not begun. */
+  readonly audit?: {
+    readonly round: number
+    readonly entries: number
+    /** The entries that this round has not checked yet were checked at this time or later. */
+    readonly since: Time
+    /** Workspaces that could not be read to their end. */
+    readonly unread: number
+  }
+  /** Workspaces whose chain is broken. */
+  readonly broken: readonly string[]
+  /** All settings and limits, by the names of their variables; of a secret, where it is kept. */
+  readonly settings: readonly { readonly name: string; readonly value: string }[]
+}
+
 /** The answer of `GET /v1/limits`: every number that bounds a request. */
 export interface Limits {
   readonly eventBytesMax: number

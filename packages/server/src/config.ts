@@ -150,6 +150,43 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
   }
 }
 
+/** How each value is shown. For a secret, only where it is kept. */
+const shown: Readonly<Record<Name, (config: Config) => string>> = {
+  TALLYSTICK_HOST: ({ host }) => host,
+  TALLYSTICK_PORT: ({ port }) => String(port),
+  TALLYSTICK_DATA: ({ data }) => data,
+  TALLYSTICK_HEADS: ({ heads }) => heads,
+  TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
+  TALLYSTICK_ROOT_KEY: ({ rootKey, data }) =>
+    rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)",
+  TALLYSTICK_ROOT_KEY_PREVIOUS: ({ previousRootKey }) =>
+    previousRootKey === undefined ? "none" : "(not shown)",
+  TALLYSTICK_SECRET: ({ secret, data }) =>
+    secret === undefined ? `kept in ${data}/secret` : "(not shown)",
+  TALLYSTICK_SECRET_PREVIOUS: ({ previousSecret }) =>
+    previousSecret === undefined ? "none" : "(not shown)",
+  TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),
+  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: ({ keyRequestsPerMinute }) =>
+    String(keyRequestsPerMinute ?? "off"),
+  TALLYSTICK_LOG_LEVEL: ({ logLevel }) => logLevel,
+}
+
+export interface ShownSetting {
+  readonly name: string
+  readonly value: string
+}
+
+/** Every setting and limit, without secrets. */
+export function shownSettings(config: Config): readonly ShownSetting[] {
+  return [
+    ...Object.entries(shown).map(([name, valueOf]) => ({ name, value: valueOf(config) })),
+    ...Object.entries(config.limits).map(([limit, value]) => ({
+      name: limitVariable(limit),
+      value: String(value),
+    })),
+  ]
+}
+
 /** Throws a ConfigError for a wrong one. */
 export function readCommandConfig(
   environment: Environment,

@@ -1,11 +1,10 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
-import { statfs } from "node:fs/promises"
 import type { Logger } from "pino"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
-import { httpUrl, type Config } from "./config.ts"
+import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { fileBeside } from "./threads/filing-thread.ts"
 import type { Sighting } from "./followers/watching.ts"
@@ -27,6 +26,7 @@ import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
+import { freeBytesAt } from "./runtime/folder-size.ts"
 import { createPace } from "./runtime/pace.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
 import { createFinding, type Finding } from "./query/search-scheduling.ts"
@@ -187,6 +187,7 @@ async function start(
     metrics,
     seal,
     health,
+    program: programOf(config, version),
     halted: (workspace = "") => haltOf(readOnly, health.broken.has(workspace)),
     get publicUrl() {
       return address.url
@@ -220,6 +221,11 @@ function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): Creden
     write: (uses) => watching.putUses(uses),
     failed: (error) => log.error({ err: error }, "last uses of credentials could not be stored"),
   })
+}
+
+function programOf(config: Config, version: string): Service["program"] {
+  const settings = shownSettings(config)
+  return { version, startedMs: systemClock.now(), data: config.data, settings }
 }
 
 function sourceOf(
@@ -399,13 +405,8 @@ const notWatching: WatchingBeside = {
 function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
   const { diskReserveBytes } = limits
   // The other metrics must not fail with the disk: they help to find out why it failed.
-  const diskFreeBytes = () => freeBytes(data).catch(() => Number.NaN)
+  const diskFreeBytes = () => freeBytesAt(data).catch(() => Number.NaN)
   return createMetrics({ version, clock: systemClock, queued, diskFreeBytes, diskReserveBytes })
-}
-
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
 }
 
 function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | undefined {

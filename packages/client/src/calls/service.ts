@@ -1,9 +1,9 @@
 import type { Call } from "../call.ts"
 import { failureOf } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Health, Limits, Readiness } from "../wire.ts"
+import type { Health, Limits, Readiness, System } from "../wire.ts"
 
-/** The service itself. None of these needs a key. */
+/** The service itself. None of these needs a key, but for `system`. */
 export function serviceCalls(call: Call) {
   return {
     /** The process lives. */
@@ -25,6 +25,10 @@ export function serviceCalls(call: Call) {
     /** The numbers that bound requests. */
     limits: (options?: CallOptions): Promise<Limits> =>
       call.json({ method: "GET", path: "/v1/limits" }, options),
+
+    /** What an operator looks at first. It needs the instance key, or a session of its admin. */
+    system: (options?: CallOptions): Promise<System> =>
+      call.json({ method: "GET", path: "/v1/system" }, options),
 
     /** The API's description, OpenAPI 3.1. */
     description: (options?: CallOptions): Promise<object> =>

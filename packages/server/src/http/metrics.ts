@@ -18,12 +18,19 @@ export interface Metrics extends FollowerMetrics {
   readonly advanced: (workspace: string, sequence: number) => void
   readonly failedLogin: () => void
   readonly text: () => Promise<string>
+  /** The durations of the last commits in milliseconds, ascending. */
+  readonly lastCommits: () => readonly number[]
+  /** Entries that each follower has not taken yet, of the workspace where they are most. */
+  readonly lags: () => readonly { readonly follower: string; readonly entries: number }[]
 }
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const entriesPerCommit = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
 const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
+
+/** Their 99th percentile is that of ten. */
+const lastCommitsMax = 1000
 
 /** What is read at each scrape. */
 export interface Gauges {
@@ -48,9 +55,9 @@ export function createMetrics(gauges: Gauges): Metrics {
     help: "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
     registers: [registry],
   })
-  const { commit, entry, replay, failedLogin } = countWrites(registry)
+  const { commit, lastCommits, entry, replay, failedLogin } = countWrites(registry)
   const { audited, left, integrityFailure } = countAudit(registry, gauges.clock)
-  const { advanced, followed, signed } = countFollowing(registry, gauges.clock, left)
+  const { advanced, followed, signed, lags } = countFollowing(registry, gauges.clock, left)
   return {
     failure: () => failures.inc(),
     request: durations.observe,
@@ -64,6 +71,8 @@ export function createMetrics(gauges: Gauges): Metrics {
     integrityFailure,
     failedLogin,
     text: async () => (await registry.metrics()) + durations.text(),
+    lastCommits,
+    lags,
   }
 }
 
@@ -103,7 +112,7 @@ function describeService(
 
 function countWrites(
   registry: Registry,
-): Pick<Metrics, "commit" | "entry" | "replay" | "failedLogin"> {
+): Pick<Metrics, "commit" | "lastCommits" | "entry" | "replay" | "failedLogin"> {
   const registers = [registry]
   const commits = new Histogram({
     name: "tallystick_commit_duration_seconds",
@@ -133,8 +142,12 @@ function countWrites(
     help: "Passwords and set-up tokens that were wrong",
     registers,
   })
+  const last: number[] = []
+  let committed = 0
   return {
+    lastCommits: () => last.toSorted((one, other) => one - other),
     commit(count, durationMs) {
+      last[committed++ % lastCommitsMax] = durationMs
       commits.observe(durationMs / 1000)
       sizes.observe(count)
     },
@@ -148,25 +161,28 @@ function countFollowing(
   registry: Registry,
   clock: Clock,
   auditorLeft: () => number,
-): Pick<Metrics, "advanced" | "followed" | "signed"> {
+): Pick<Metrics, "advanced" | "followed" | "signed" | "lags"> {
   const registers = [registry]
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
   /** Workspaces with entries that no checkpoint covers: the last one, and since when. */
   const uncovered = new Map<string, { sequence: number; sinceMs: number }>()
+  const lags: Metrics["lags"] = () => [
+    { follower: "auditor", entries: auditorLeft() },
+    ...[...behind].map(([follower, workspaces]) => {
+      let entries = 0
+      for (const { end, taken } of workspaces.values()) entries = Math.max(entries, end - taken)
+      return { follower, entries }
+    }),
+  ]
   new Gauge({
     name: "tallystick_follower_lag_entries",
     help: "Entries that a follower has not taken yet, of the workspace where they are most; of the auditor, in the workspace whose turn it is",
     labelNames: ["follower"],
     registers,
     collect() {
-      this.set({ follower: "auditor" }, auditorLeft())
-      for (const [follower, workspaces] of behind) {
-        let most = 0
-        for (const { end, taken } of workspaces.values()) most = Math.max(most, end - taken)
-        this.set({ follower }, most)
-      }
+      for (const { follower, entries } of lags()) this.set({ follower }, entries)
     },
   })
   const checkpoints = new Histogram({
@@ -186,6 +202,7 @@ function countFollowing(
     },
   })
   return {
+    lags,
     advanced(workspace, sequence) {
       for (const workspaces of behind.values()) {
         const known = workspaces.get(workspace)

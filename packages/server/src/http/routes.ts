@@ -17,6 +17,7 @@ import { projectEndpoints } from "./v1/project-endpoints.ts"
 import { queryEndpoints } from "./v1/query-endpoints.ts"
 import { receiptEndpoints } from "./v1/receipt-endpoints.ts"
 import { sessionEndpoints } from "./v1/session-endpoints.ts"
+import { systemEndpoints } from "./v1/system-endpoints.ts"
 import { tlogEndpoints } from "./v1/tlog-endpoints.ts"
 import { tokenEndpoints } from "./v1/token-endpoints.ts"
 import { workspaceEndpoints } from "./v1/workspace-endpoints.ts"
@@ -40,6 +41,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
     ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
     ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
+    ...systemEndpoints(service), //    GET /v1/system
     ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
   ]
   return [...described, ...docsEndpoints(described, version)] // GET /openapi.json, /docs

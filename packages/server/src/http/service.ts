@@ -3,6 +3,7 @@
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
+import type { ShownSetting } from "../config.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { Health } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
@@ -88,6 +89,13 @@ export interface Service {
   readonly seal: (workspace: string) => Promise<unknown>
   /** Which chains are broken, and how far the auditor has come. */
   readonly health: Pick<Health, "broken" | "audit">
+  /** What runs, since when, on which data, and its settings without secrets. */
+  readonly program: {
+    readonly version: string
+    readonly startedMs: number
+    readonly data: string
+    readonly settings: readonly ShownSetting[]
+  }
   /** Why writes are refused, to this workspace or to all. Undefined if they are not. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }

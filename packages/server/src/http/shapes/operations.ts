@@ -3,9 +3,13 @@ import type {
   Health as WireHealth,
   Limits as WireLimits,
   Readiness as WireReadiness,
+  System as WireSystem,
 } from "@tallystick/client/wire"
 import { defaultLimits, type Limits as OurLimits } from "../../limits.ts"
 import { shapeOf } from "./check.ts"
+import { open } from "./enumeration.ts"
+import { sample } from "./sample.ts"
+import { Time } from "./time.ts"
 
 export const Health = shapeOf<WireHealth>()(
   Type.Object({ status: Type.String() }, { title: "Health" }),
@@ -69,6 +73,57 @@ export function shownLimits(limits: OurLimits): WireLimits {
 export const Limits = shapeOf<WireLimits>()(
   Type.Object(limitFields, { title: "Limits" }),
   shownLimits(defaultLimits),
+)
+
+const count = Type.Integer({ minimum: 0 })
+const duration = Type.Optional(count)
+
+export const System = shapeOf<WireSystem>()(
+  Type.Object(
+    {
+      version: Type.String(),
+      node: Type.String(),
+      startedAt: Time,
+      data: Type.Object({
+        engine: open(["sqlite"]),
+        bytes: count,
+        files: Type.Array(Type.Object({ name: Type.String(), bytes: count })),
+        freeBytes: Type.Optional(count),
+        reserveBytes: count,
+      }),
+      writing: Type.Object({
+        queued: count,
+        queuedMax: positive,
+        commits: count,
+        medianUs: duration,
+        p99Us: duration,
+      }),
+      followers: Type.Array(Type.Object({ follower: Type.String(), entries: count })),
+      audit: Type.Optional(
+        Type.Object({ round: positive, entries: count, since: Time, unread: count }),
+      ),
+      broken: Type.Array(Type.String()),
+      settings: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+    },
+    { title: "System" },
+  ),
+  {
+    version: "0.1.0",
+    node: "26.10.0",
+    startedAt: sample.time,
+    data: {
+      engine: "sqlite",
+      bytes: 104_857_600,
+      files: [{ name: "journal.db", bytes: 104_857_600 }],
+      freeBytes: 250_000_000_000,
+      reserveBytes: 67_108_864,
+    },
+    writing: { queued: 0, queuedMax: 5000, commits: 1000, medianUs: 3200, p99Us: 9100 },
+    followers: [{ follower: "checkpointer", entries: 12 }],
+    audit: { round: 7, entries: 88_310, since: sample.time, unread: 0 },
+    broken: [],
+    settings: [{ name: "TALLYSTICK_PORT", value: "8080" }],
+  },
 )
 
 /** OpenAPI 3.1 describes itself elsewhere. */

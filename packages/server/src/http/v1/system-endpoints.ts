@@ -1,0 +1,72 @@
+// What an operator looks at first: the program, its disk, what waits, and its settings.
+
+import type { System as WireSystem } from "@tallystick/client/wire"
+import { isoTime } from "../../clock.ts"
+import { filesIn, freeBytesAt } from "../../runtime/folder-size.ts"
+import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { System } from "../shapes/operations.ts"
+
+export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/system",
+      operation: "getSystem",
+      tag: "Service",
+      summary: "Get the state of the service",
+      description:
+        "The version, the data's size and disk, how long commits take, what waits, what the auditor has done, and the settings without secrets.",
+      access: { action: "preside" },
+      answers: { 200: System },
+      handle: async () => ({ status: 200, body: await systemOf(service) }),
+    }),
+  ]
+}
+
+async function systemOf(service: Service): Promise<WireSystem> {
+  const { program, limits, ledger, metrics, health } = service
+  const { version, startedMs, data, settings } = program
+  const files = await filesIn(data)
+  const freeBytes = await freeBytesAt(data).catch(() => undefined)
+  const summary = health.audit()
+  return {
+    version,
+    node: process.versions.node,
+    startedAt: isoTime(startedMs),
+    data: {
+      engine: "sqlite",
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      files,
+      ...(freeBytes !== undefined && { freeBytes }),
+      reserveBytes: limits.diskReserveBytes,
+    },
+    writing: {
+      queued: ledger.admission.entries,
+      queuedMax: limits.queuedEventsMax,
+      ...durationsOf(metrics.lastCommits()),
+    },
+    followers: metrics.lags(),
+    // Round 0 is before the first.
+    ...(summary !== undefined &&
+      summary.round > 0 && {
+        audit: {
+          round: summary.round,
+          entries: summary.entries,
+          since: isoTime(summary.sinceMs),
+          unread: summary.unread,
+        },
+      }),
+    broken: [...health.broken.keys()],
+    settings,
+  }
+}
+
+function durationsOf(
+  ascendingMs: readonly number[],
+): Pick<WireSystem["writing"], "commits" | "medianUs" | "p99Us"> {
+  const commits = ascendingMs.length
+  if (commits === 0) return { commits }
+  const at = (share: number) =>
+    Math.round((ascendingMs[Math.ceil(commits * share) - 1] ?? 0) * 1000)
+  return { commits, medianUs: at(0.5), p99Us: at(0.99) }
+}

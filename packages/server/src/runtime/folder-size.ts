@@ -1,0 +1,26 @@
+// What a folder's files take, and what is left on its disk.
+
+import { readdir, stat, statfs } from "node:fs/promises"
+import { join } from "node:path"
+
+export interface FileSize {
+  readonly name: string
+  readonly bytes: number
+}
+
+/** The files of a folder, by name. One that goes away meanwhile is left out. */
+export async function filesIn(folder: string): Promise<readonly FileSize[]> {
+  const sizes = await Promise.all(
+    (await readdir(folder)).toSorted().map(async (name) => {
+      const found = await stat(join(folder, name)).catch(() => undefined)
+      return found?.isFile() === true ? [{ name, bytes: found.size }] : []
+    }),
+  )
+  return sizes.flat()
+}
+
+/** For the user of this process. */
+export async function freeBytesAt(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
