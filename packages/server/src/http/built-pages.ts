@@ -1,5 +1,5 @@
-// The pages as they were built (scripts/pages.mjs): files that never change under their names, each
-// compressed beforehand, and which of them a page begins with.
+// The files of the pages, as scripts/pages.mjs built them. A file never changes under its name, and
+// was compressed by the build. An index says which files a page loads first.
 
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
@@ -11,10 +11,10 @@ import { preferred } from "./accept.ts"
 import { isKnown } from "./cacheable-text.ts"
 import type { Answer } from "./endpoint.ts"
 
-/** In a clone and in what npm installs; and where a bundle of the program has them. */
+/** Where they are in a clone and in the npm package; and where they are for a bundle. */
 const folders = ["../../pages", "../pages"].map((path) => join(import.meta.dirname, path))
 
-/** What a page begins with, by paths below the service. */
+/** The files that a page loads first, as paths below the service. */
 export interface PageFiles {
   readonly script: string
   readonly style?: string
@@ -35,13 +35,13 @@ export interface BuiltPages {
   page(name: string): Promise<PageFiles>
   /** The verifier in one file; undefined if the pages are not built. */
   readonly savedVerifier: () => Promise<string | undefined>
-  /** Answers with a file, compressed as the client likes it, and not again to whoever has it. */
+  /** Answers with a file in the client's preferred coding, or 304 if the client has it. */
   file(path: string, headers: IncomingHttpHeaders, cacheControl: string): Promise<Answer>
 }
 
 /**
- * Nothing is read before somebody asks. Then it is kept: a few hundred kilobytes, because only paths
- * that the build wrote are looked up.
+ * Reads a file at its first request and caches it: a few hundred kilobytes, because it reads only
+ * files that the build wrote.
  */
 export function createBuiltPages(): BuiltPages {
   const folder = folders.find((path) => existsSync(path))
@@ -54,7 +54,7 @@ export function createBuiltPages(): BuiltPages {
     if (known !== undefined) return known
     const content = readFile(join(folder, path)).then(tagged)
     contents.set(path, content)
-    // A failure that passes is not remembered.
+    // A read that failed is tried again.
     content.catch(() => contents.delete(path))
     return content
   }

@@ -2,25 +2,25 @@ import { isUtf8 } from "node:buffer"
 import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 
-// JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently:
-// a member given twice, a lone surrogate, a number that no double holds. What is hashed must mean
-// one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
+// Parses the JSON of requests. JSON.parse alone accepts text that two parsers read differently: a
+// member given twice, a lone surrogate, a number that no double holds. Hashed text must have one
+// meaning, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
 //
 // On the hot path there are three passes: one over the bytes, which counts colons and looks at
 // numbers, escapes, lengths and depth; JSON.parse; and one over the value, which counts members and
-// looks at their names. As many colons as members: no name was given twice. Whatever looks odd to
-// the first or the third pass is read by `Reader`, slowly, with a path to everything: it alone
-// words refusals.
+// looks at their names. If there are as many colons as members, no name occurs twice. A text that
+// looks odd to the first or the third pass is read again by `Reader`, which is slow, knows the path
+// of everything, and words all refusals.
 //
 // A member's name with an escape in it is odd, because V8 gets it wrong (nodejs/node#63785, also in
 // Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text {"a":1,"\u0062":1} has a member `\`
 // and no `b`. One workspace's names could so change another's.
 
-/** Json that is still being made. */
+/** Json that is still being built. */
 type Made = null | boolean | number | string | Made[] | { [name: string]: Made }
 
 export interface JsonLimits {
-  /** Objects and arrays inside each other, the outermost included. */
+  /** Levels of objects and arrays, including the outermost. */
   readonly depthMax: number
   /** Bytes of a string in UTF-8, names of members included. */
   readonly stringBytesMax: number
@@ -68,8 +68,8 @@ export function invalid(detail: string): LedgerError {
 const odd = -1
 
 /**
- * Counts the colons outside strings of what may or may not be JSON; `odd` if anything needs a
- * closer look. Never the other way: what it counts is fine.
+ * Counts the colons outside strings, of text that may not be JSON; `odd` if anything needs a closer
+ * look. If it returns a count, there is nothing to look at.
  */
 function scan(bytes: Buffer, limits: JsonLimits): number {
   const end = bytes.length

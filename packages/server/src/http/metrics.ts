@@ -32,7 +32,7 @@ const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
 /** Their 99th percentile is that of ten. */
 const lastCommitsMax = 1000
 
-/** What is read at each scrape. */
+/** Values that are read at each scrape. */
 export interface Gauges {
   readonly version: string
   readonly clock: Clock

@@ -1,4 +1,4 @@
-// What the description says about who may call.
+// The security requirements in the API's description.
 
 import type { Action } from "../workspace/permissions.ts"
 import type { ServiceEndpoint } from "./service.ts"
@@ -35,7 +35,7 @@ export const securitySchemes = {
 /** One way to call: a scheme and what it must be. */
 type Way = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>
 
-/** Any of these is enough. The empty one is nobody, who may see what is public. */
+/** Any of these is enough. The empty one is an anonymous caller, who may see public resources. */
 export function securityOf({ access }: Pick<ServiceEndpoint, "access">): readonly Way[] {
   const {
     action,

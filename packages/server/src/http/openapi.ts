@@ -54,7 +54,7 @@ export function openApi(endpoints: readonly ServiceEndpoint[], info: Description
   }
 }
 
-/** What several endpoints share, by name. */
+/** Components that several endpoints share, by name. */
 interface Made {
   readonly schemas: Map<string, Part>
   readonly responses: Map<string, Part>
@@ -97,7 +97,7 @@ function parametersOf(
   const { required = [] } = (shape ?? {}) as { required?: string[] } // shapes of objects
   return Object.entries(propertiesOf(shape)).flatMap(([name, property]) => {
     const { description, ...schema } = schemaOf(property, schemas)
-    // A header that must not be sent is no parameter.
+    // A header that must not be sent is not a parameter.
     if ("not" in schema) return []
     const needed = place === "path" || (required.includes(name) && !("default" in schema))
     const named = {
@@ -169,7 +169,7 @@ function otherProblem(schemas: Map<string, Part>): Part {
   }
 }
 
-/** `answer` is what the endpoint itself answers with this status, beside problems. */
+/** `answer` is the endpoint's own answer with this status, in addition to problems. */
 function problemOf(
   status: number,
   codes: readonly ErrorCode[],
@@ -217,7 +217,7 @@ function schemaOf(shape: TSchema, schemas: Map<string, Part>): Part {
 
 function plain(shape: Part, schemas: Map<string, Part>): Part {
   const { rule, docs, properties, items, anyOf, ...rest } = shape
-  // Generators of clients make an enumeration of what they are told the type of.
+  // Generators of clients make an enumeration only of a shape that has a type.
   const schema: Part = {
     ...("enum" in rest && { type: "string" }),
     ...rest,

@@ -24,7 +24,7 @@ const anyQuery = Type.Object({}, { additionalProperties: true })
 
 type DrawFrame = (name: string, title: string, depth: number, content?: Html) => Promise<Answer>
 
-/** They are no part of the API, so its description has nothing of them. */
+/** Pages are not part of the API, so its description does not mention them. */
 export function pageEndpoints(
   service: Service,
   built: BuiltPages,
@@ -115,7 +115,7 @@ function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
   )
 }
 
-/** Its handler decides who is shown what, as that of the receipt itself does. */
+/** Its handler decides who sees what, like that of the receipt itself. */
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
 
 function page<P extends TSchema, Q extends TSchema>(

@@ -5,16 +5,16 @@ import { tag, type Html } from "./html.ts"
 
 interface Frame {
   readonly title: string
-  /** How many folders below the service its path is: files are named relatively. */
+  /** How many folders below the service its path is, because links to files are relative. */
   readonly depth: number
   readonly files: PageFiles
   /** The script that sets the theme before anything is drawn. */
   readonly theme: string
-  /** What is shown until the script shows more, and without scripts always. */
+  /** Shown until the script shows more, and always without scripts. */
   readonly content?: Html | undefined
 }
 
-/** Everything comes from the service itself, and nothing else runs or is asked. */
+/** Only code from this service runs, and pages send requests only to it. */
 export const framePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,7 +33,7 @@ const icon =
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 20'><rect x='5' y='1' width='10' height='18' rx='2' fill='#dcc9ad'/><path d='M5 4.6 15 3.6v3L5 6.2Z' fill='#1d6fa5'/><path d='M5 9.3 15 8v4L5 10.7Z' fill='#b3286b'/><path d='M5 14.8 15 13.4v3L5 16.4Z' fill='#7a45b0'/></svg>",
   )
 
-/** Bundlers rewrite a template that has this in it. */
+/** A constant, because bundlers rewrite a template that contains this. */
 const end: Html = { html: "</script>" }
 
 export function framed({ title, depth, files, theme, content = unscripted }: Frame): string {

@@ -1,4 +1,4 @@
-/** How pages look. Its hash stands in their Content-Security-Policy, so nothing else can. */
+/** The style of pages. Their Content-Security-Policy has its hash, so no other style applies. */
 export const style = `
 :root { color-scheme: light dark; --text: #1b1f24; --quiet: #57606a; --line: #d0d7de; --paper: #ffffff; --shade: #f6f8fa; --link: #0550ae;
   --get: #0550ae; --post: #116329; --patch: #7d4e00; --delete: #a40e26 }

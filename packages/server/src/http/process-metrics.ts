@@ -1,12 +1,12 @@
-// What the process takes of its machine, under the names that Prometheus' clients for Node use, so
-// that dashboards made for these show it.
+// Memory, processor and event loop of the process, under the names of Prometheus' clients for Node,
+// so that existing dashboards show them.
 
 import { readdir, readFile } from "node:fs/promises"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Counter, Gauge, type Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 
-/** As often as those clients look. A delay as it is measured has this in it. */
+/** The sampling interval of those clients. Each measured delay includes it. */
 const lookEveryMs = 10
 
 export function describeProcess(registry: Registry, clock: Clock): void {
@@ -89,7 +89,7 @@ function countProcessorTime(registry: Registry): void {
   )
 }
 
-/** How late the main thread's event loop comes to what is due. Each scrape begins anew. */
+/** The delay of the main thread's event loop. Each scrape starts a new measurement. */
 function describeDelays(gauge: AddGauge, clock: Clock): void {
   const delays = monitorEventLoopDelay({ resolution: lookEveryMs })
   delays.enable()

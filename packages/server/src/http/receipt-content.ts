@@ -35,7 +35,7 @@ function party({ id, name, email, type }: Party): Html {
   return tag`<code>${shown(id)}</code> ${shown(beside ?? "")}`
 }
 
-/** As the pages do it: what is not seen, or turns the line round, is shown by its number. */
+/** Like the pages, shows invisible characters and those that reverse the line by their number. */
 function shown(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

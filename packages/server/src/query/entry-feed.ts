@@ -1,5 +1,5 @@
-// Followers of a workspace sleep until it has grown. What they then ask for alike is looked for
-// once, whatever their number.
+// Feeds of new entries. A follower of a workspace sleeps until the workspace has grown. Followers
+// that ask the same question share one search.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -10,20 +10,19 @@ import type { Queries } from "./entry-queries.ts"
 import type { FeedPage, FeedRequest } from "./feed-page.ts"
 
 export interface EntryFeed {
-  /** What there is now: an answer to somebody else may be of a moment before. */
+  /** The matches of this moment. It never shares an older search of somebody else. */
   look(workspace: string, request: FeedRequest): Promise<FeedPage>
   /**
-   * Yields a page after another, at first what there is, then whenever the workspace has grown by a
-   * match; an empty one now and then, so that a follower looks at its own time. Ends when the
-   * signal is aborted, and at a stop. Throws `overloaded` at its beginning if there are too many
-   * followers.
+   * Yields pages: first the present matches, then new ones as the workspace grows, and now and then
+   * an empty page, so that the caller can check its time limits. Ends when the signal is aborted,
+   * and at a stop. Throws `overloaded` at its beginning if there are too many followers.
    */
   follow(
     workspace: string,
     request: FeedRequest,
     signal: AbortSignal,
   ): AsyncGenerator<FeedPage, void, undefined>
-  /** Ends all that follow. */
+  /** Ends all followers. */
   close(): void
 }
 
@@ -36,14 +35,14 @@ export interface FeedParts extends Pick<Store, "grown"> {
     Limits,
     "followersMax" | "followersOfWorkspaceMax" | "feedEveryMs" | "feedBeatMs"
   >
-  /** No follower hears of new entries any more. */
+  /** Called if followers can no longer hear of new entries. */
   readonly onDeath: (cause: Error) => void
 }
 
 interface Follower {
-  /** There may be something that it has not looked for. */
+  /** There may be new entries that it has not searched. */
   isBehind: boolean
-  /** It was not heard of for a while. */
+  /** An empty page is due. */
   isDue: boolean
   wake: () => void
 }
@@ -51,18 +50,18 @@ interface Follower {
 export function createFeed(parts: FeedParts): EntryFeed {
   const { queries, workspaceOf, clock, pace } = parts
   const stop = new AbortController()
-  const crowd = createCrowd(parts, stop.signal)
+  const all = createFollowers(parts, stop.signal)
   const looks = new Map<string, Promise<FeedPage>>()
 
   const look: EntryFeed["look"] = async (workspace, request) =>
     queries.after(await workspaceOf(workspace), request, clock.now())
 
   /**
-   * Followers that wake together ask together, and share the answer. An answer that was begun before
-   * something grew is not for those whom that has woken.
+   * Followers that wake together share one search. A search that began before the last growth is
+   * not shared with followers that woke because of it.
    */
   function shared(of: string, workspace: string, request: FeedRequest): Promise<FeedPage> {
-    const key = `${crowd.rounds()} ${request.after} ${of}`
+    const key = `${all.growths()} ${request.after} ${of}`
     const under = looks.get(key)
     if (under !== undefined) return under
     const begun = look(workspace, request).finally(() => looks.delete(key))
@@ -74,7 +73,7 @@ export function createFeed(parts: FeedParts): EntryFeed {
     look,
     async *follow(workspace, request, signal) {
       const name = nameOf(workspace, request)
-      const follower = crowd.enter(workspace)
+      const follower = all.enter(workspace)
       const wake = (): void => follower.wake()
       signal.addEventListener("abort", wake)
       try {
@@ -95,12 +94,12 @@ export function createFeed(parts: FeedParts): EntryFeed {
         }
       } finally {
         signal.removeEventListener("abort", wake)
-        crowd.leave(workspace, follower)
+        all.leave(workspace, follower)
       }
     },
     close() {
       stop.abort()
-      crowd.wakeAll()
+      all.wakeAll()
     },
   }
 }
@@ -109,12 +108,15 @@ function asleep(follower: Follower): Promise<void> {
   return new Promise((resolve) => (follower.wake = resolve))
 }
 
-/** Of what is asked for, wherever it begins. */
+/** The same for all requests that differ only in where they begin. */
 function nameOf(workspace: string, request: FeedRequest): string {
   return JSON.stringify([workspace, { ...request, after: 0 }])
 }
 
-/** A follower has time: it looks again later, and many do not come anew at once. */
+/**
+ * Undefined if the service is busy: a follower can wait. If it were refused, all followers would
+ * reconnect at once.
+ */
 async function laterIfBusy(looked: Promise<FeedPage>): Promise<FeedPage | undefined> {
   try {
     return await looked
@@ -128,17 +130,17 @@ async function laterIfBusy(looked: Promise<FeedPage>): Promise<FeedPage | undefi
   }
 }
 
-/** Everybody who follows, by workspace. One loop hears of growth and one keeps the time, for all. */
-function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSignal) {
-  const crowd = new Map<string, Set<Follower>>()
-  let inAll = 0
+/** All followers, by workspace. One loop waits for growth and one timer wakes them, for all. */
+function createFollowers({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSignal) {
+  const followersOf = new Map<string, Set<Follower>>()
+  let count = 0
   let isBeating = false
   let isListening = false
-  /** How often something has grown. */
-  let rounds = 0
+  /** How often the store has reported growth. */
+  let growths = 0
 
   const wakeAll = (): void => {
-    for (const followers of crowd.values())
+    for (const followers of followersOf.values())
       for (const follower of followers) {
         follower.isDue = true
         follower.wake()
@@ -146,7 +148,7 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   }
   const beat = async (): Promise<void> => {
     isBeating = true
-    while (inAll > 0) {
+    while (count > 0) {
       await clock.sleep(limits.feedBeatMs)
       wakeAll()
     }
@@ -155,9 +157,9 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   const listen = async (): Promise<void> => {
     isListening = true
     for await (const workspaces of grown(stop)) {
-      rounds += 1
+      growths += 1
       for (const workspace of workspaces)
-        for (const follower of crowd.get(workspace) ?? []) {
+        for (const follower of followersOf.get(workspace) ?? []) {
           follower.isBehind = true
           follower.wake()
         }
@@ -166,24 +168,24 @@ function createCrowd({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSi
   }
 
   return {
-    rounds: () => rounds,
+    growths: () => growths,
     wakeAll,
     enter(workspace: string): Follower {
-      const followers = crowd.get(workspace) ?? new Set()
-      if (inAll >= limits.followersMax || followers.size >= limits.followersOfWorkspaceMax)
+      const followers = followersOf.get(workspace) ?? new Set()
+      if (count >= limits.followersMax || followers.size >= limits.followersOfWorkspaceMax)
         throw new LedgerError("overloaded", "there are too many followers; ask again in a moment")
       const follower: Follower = { isBehind: true, isDue: true, wake: () => {} }
-      crowd.set(workspace, followers.add(follower))
-      inAll += 1
+      followersOf.set(workspace, followers.add(follower))
+      count += 1
       if (!isListening) listen().catch(onDeath)
       if (!isBeating) void beat()
       return follower
     },
     leave(workspace: string, follower: Follower): void {
-      const followers = crowd.get(workspace)
+      const followers = followersOf.get(workspace)
       if (followers?.delete(follower) !== true) return
-      inAll -= 1
-      if (followers.size === 0) crowd.delete(workspace)
+      count -= 1
+      if (followers.size === 0) followersOf.delete(workspace)
     },
   }
 }

@@ -18,7 +18,7 @@ export const BatchItem = shapeOf<WireBatchItem>()(
   ),
 )
 
-/** What the API's description shows. */
+/** The shape in the API's description. */
 export function batchOf(eventsMax: number) {
   return shapeOf<WireBatch>()(
     Type.Object(
@@ -30,8 +30,8 @@ export function batchOf(eventsMax: number) {
 }
 
 /**
- * What is refused as a whole. The items are looked at one by one, because a bad one must not cost
- * the good ones.
+ * Checks the batch as a whole. The items are checked one by one later, because a bad one must not
+ * cost the good ones.
  */
 export function batchEnvelopeOf(eventsMax: number) {
   const events = Type.Array(Type.Unknown(), { minItems: 1, maxItems: eventsMax })
@@ -63,8 +63,8 @@ export const BatchAnswer = shapeOf<WireBatchAnswer>()(
 const checkShape = checkOf(BatchItem)
 
 /**
- * Gives back what is an event with its key, and throws for what is not, or why it was not read;
- * `index` is its place in the batch.
+ * Returns an event with its key. Throws for anything else, and for an event that was not parsed.
+ * `index` is its position in the batch.
  */
 export function checkItem(value: unknown, index: number): WireBatchItem {
   if (value instanceof LedgerError) throw value

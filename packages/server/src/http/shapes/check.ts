@@ -2,14 +2,14 @@ import type { Static, TSchema, TUnsafe } from "typebox"
 import { LedgerError } from "../../error.ts"
 import { memberName, memberPath } from "../json.ts"
 
-// A shape says once what a value looks like: TypeScript takes its type from it, requests are
-// checked by it, and the API's description shows it. Two keywords are our own: `rule` is the end of
-// a sentence that begins with the field's path, and `docs` is what only the description shows.
+// A shape defines a kind of value once: TypeScript derives the type from it, requests are checked
+// against it, and the API's description shows it. Two keywords are our own: `rule` ends a sentence
+// that begins with the field's path, and `docs` is shown only in the description.
 
-/** A shape whose type is `Type`, all of it readonly. */
+/** A shape of the type `Type`, which is readonly at every depth. */
 export type Shape<Type = unknown> = TUnsafe<Type>
 
-/** The type of what passes a shape. */
+/** The type of the values that match a shape. */
 export type Of<S extends TSchema> = ReadonlyDeep<Static<S>>
 
 type ReadonlyDeep<T> = T extends string
@@ -26,13 +26,13 @@ type ReadonlyDeep<T> = T extends string
  */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-/** A type without its index signature, which a shape has no word for. */
+/** A type without its index signature, which a shape cannot express. */
 type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
 /**
- * Takes a shape only if it says exactly what a wire type says:
- * `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. The example,
- * which the description shows, is as it could really be.
+ * Accepts a shape only if it has exactly the type of a wire type:
+ * `shapeOf<Receipt>()(Type.Object(…))`. If they differ, the call does not compile. The example is
+ * for the description, and is realistic.
  */
 export function shapeOf<Wire>() {
   return <S extends TSchema>(
@@ -48,13 +48,13 @@ export function exampleOf(shape: TSchema): unknown {
   return "~example" in shape ? shape["~example"] : undefined
 }
 
-/** What a value is, and so how a sentence speaks of it. */
+/** The kind of a request's part. A refusal begins with it. */
 type Place = "field" | "header" | "query parameter" | "path parameter"
 
 /**
- * Returns a function that gives back what passes the shape, typed, and throws `invalid_field` for
- * what does not, with one sentence for the first thing wrong. `at` is where the value lies within
- * the request, if that is not its root.
+ * Returns a function that returns a value that matches the shape, with its type, and throws
+ * `invalid_field` with a sentence about the first fault of any other. `at` is the path of the value
+ * in the request, unless it is the root.
  */
 export function checkOf<S extends TSchema>(
   shape: S,
@@ -75,7 +75,7 @@ type Path = readonly (string | number)[]
 
 /** The first rule that a value breaks. */
 interface Fault {
-  /** Where, from the inside out: nothing is kept of the path to what is right. */
+  /** The path, from the inside out. It is only built for a fault. */
   readonly at: (string | number)[]
   /** The end of a sentence. */
   readonly says: string
@@ -83,7 +83,7 @@ interface Fault {
 
 type FaultIn = (value: unknown) => Fault | undefined
 
-/** The keywords that are read here; a shape with another one is refused at the start. */
+/** The known keywords. A shape with another one fails at the start. */
 interface Rules {
   readonly type?: "object" | "array" | "boolean" | "integer" | "string" | "null"
   readonly rule?: string
@@ -116,7 +116,7 @@ const keywords = new Set(
   ),
 )
 
-/** Reads a shape once, so that a value costs its comparisons and no more. */
+/** Compiles a shape once, so that checking a value costs only its comparisons. */
 function faultsOf(shape: TSchema, place: Place): FaultIn {
   const unread = Object.keys(shape).find((keyword) => !keywords.has(keyword))
   if (unread !== undefined)
@@ -186,7 +186,7 @@ function arrayFaults(rules: Rules, place: Place): FaultIn {
       const fault = faultIn(item)
       if (fault !== undefined) return within(fault, index)
     }
-    // Sets hold values, not what is in objects: only arrays of strings and numbers are told to be
+    // A Set compares objects by identity, so only arrays of strings and numbers are declared
     // unique.
     return uniqueItems && new Set(value).size < value.length
       ? faultOf("must not name anything twice")
@@ -194,7 +194,7 @@ function arrayFaults(rules: Rules, place: Place): FaultIn {
   }
 }
 
-/** The rules for a value that has no parts, or may be of several shapes. */
+/** The rules for a value without parts, or with several possible shapes. */
 function passesOf(rules: Rules, place: Place): (value: unknown) => boolean {
   const { minimum = -Infinity, maximum = Infinity, anyOf } = rules
   if (rules.not !== undefined) return () => false
@@ -219,7 +219,7 @@ function textPasses({
   const expression = pattern === undefined ? undefined : new RegExp(pattern, "u")
   return (value) => {
     if (typeof value !== "string") return false
-    // In code points, as JSON Schema counts. They are at most as many as the units, and at least
+    // JSON Schema counts code points. A string has at most as many as UTF-16 units, and at least
     // half as many.
     const { length } = value
     const isLong =
@@ -230,7 +230,7 @@ function textPasses({
   }
 }
 
-/** The end of a sentence: what a value must be. */
+/** The end of a sentence that says what a value must be. */
 function ruleOf(rules: Rules, value: unknown): string {
   if (
     (value === undefined || value === "" || typeof value !== "string") &&
@@ -264,7 +264,7 @@ function where(at: Path, place: Place): string {
       : memberPath(at)
 }
 
-/** `idempotency-key` as it is written: `Idempotency-Key`. */
+/** `idempotency-key` becomes `Idempotency-Key`. */
 export function headerName(name: string): string {
   return name.replace(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase())
 }

@@ -17,7 +17,7 @@ import { exampleReceipt, Receipt } from "./receipt.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** The members of an entry, which one of a page has as well. */
+/** The members of an entry, also on a page of entries. */
 export const entryFields = {
   id: EventId,
   sequence: Type.Integer({

@@ -11,8 +11,8 @@ import type {
 } from "@tallystick/client/wire"
 import type { Shape } from "./check.ts"
 
-// Enumerations: closed where a caller writes them, open where we answer with them, so that a later
-// version may add a value.
+// Enumerations. In requests they are closed; in answers they are open, so that a later version may
+// add a value.
 
 export const lanes = ["security", "data", "policy", "operations"] as const satisfies readonly Lane[]
 export const sources = [
@@ -43,7 +43,7 @@ export const scopes = ["write", "read", "admin"] as const satisfies readonly Sco
 export const roles = ["viewer", "admin"] as const satisfies readonly Role[]
 export const visibilities = ["public", "private"] as const
 
-/** Of an answer: one of these today. */
+/** For an answer: one of these today. */
 export function open<Known extends string>(known: readonly Known[]): Shape<Open<Known>> {
   return Type.Unsafe<Open<Known>>(
     Type.String({

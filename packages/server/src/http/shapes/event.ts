@@ -21,7 +21,7 @@ export const Action = Type.String({
   docs: { examples: ["billing.invoice.approve"] },
 })
 
-/** It may have members of its writer's own. */
+/** It may have further members of the writer's own. */
 export const extensible = { additionalProperties: true }
 
 export const Actor = shapeOf<WireActor>()(
@@ -36,12 +36,12 @@ const Metadata = shapeOf<WireMetadata>()(
   Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }, extensible),
 )
 
-/** Those fields of an event that an entry has in the same shape. */
+/** The fields of an event that have the same shape in an entry. */
 export const repeatedShapes = {
   occurredAt: Time,
 }
 
-/** The members of an event, which one of a batch has as well. */
+/** The members of an event, also in a batch. */
 export const eventFields = {
   workspaceId: WorkspaceId,
   projectId: ProjectId,
@@ -71,7 +71,7 @@ export const Event = shapeOf<AuditEvent>()(
   exampleEvent,
 )
 
-/** Gives back what is an event, and throws `invalid_field` for what is not. */
+/** Returns an event, and throws `invalid_field` for anything else. */
 export const checkEvent = checkOf(Event)
 
 const text = Type.Optional(Type.String())
@@ -83,7 +83,7 @@ export const contextHeaders = {
   "x-request-id": text,
   "x-session-id": text,
   "x-trace-id": text,
-  // What is malformed is not kept, and nothing is refused for it: it may be a proxy's doing.
+  // A malformed header is ignored, not refused: a proxy may have made it.
   traceparent: Type.Optional(
     Type.String({
       docs: {
@@ -94,5 +94,5 @@ export const contextHeaders = {
   ),
 }
 
-/** The headers of a write, which its key makes safe to repeat. */
+/** The headers of a write. Its key makes it safe to repeat. */
 export const WriteHeaders = Type.Object({ "idempotency-key": IdempotencyKey, ...contextHeaders })

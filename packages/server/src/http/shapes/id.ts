@@ -1,12 +1,12 @@
 import { Type } from "./type.ts"
 
-// The names of things: those that their creators choose, and those that the service makes.
+// Ids: those that a creator chooses, and those that the service makes.
 
 const name = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 const nameRule =
   "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
 
-/** 36 upper-case characters of Crockford's base 32: ten of time, 26 of chance. */
+/** 36 upper-case characters of Crockford's base 32: ten of time, 26 random. */
 const made = "[0-9A-HJKMNP-TV-Z]{36}"
 
 export const WorkspaceId = Type.String({
@@ -50,25 +50,25 @@ export const PackId = Type.String({
   docs: { examples: ["pack_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
-/** The part of an API key that is no secret. */
+/** The part of an API key that is not secret. */
 export const KeyId = Type.String({
   pattern: "^[0-9A-Za-z]{13}$",
   rule: "must be the id of an API key: 13 letters and digits",
 })
 
-/** The part of a scoped token that is no secret. */
+/** The part of a scoped token that is not secret. */
 export const TokenId = Type.String({
   pattern: "^[0-9A-Za-z]{13}$",
   rule: "must be the id of a token: 13 letters and digits",
 })
 
-/** Whoever has an e-mail, in every workspace. */
+/** A person with an e-mail address. The id is the same in every workspace. */
 export const MemberId = Type.String({
   pattern: "^[0-9A-Za-z]{13}$",
   rule: "must be the id of a member: 13 letters and digits",
 })
 
-/** What makes repeating a write safe; compared as it is. */
+/** Makes a write safe to repeat. Compared byte by byte. */
 export const IdempotencyKey = Type.String({
   pattern: "^[!-~]{12,255}$",
   rule: "must be 12 to 255 characters from ! to ~, without spaces",

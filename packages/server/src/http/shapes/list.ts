@@ -12,5 +12,5 @@ export const listFields = {
 
 export const ListQuery = shapeOf<WireListQuery>()(Type.Object(listFields))
 
-/** Of a list's answer: where its next page begins. */
+/** For a list's answer: where its next page begins. */
 export const NextCursor = Type.Union([Type.String(), Type.Null()])

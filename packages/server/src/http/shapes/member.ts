@@ -14,13 +14,13 @@ import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** Not a grammar of addresses: whether one is real, only its owner can show. */
+/** No full grammar of addresses: only its owner can show that an address is real. */
 export const Email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: "^[^\\s@\\p{Cc}\\p{Cf}]+@[^\\s@\\p{Cc}\\p{Cf}]+$",
   rule: "must be an e-mail address of 3 to 254 characters",
-  // What programs in other languages know no classes of characters by.
+  // Spelled out, because other languages do not know these classes of characters.
   docs: { pattern: "^[^\\s@]+@[^\\s@]+$", examples: ["ada@example.com"] },
 })
 
@@ -32,7 +32,7 @@ export const NewMember = shapeOf<WireNewMember>()(
   { email: sample.email, role: "viewer" },
 )
 
-/** A request that says all in its path. */
+/** A request whose path says everything. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
 export const MemberChange = shapeOf<WireMemberChange>()(

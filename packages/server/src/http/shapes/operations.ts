@@ -43,7 +43,7 @@ export const ReadinessQuery = Type.Object({
 
 const positive = Type.Integer({ minimum: 1 })
 
-/** Those that a caller can meet. */
+/** The limits that a caller can reach. */
 const limitFields = {
   eventBytesMax: positive,
   batchBytesMax: positive,
@@ -126,7 +126,7 @@ export const System = shapeOf<WireSystem>()(
   },
 )
 
-/** OpenAPI 3.1 describes itself elsewhere. */
+/** The shape of an OpenAPI 3.1 document is defined by OpenAPI. */
 export const OpenApiDocument = Type.Object(
   { openapi: Type.String() },
   { title: "OpenApiDocument", additionalProperties: true },

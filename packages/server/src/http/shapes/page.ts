@@ -19,7 +19,7 @@ import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
 import { Time } from "./time.ts"
 
-/** Read by `searchOf`, which refuses what is too much. */
+/** Parsed by `searchOf`, which refuses a search that is too large. */
 export const Search = Type.String({
   docs: {
     maxLength: queryBytesMax,
@@ -60,7 +60,7 @@ export const FeedQuery = shapeOf<WireFeedQuery>()(
   }),
 )
 
-/** A stream goes on after this sequence: `after` is where the first one began. */
+/** A stream continues after this sequence; `after` is where the first connection began. */
 export const FeedHeaders = Type.Object({
   "last-event-id": Type.Optional(Type.String({ pattern: "^(?:0|[1-9][0-9]{0,14})?$" })),
 })

@@ -5,10 +5,10 @@ import { extensible } from "./event.ts"
 
 const text = Type.Optional(Type.String())
 
-/** A member that a writer may have given any value, because it is one of the writer's own. */
+/** A member that may have any value, because the writer chose it. */
 const own = Type.Optional(Type.Unsafe<string>({}))
 
-// In answers. What is withheld from its reader is absent.
+// In answers. A member that is withheld from the reader is absent.
 export const ShownActor = shapeOf<WireParty>()(
   Type.Object(
     { id: Type.String(), type: text, email: text, name: own },

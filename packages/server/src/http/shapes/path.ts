@@ -1,7 +1,7 @@
 import { Type } from "./type.ts"
 import { KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 
-// What stands in paths.
+// The parameters of paths.
 
 export const WorkspaceParams = Type.Object({ workspaceId: WorkspaceId })
 export const ReceiptParams = Type.Object({ workspaceId: WorkspaceId, receiptId: ReceiptId })

@@ -14,7 +14,7 @@ import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** The project whose policy is meant when none is named. */
+/** The project whose policy is meant if a request names none. */
 export const usualProject = "core"
 
 const NonEmpty = Type.String({ minLength: 1 })

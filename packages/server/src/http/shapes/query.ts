@@ -3,12 +3,12 @@ import { LedgerError } from "../../error.ts"
 import { memberName } from "../json.ts"
 import { checkOf, type Of } from "./check.ts"
 
-/** The parameters of a query, decoded: each name once, nothing checked. */
+/** The parameters of a query, decoded and unchecked. Each name occurs once. */
 export type RawQuery = Readonly<Record<string, string>>
 
 const none: RawQuery = Object.freeze({})
 
-/** Reads what follows the question mark of a request target whose percent escapes are sound. */
+/** Reads the part after the question mark of a request target with valid percent escapes. */
 export function parseQuery(target: string): RawQuery {
   const mark = target.indexOf("?")
   if (mark === -1 || mark === target.length - 1) return none
@@ -34,9 +34,9 @@ interface Parameter {
 }
 
 /**
- * Makes a check of query parameters. They arrive as text: integers and booleans are read by a
- * grammar of one spelling per value, so that a filter never means something else than it looks
- * like, and what is absent gets the default of its shape.
+ * Makes a check of query parameters. They arrive as text. Integers and booleans have one spelling
+ * per value, so that a filter never means something else than it looks like. An absent parameter
+ * gets the default of its shape.
  */
 export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => Of<S> {
   const parameters = Object.entries(
@@ -60,8 +60,8 @@ export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => 
 }
 
 /**
- * The same shape, refusing integers that a number cannot hold exactly, and what it does not name
- * unless it says otherwise.
+ * The same shape, but it refuses integers that a number cannot hold exactly, and unknown parameters
+ * unless the shape allows them.
  */
 function closed<S extends TSchema>(
   shape: S,

@@ -1,5 +1,5 @@
-// What the examples of several shapes have in common. The secrets have the right form, and open
-// nothing.
+// Values that the examples of several shapes share. The secrets have the right form, but give no
+// access.
 
 export const sample = {
   url: "https://ledger.example.com",

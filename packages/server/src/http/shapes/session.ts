@@ -15,8 +15,7 @@ import { sample } from "./sample.ts"
 const passwordMax = 256
 
 /**
- * Long enough to need no rules about what is in it, and short enough to be hashed in no time that
- * matters.
+ * Long enough that it needs no rules about its characters, and short enough to be hashed quickly.
  */
 const NewPassword = Type.String({
   minLength: 12,
@@ -24,7 +23,7 @@ const NewPassword = Type.String({
   rule: `must be 12 to ${passwordMax} characters`,
 })
 
-/** What is given to be compared: a rule about it would be a hint. */
+/** A password to compare. It has no rules, because a rule would be a hint. */
 const Given = Type.String({ minLength: 1, maxLength: passwordMax })
 
 export const Setup = shapeOf<WireSetup>()(

@@ -1,11 +1,11 @@
 import { Type } from "./type.ts"
 
-// `YYYY-MM-DDThh:mm:ss[.1–9 digits](Z|±hh:mm)`, in upper or lower case, and a date that exists. By
-// hand, because Date takes 30 February for 2 March.
+// `YYYY-MM-DDThh:mm:ss[.1–9 digits](Z|±hh:mm)`, in upper or lower case, on a date that exists.
+// Parsed by hand, because Date takes 30 February for 2 March.
 
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** Whether a text is a time as the API takes it. */
+/** Whether the API accepts a text as a time. */
 export function isTime(text: string): boolean {
   const year = two(text, 0) * 100 + two(text, 2)
   const month = two(text, 5)
@@ -25,7 +25,7 @@ export function isTime(text: string): boolean {
   return isZone(text, endOfFraction(text))
 }
 
-/** The number that two digits say, or NaN. */
+/** The value of two digits, or NaN. */
 function two(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48

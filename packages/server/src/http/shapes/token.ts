@@ -21,7 +21,7 @@ import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-// Of new tokens -----------------------------------------------------------------------------------
+// New tokens --------------------------------------------------------------------------------------
 
 const secondsMin = 60
 
@@ -86,7 +86,7 @@ export const NewActivityToken = shapeOf<WireNewActivityToken>()(
   { projectId: "core", subject: "usr_1", expiresInSeconds: 3600 },
 )
 
-// Of answers --------------------------------------------------------------------------------------
+// Answers -----------------------------------------------------------------------------------------
 
 const types = ["receipt", "policy", "activity", "evidence"] as const satisfies readonly TokenType[]
 

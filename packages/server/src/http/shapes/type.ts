@@ -51,7 +51,7 @@ const builders = {
 }
 
 /**
- * Named as in TypeBox, and what each returns is what TypeBox's returns: type.test.ts compares them.
+ * Names and results are those of TypeBox: type.test.ts compares them.
  */
 export const Type = builders as unknown as Builders // The types of TypeBox are computed from the arguments.
 

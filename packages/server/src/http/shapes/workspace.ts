@@ -21,8 +21,7 @@ const openings = ["open", "closed"] as const
 const HotDays = Type.Integer({ minimum: 0, maximum: 36_500 })
 
 /**
- * Beyond this a list of them is no list any more; what one key reaches is a thousand at most
- * anyway.
+ * A list of more projects would be too long to use; one key reaches a thousand at most anyway.
  */
 const ProjectsMax = Type.Integer({ minimum: 1, maximum: 100_000 })
 

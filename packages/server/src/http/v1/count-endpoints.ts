@@ -67,7 +67,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
 
 type TimelineCounting = Extract<Counting, { readonly kind: "timeline" }>
 
-/** Buckets of whole seconds, as many as are asked for at most. */
+/** Buckets of whole seconds, at most as many as requested. */
 function timelineOf(
   { from, to }: Pick<Wanted, "from" | "to">,
   { buckets: most, by }: { readonly buckets: number; readonly by: "lane" | "project" },
@@ -105,7 +105,7 @@ function timelineJson(
   return JSON.stringify(timeline)
 }
 
-/** Those of a search but ids, which no two entries share. */
+/** The fields of a search, except ids, which no two entries share. */
 const countedFields: readonly string[] = queryFields.filter(
   (name) => name !== "id" && name !== "receipt",
 )

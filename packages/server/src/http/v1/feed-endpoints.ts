@@ -1,4 +1,5 @@
-// Entries as they are recorded: in answers that wait for them, and as a stream without end.
+// Follows entries as they are recorded: with answers that wait for them (long polling), and with an
+// endless stream (server-sent events).
 
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
@@ -11,12 +12,12 @@ import { EventsFeed, EventsStream, FeedHeaders, FeedQuery } from "../shapes/page
 import { WorkspaceParams } from "../shapes/path.ts"
 import { entriesJson, storageOf, wantedOf } from "./query-endpoints.ts"
 
-/** What a follower is of, and whether it still may be. */
+/** The workspace that a follower follows, and whether it still may. */
 interface Following {
   readonly workspaceId: string
   readonly request: FeedRequest
   readonly signal: AbortSignal
-  /** Throws once the credential does not hold any more. */
+  /** Throws once the credential is no longer valid. */
   readonly recheck: () => Promise<unknown>
 }
 
@@ -74,7 +75,7 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 }
 
-/** A browser that connects again says what it got last. */
+/** A browser that reconnects names the last event that it received. */
 function afterOf(lastEventId: string | undefined, after: number): number {
   return lastEventId === undefined || lastEventId === "" ? after : Number(lastEventId)
 }
@@ -106,7 +107,7 @@ function feedJson({ events, nextAfter, hasMore }: FeedPage): Buffer {
   return entriesJson(events, { nextAfter, hasMore })
 }
 
-/** Ends when the credential does. Whoever connects again is told why. */
+/** Ends when the credential ends. A client that reconnects gets the reason. */
 async function* stream(
   { feed, clock, limits }: Service,
   { workspaceId, request, signal, recheck }: Following,
@@ -135,7 +136,7 @@ async function holds(recheck: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Made once for all who are shown the same page. */
+/** Made once for all streams that get the same page. */
 const known = new WeakMap<FeedPage, Buffer>()
 
 function messagesOf(page: FeedPage): Buffer {
@@ -150,6 +151,6 @@ function messageParts({ events, sequences, nextAfter }: FeedPage): readonly Uint
     event,
     Buffer.from("\n\n"),
   ])
-  // Without data it is no event, and the place is kept.
+  // Without data it is not an event, but the client remembers the id.
   return [...parts, Buffer.from(`id: ${nextAfter}\n\n`)]
 }

@@ -21,7 +21,7 @@ import type { Of } from "../shapes/check.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
 
-/** Who is shown what is asked once the entry was found. */
+/** Decides who sees what, once the entry was found. */
 const ofReceipt = {
   action: "read",
   anonymous: true,
@@ -81,7 +81,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Whoever opens the address of a receipt in a browser is led to its page. */
+/** A browser that opens the address of a receipt is redirected to its page. */
 function leadToPage(
   { publicUrl }: Service,
   { workspaceId, receiptId }: Of<typeof ReceiptParams>,
@@ -94,7 +94,7 @@ function isForPeople(accept: string | undefined): boolean {
   return preferred(accept, ["application/json", "text/html"]) === "text/html"
 }
 
-/** The receipt in JSON, to whoever may see it. */
+/** The receipt in JSON, for callers who may see it. */
 export async function receiptAnswer(
   service: Service,
   caller: Caller,
