@@ -85,6 +85,7 @@ test("scripts stay small", async () => {
     "/r/x/y": 24 * kilobyte,
     "/verify": 11 * kilobyte,
     "/a/x": 20 * kilobyte,
+    "/ui": 60 * kilobyte,
     "/p/x/1": 8 * kilobyte,
     "/e/x/y": 11 * kilobyte,
   }

@@ -1,6 +1,6 @@
 // The chain page: how far it is intact, what was checked and when, and a check of it in this browser.
 
-import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Hash } from "../../parts/hash.tsx"
@@ -8,11 +8,13 @@ import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { startRecomputer, type Recomputer } from "../events/recompute.ts"
 import type { Place } from "../place.ts"
 import { ChainClaim } from "./chain-claim.tsx"
 import { ChainMap } from "./chain-map.tsx"
 import { cellsOf, type Cell } from "./chain-verdict.ts"
 import { browserCheck } from "./browser-check.tsx"
+import { linkedEntries } from "./linked-entries.ts"
 import { Links } from "./links.tsx"
 import { signedPart } from "./signed.tsx"
 import "./chain.css"
@@ -21,11 +23,12 @@ export const openChain: OpenView = (desk, place) => {
   const claim = elementOf(<div class="claim" />)
   const cell = elementOf(<div />)
   claim.append(<Skeleton />)
+  const recomputer = startRecomputer()
   const check = browserCheck(desk)
   const signed = signedPart(desk)
   let chosen = rangeIn(place)
   const draw = (): void => drawClaim(claim, desk, check.range())
-  const drawChosen = (): void => void drawCell(cell, desk, chosen)
+  const drawChosen = (): void => void drawCell(cell, desk, recomputer, chosen)
   const unwatch = desk.chain.watch(() => {
     draw()
     signed.draw()
@@ -54,6 +57,7 @@ export const openChain: OpenView = (desk, place) => {
     close() {
       unwatch()
       check.cancel()
+      recomputer.close()
     },
   }
 }
@@ -97,7 +101,12 @@ function drawClaim(place: Element, desk: Desk, here: Range | undefined): void {
 }
 
 /** The cell that was chosen, or the one that is broken. */
-async function drawCell(place: Element, desk: Desk, chosen: Range | undefined): Promise<void> {
+async function drawCell(
+  place: Element,
+  desk: Desk,
+  recomputer: Recomputer,
+  chosen: Range | undefined,
+): Promise<void> {
   const state = desk.chain.state()
   if (state === undefined) return
   const cells = cellsOf(state, Date.now())
@@ -113,8 +122,8 @@ async function drawCell(place: Element, desk: Desk, chosen: Range | undefined): 
       ? { from: Math.max(1, fault.sequence - 1), to: fault.sequence + 1 }
       : { from: Math.max(cell.from, cell.to - 2), to: cell.to }
   const [first, last] = await Promise.all([
-    entriesIn(desk, { from: cell.from, to: cell.from }),
-    entriesIn(desk, around),
+    linkedEntries(desk, recomputer, { from: cell.from, to: cell.from }),
+    linkedEntries(desk, recomputer, around),
   ])
   const checked = state.checked.find(({ from, to }) => from <= cell.from && cell.to <= to)
   redraw(
@@ -125,7 +134,12 @@ async function drawCell(place: Element, desk: Desk, chosen: Range | undefined): 
           ? `#${number(cell.from)}`
           : `#${number(cell.from)} – #${number(cell.to)}`}
       </h2>
-      <CellFacts cell={cell} first={first[0]} last={last.at(-1)} checkedAt={checked?.checkedAt} />
+      <CellFacts
+        cell={cell}
+        first={first[0]?.entry}
+        last={last.at(-1)?.entry}
+        checkedAt={checked?.checkedAt}
+      />
       <Links
         entries={last}
         entryHref={({ sequence }) =>
@@ -170,18 +184,6 @@ function CellFacts({ cell, first, last, checkedAt }: CellFactsProps) {
       ]}
     />
   )
-}
-
-async function entriesIn(desk: Desk, { from, to }: Range): Promise<readonly ListedEntry[]> {
-  const told = await desk.get<EventsPage>(["events"], {
-    projectId: "all",
-    includeSystem: true,
-    storage: "all",
-    include: "proof",
-    cursor: to + 1,
-    limit: Math.min(100, to - from + 1),
-  })
-  return told.ok ? told.value.events.toReversed() : []
 }
 
 function number(of: number): string {

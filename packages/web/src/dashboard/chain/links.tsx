@@ -1,16 +1,16 @@
 // Links between entries as a picture: the two ends of a link must be equal, so the picture is the
 // check.
 
-import { verifyReceipt } from "@tallystick/proof"
 import type { ListedEntry } from "@tallystick/client/wire"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import type { LinkedEntry } from "./linked-entries.ts"
 
 interface LinksProps {
   /** Neighbours, oldest first. */
-  readonly entries: readonly ListedEntry[]
+  readonly entries: readonly LinkedEntry[]
   readonly entryHref: (entry: ListedEntry) => string
   /** What stands behind the last. */
   readonly children?: Child
@@ -19,11 +19,11 @@ interface LinksProps {
 export function Links({ entries, entryHref, children }: LinksProps) {
   return (
     <ol class="links">
-      {entries.map((entry, at) => {
+      {entries.map(({ entry }, at) => {
         const before = entries[at - 1]
         return (
           <>
-            {before !== undefined && <Ends left={hashOf(before)} right={entry.previousHash} />}
+            {before !== undefined && <Ends left={before.hash} right={entry.previousHash} />}
             <li class={`linked lane-${entry.lane}`}>
               <span class="notch-place">
                 <Notch lane={entry.lane} state={notchState(entry.integrity)} />
@@ -39,11 +39,6 @@ export function Links({ entries, entryHref, children }: LinksProps) {
       {children}
     </ol>
   )
-}
-
-/** As recomputed here; what no proof came for is as the server says. */
-function hashOf({ proof, disclosures, ...entry }: ListedEntry): string {
-  return verifyReceipt({ entry, proof, disclosures }).eventHash ?? entry.hash
 }
 
 interface EndsProps {

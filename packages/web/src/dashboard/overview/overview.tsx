@@ -1,6 +1,6 @@
 // What there is to know at a glance: the chain, today, what needs attention, what happened last.
 
-import type { ChainState, EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { ChainState } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
@@ -8,8 +8,10 @@ import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Time } from "../../parts/time.tsx"
 import { ChainClaim } from "../chain/chain-claim.tsx"
 import { ChainMap } from "../chain/chain-map.tsx"
+import { linkedEntries, type LinkedEntry } from "../chain/linked-entries.ts"
 import { Links } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { startRecomputer, type Recomputer } from "../events/recompute.ts"
 import { attention } from "./attention.tsx"
 import { figures } from "./figures.tsx"
 import { latestSecurity, topActions, whoRead } from "./latest.tsx"
@@ -26,8 +28,9 @@ export const openOverview: OpenView = (desk) => {
     latest: latestSecurity(desk),
     reads: whoRead(desk),
   }
-  let last: readonly ListedEntry[] = []
+  let last: readonly LinkedEntry[] = []
   let size = -1
+  const recomputer = startRecomputer()
   const draw = (): void => drawClaim(claim, desk, last)
   const changed = async (): Promise<void> => {
     draw()
@@ -37,7 +40,7 @@ export const openOverview: OpenView = (desk) => {
     if (size === 0 && desk.workspace !== "instance")
       return desk.go(desk.link(["events"]), "replace")
     for (const part of Object.values(shown)) void part.load()
-    last = await newest(desk)
+    last = await newest(desk, recomputer)
     draw()
   }
   const unwatch = desk.chain.watch(() => void changed())
@@ -63,25 +66,20 @@ export const openOverview: OpenView = (desk) => {
         </div>
       </div>
     ),
-    close: unwatch,
+    close() {
+      unwatch()
+      recomputer.close()
+    },
   }
 }
 
 /** The last that are signed for, oldest first. */
-async function newest(desk: Desk): Promise<readonly ListedEntry[]> {
+function newest(desk: Desk, recomputer: Recomputer): Promise<readonly LinkedEntry[]> {
   const sealed = desk.chain.state()?.checkpoint?.sequence ?? 0
-  const told = await desk.get<EventsPage>(["events"], {
-    projectId: "all",
-    includeSystem: true,
-    storage: "all",
-    include: "proof",
-    cursor: sealed + 1,
-    limit: 3,
-  })
-  return told.ok ? told.value.events.toReversed() : []
+  return linkedEntries(desk, recomputer, { from: sealed - 2, to: sealed })
 }
 
-function drawClaim(place: Element, desk: Desk, last: readonly ListedEntry[]): void {
+function drawClaim(place: Element, desk: Desk, last: readonly LinkedEntry[]): void {
   const state = desk.chain.state()
   const refusal = desk.chain.refusal()
   if (state === undefined) {
@@ -125,10 +123,10 @@ function Signed({
   last,
 }: {
   readonly state: ChainState
-  readonly last: readonly ListedEntry[]
+  readonly last: readonly LinkedEntry[]
 }) {
   const newestShown = last.at(-1)
-  if (checkpoint === undefined || newestShown?.sequence !== checkpoint.sequence) return <></>
+  if (checkpoint === undefined || newestShown?.entry.sequence !== checkpoint.sequence) return <></>
   return (
     <>
       <li class="ends">

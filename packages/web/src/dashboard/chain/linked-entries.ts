@@ -1,0 +1,36 @@
+// Neighbours of a chain, with their hashes as recomputed in this browser.
+
+import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { Desk } from "../desk.ts"
+import type { Recomputer } from "../events/recompute.ts"
+
+export interface LinkedEntry {
+  readonly entry: ListedEntry
+  /** As recomputed; of an entry without a proof, as the service says. */
+  readonly hash: string
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** Oldest first. None if they cannot be had. */
+export async function linkedEntries(
+  desk: Desk,
+  recomputer: Recomputer,
+  { from, to }: Range,
+): Promise<readonly LinkedEntry[]> {
+  const told = await desk.get<EventsPage>(["events"], {
+    projectId: "all",
+    includeSystem: true,
+    storage: "all",
+    include: "proof",
+    cursor: to + 1,
+    limit: to - from + 1,
+  })
+  if (!told.ok) return []
+  const entries = told.value.events.toReversed()
+  const recomputed = await recomputer.recompute(entries)
+  return entries.map((entry, at) => ({ entry, hash: recomputed[at]?.hash ?? entry.hash }))
+}
