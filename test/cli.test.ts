@@ -683,5 +683,7 @@ test("every command has an example in its help", async () => {
       command.join(" "),
     )
     assert.ok(!output.includes("default: false"), "what is off is not said")
+    const wide = output.split("\n").filter((line) => line.length > 80 && !line.startsWith("  $ "))
+    assert.deepEqual(wide, [], "it fits a narrow terminal")
   }
 })

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { isatty } from "node:tty"
 import { Argument, Command, Help, Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
+import { notes } from "./cli/help-notes.ts"
 import { addLedgerCommands } from "./cli/ledger-commands.ts"
 import { gathered, secondsOf, someOf } from "./cli/option-values.ts"
 import type { Terminal } from "./cli/terminal.ts"
@@ -32,10 +33,13 @@ const help = new Help()
 const optionDescription = (option: Option) =>
   option.defaultValue === false ? option.description : help.optionDescription(option)
 
+/** Less would be a word on each line. */
+const minWidthToWrap = 24
+
 const program = new Command("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
   .version(version)
-  .configureHelp({ optionDescription })
+  .configureHelp({ optionDescription, minWidthToWrap })
   .configureOutput({ outputError: (text, write) => write(`tallystick: ${inOneLine(text)}\n`) })
 
 program
@@ -46,7 +50,7 @@ program
     "on empty data, create a workspace `demo` with a key, and print how to write a first event",
     false,
   )
-  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo")
+  .addHelpText("after", notes("\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo"))
   .action(async ({ demo }: { demo: boolean }) => {
     const { runServe } = await import("./cli/serve-command.ts")
     await runServe({ environment: process.env, version, demo, exit: (code) => process.exit(code) })
@@ -71,12 +75,12 @@ program
   .option("--json", "print the results as JSON", false)
   .addHelpText(
     "after",
-    `
+    notes(`
 Exit codes: 0 everything is genuine; 3 something is not; 1 a file cannot be read; 2 nothing is wrong, but a trusted key's signature or a
 checkpoint is missing. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is not confirmed (with --json: true, false, null).
 
 Example:
-  $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
+  $ tallystick verify receipt.json --key "$(cat log.vkey)"`),
   )
   .action(
     async (
@@ -109,7 +113,7 @@ keys
   .argument("<workspace>")
   .addOption(atUrl)
   .option("--json", "print them as JSON", false)
-  .addHelpText("after", `${keysHelp}tallystick keys list acme`)
+  .addHelpText("after", notes(`${keysHelp}tallystick keys list acme`))
   .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
     const { listKeys } = await import("./cli/keys-command.ts")
     await listKeys({ ...terminal, url }, workspace, json)
@@ -132,7 +136,9 @@ keys
   .addOption(atUrl)
   .addHelpText(
     "after",
-    `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`,
+    notes(
+      `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`,
+    ),
   )
   .action(async (workspace: string, options: CreateOptions) => {
     const { createKey } = await import("./cli/keys-command.ts")
@@ -160,7 +166,7 @@ keys
   .argument("<workspace>")
   .argument("<key-id>", "the id that `keys list` shows")
   .addOption(atUrl)
-  .addHelpText("after", `${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`)
+  .addHelpText("after", notes(`${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`))
   .action(async (workspace: string, keyId: string, { url }: { url?: string }) => {
     const { revokeKey } = await import("./cli/keys-command.ts")
     await revokeKey({ ...terminal, url }, workspace, keyId)
@@ -175,10 +181,10 @@ program
   .addOption(atUrl)
   .addHelpText(
     "after",
-    `
+    notes(`
 The old key keeps signing for a week. Until then, anyone who trusts the old key checks the announcement with \`tallystick verify\`, and trusts
 the new key from then on. Earlier receipts, proofs and packs stay valid under the key that signed them.
-${keysHelp}tallystick rotate acme > announcement.json`,
+${keysHelp}tallystick rotate acme > announcement.json`),
   )
   .action(async (workspace: string, { url }: { url?: string }) => {
     const { rotateKey } = await import("./cli/rotate-log-key-command.ts")
@@ -194,13 +200,13 @@ secret
   .description("seal everything again under a new secret; if interrupted, run it again to continue")
   .addHelpText(
     "after",
-    `
+    notes(`
 If the data folder holds the secret, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_SECRET to
 the new secret and TALLYSTICK_SECRET_PREVIOUS to the old one, also for a service that starts before the rotation has finished. API keys,
 tokens, sessions, passwords, idempotency keys and signing keys stay the same. Older backups need the old secret.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`,
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`),
   )
   .action(async () => {
     const { runRotateSecret } = await import("./cli/rotate-secret-command.ts")
@@ -217,12 +223,12 @@ rootKey
   .option("--revoke-tokens", "revoke every token made with an instance key, after a leak", false)
   .addHelpText(
     "after",
-    `
+    notes(`
 If the data folder holds the key, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_ROOT_KEY to
 the new key and TALLYSTICK_ROOT_KEY_PREVIOUS to the old one. A service that has both settings accepts both keys.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`,
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`),
   )
   .action(async ({ revokeTokens }: { revokeTokens: boolean }) => {
     const { runRotateRootKey } = await import("./cli/rotate-root-key-command.ts")
@@ -232,7 +238,10 @@ Example:
 program
   .command("reindex")
   .description("rebuild the index and the search from the journal, while the service is stopped")
-  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex")
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex"),
+  )
   .action(async () => {
     const { runReindex } = await import("./cli/reindex-command.ts")
     process.exitCode = await runReindex(terminal)
@@ -242,7 +251,7 @@ program
   .command("config")
   .description("print every setting and where its value comes from, without the secrets")
   .option("--json", "print them as JSON", false)
-  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config")
+  .addHelpText("after", notes("\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config"))
   .action(async ({ json }: { json: boolean }) => {
     const { showConfig } = await import("./cli/config-command.ts")
     showConfig(terminal, json)
@@ -254,7 +263,10 @@ program
     "check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad",
   )
   .option("--json", "print the results as JSON", false)
-  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor"),
+  )
   .action(async ({ json }: { json: boolean }) => {
     const { runDoctor } = await import("./cli/doctor-command.ts")
     process.exitCode = await runDoctor(terminal, json)
@@ -264,7 +276,7 @@ program
   .command("completion")
   .description("print a script with which your shell completes commands and options")
   .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
-  .addHelpText("after", "\nExample:\n  $ source <(tallystick completion bash)")
+  .addHelpText("after", notes("\nExample:\n  $ source <(tallystick completion bash)"))
   .action(async (shell: Shell) => {
     const { completionFor } = await import("./cli/completion-command.ts")
     terminal.say(completionFor(shell, program))
@@ -287,7 +299,7 @@ program
   .option("--json", "print faults and timings as JSON", false)
   .addHelpText(
     "after",
-    `
+    notes(`
 There are three passes. \`chain\` hashes every record and body and the tree over them, and compares the result with everything that was signed.
 \`contents\` reads each body, and compares keys, tokens, members, projects, policies and packs with the entries that record them. \`index\`
 rebuilds the index of keys and receipts, and looks for orphans that belong to no entry. Anyone who can write the files and the heads file can
@@ -296,7 +308,7 @@ cut off the end; only a checkpoint kept elsewhere shows that.
 Exit codes: 0 everything is as it was written; 3 something is not; 1 the data cannot be read, or has no such workspace.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`),
   )
   .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckOptions) => {
     const { runFsck } = await import("./cli/fsck-command.ts")
@@ -327,13 +339,13 @@ program
   )
   .addHelpText(
     "after",
-    `
+    notes(`
 The export covers all entries up to the last checkpoint. A running service records the export first; the command asks it with the instance key
 in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and what they hide are in separate files, so that you
 can leave either out.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`,
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`),
   )
   .addOption(atUrl)
   .action(async (workspace: string, folder: string, { url }: { url?: string }) => {
@@ -354,14 +366,14 @@ program
   )
   .addHelpText(
     "after",
-    `
+    notes(`
 The copy is complete: a service starts on it with TALLYSTICK_DATA set to the folder, read-only until \`tallystick resume\`. The copy includes the
 secret and the instance key if the data folder holds them, readable by its owner alone. Guard it like the data: anyone who has it can sign in
 the ledger's name. With --without-secrets, keep the secret elsewhere: without it the service cannot sign and knows no key. The copy never
 includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`,
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`),
   )
   .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
     const { runBackup } = await import("./cli/backup-command.ts")
@@ -377,14 +389,14 @@ program
   .option("--json", "print the result as JSON", false)
   .addHelpText(
     "after",
-    `
+    notes(`
 Bring the newest heads file of the original service along (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
 continues in the same epoch. If a signed entry is missing, or nobody knows what was signed last, the workspace continues in a new epoch: a
 ledger with a name and a key of its own, whose first entry says where it continues from. Old entries stay, and new ones follow them. Receipts
 of lost entries stay lost, and \`verify\` says so. Data that does not hold together is refused.
 
 Example:
-  $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`,
+  $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`),
   )
   .action(async ({ check, json }: { check: boolean; json: boolean }) => {
     const { runResume } = await import("./cli/resume-command.ts")

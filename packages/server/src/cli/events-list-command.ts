@@ -1,22 +1,11 @@
 // `tallystick events list`, `values` and `timeline`: what a ledger has, and how much of what.
 
-import type {
-  EventsAsked,
-  EventsPage,
-  FieldValues,
-  ListedEntry,
-  Timeline,
-} from "@tallystick/client"
+import type { EventsAsked, EventsPage, FieldValues, Timeline } from "@tallystick/client"
+import { queryFields } from "@tallystick/client/grammar"
+import { printable } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { shownEntry } from "./entry-fields.ts"
-import {
-  rowPrinter,
-  textOf,
-  type Field,
-  type Format,
-  type PrintRows,
-  type Shown,
-} from "./rows-output.ts"
+import { rowPrinter, textOf, type Field, type Format, type Shown } from "./rows-output.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import type { Terminal } from "./terminal.ts"
 
@@ -35,49 +24,57 @@ export async function listEvents(
   filter: Filter,
   { limit, format }: { readonly limit: number; readonly format: Format },
 ): Promise<number> {
+  const { ask } = userServiceOf(terminal)
   const print = rowPrinter(terminal, format, shownEntry)
-  const broken = await userServiceOf(terminal).ask(({ events }) =>
-    printPages(terminal, print, limit, (cursor, pageLimit) =>
-      events.list(workspaceId, { ...filter, cursor, limit: pageLimit }),
-    ),
-  )
-  return broken === 0 ? exitCodes.good : exitCodes.broken
-}
-
-/** The API's. */
-const pageLimitMax = 100
-
-type ReadPage = (cursor: number, limit: number) => Promise<EventsPage>
-
-/** How many entries are broken. */
-async function printPages(
-  { remark }: ListTerminal,
-  print: PrintRows<ListedEntry>,
-  limit: number,
-  read: ReadPage,
-): Promise<number> {
   let shown = 0
-  let broken = 0
+  let code: number = exitCodes.good
   for (let cursor = 0; ;) {
-    const page = await read(cursor, Math.min(limit - shown, pageLimitMax))
+    const asked = { ...filter, cursor, limit: Math.min(limit - shown, pageLimitMax) }
+    const page = await ask(({ events }) => events.list(workspaceId, asked))
     print(page.events)
     shown += page.events.length
     for (const { sequence, integrity } of page.events) {
       if (integrity !== "broken") continue
-      broken += 1
-      remark(`tallystick: entry ${sequence} is broken: it is not what was recorded\n`)
+      code = exitCodes.broken
+      terminal.remark(`tallystick: entry ${sequence} is broken: it is not what was recorded\n`)
     }
     if (!page.hasMore || shown >= limit) {
-      if (page.hasMore)
-        remark(`tallystick: ${shown} of ${page.total} entries; --limit or --all shows more\n`)
-      else if (shown === 0) remark("tallystick: no entry matches\n")
-      return broken
+      const remark = remarkOn(page, shown, filter)
+      if (remark !== undefined) terminal.remark(`tallystick: ${remark}\n`)
+      return code
     }
     // Otherwise it might never end.
     if (page.nextCursor < 1 || (cursor !== 0 && page.nextCursor >= cursor))
       throw new StartError("the service's next page does not go further back than the one before")
     cursor = page.nextCursor
   }
+}
+
+/** The API's. */
+const pageLimitMax = 100
+
+/** What a reader may miss. */
+function remarkOn(
+  { hasMore, total }: EventsPage,
+  shown: number,
+  { query = "", storage }: Filter,
+): string | undefined {
+  if (hasMore) return `${shown} of ${total} entries; --limit or --all shows more`
+  if (shown > 0) return undefined
+  const unknown = unknownFieldIn(query)
+  if (unknown !== undefined)
+    return `no entry matches; ${printable(unknown)} is no field of a search, so it was searched as text`
+  const archive = storage === undefined ? "; --storage all looks into the archive, too" : ""
+  return `no entry matches${archive}`
+}
+
+/** The first name before a colon, outside of quotation marks, that is not of a field. */
+function unknownFieldIn(query: string): string | undefined {
+  const names = query.replace(/"[^"]*"?/g, "").matchAll(/(?<=^|\s|-)([^\s:-]+):/g)
+  const known: readonly string[] = queryFields
+  for (const [, name = ""] of names)
+    if (!known.includes(name) && !name.startsWith("metadata.")) return name
+  return undefined
 }
 
 // Counts ------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 import { Option, type Command } from "commander"
 import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
+import { notes } from "./help-notes.ts"
 import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
 import type { Format } from "./rows-output.ts"
 import type { Terminal } from "./terminal.ts"
@@ -43,17 +44,17 @@ function addPut(events: Command, terminal: Terminal): void {
   events
     .command("put")
     .description("record one event from options, or many from JSON, and print their receipts")
-    .argument("<workspace>")
+    .argument("<workspace>", "the workspace's id")
     .argument(
       "[file]",
       "JSON of an event, or of one on each line; `-` for standard input, which is also read without --action, --actor and --target",
     )
     .option("--action <name>", "what was done, such as billing.invoice.approve")
     .option("--actor <type:id>", "who did it, such as user:usr_1")
-    .option("--actor-email <address>")
+    .option("--actor-email <address>", "its e-mail, which is sealed")
     .option("--target <type:id>", "what it was done to, such as invoice:inv_9")
-    .option("--target-name <name>")
-    .option("--project <id>", "(default: core)")
+    .option("--target-name <name>", "its name, which is sealed")
+    .option("--project <id>", "the project that it belongs to (default: core)")
     .addOption(
       new Option("--source <source>", "where it came from (default: api)").choices([
         "api",
@@ -74,8 +75,8 @@ function addPut(events: Command, terminal: Terminal): void {
     .addOption(atUrl)
     .addHelpText(
       "after",
-      `
-A key makes it safe to run the command again: what is recorded is not recorded twice. JSON has a key of its own for each event in
+      notes(`
+A key makes it safe to run the command again: what is recorded is not recorded twice. In JSON, it is the member
 \`idempotencyKey\`. Without one, the key is made from the event's content, so events with the same content are one event. An event by options
 without --occurred-at occurs now and is a new one each time, unless you give --idempotency-key.
 
@@ -88,7 +89,7 @@ Exit codes: 0 everything is recorded; 1 something is not; 2 nobody knows, becaus
 
 Example:
   $ tallystick events put acme --action billing.invoice.approve --actor user:usr_1 --target invoice:inv_9
-  $ tallystick events put acme < events.jsonl > receipts.txt`,
+  $ tallystick events put acme < events.jsonl > receipts.txt`),
     )
     .action(async (workspace: string, file: string | undefined, { url, ...options }: PutFlags) => {
       const { putEvents } = await import("./events-put-command.ts")
@@ -118,7 +119,14 @@ function reading(command: Command): Command {
       "a search, such as 'approve actor:usr_1'; put -- before one that begins with -",
     )
     .option("--project <id>", "entries of one project; `system` for the service's own entries")
-    .addOption(new Option("--lane <lane>").choices(["security", "data", "policy", "operations"]))
+    .addOption(
+      new Option("--lane <lane>", "entries of one lane").choices([
+        "security",
+        "data",
+        "policy",
+        "operations",
+      ]),
+    )
     .addOption(
       new Option("--storage <tier>", "entries by their age").choices(["hot", "archive", "all"]),
     )
@@ -169,7 +177,10 @@ ${keyHelp("read")}
 function addList(events: Command, terminal: Terminal): void {
   withTimes(
     reading(
-      events.command("list").description("list entries, newest first").argument("<workspace>"),
+      events
+        .command("list")
+        .description("list entries, newest first")
+        .argument("<workspace>", "the workspace's id"),
     ),
   )
     .addOption(
@@ -178,12 +189,12 @@ function addList(events: Command, terminal: Terminal): void {
     .option("--all", "show all of them", false)
     .addHelpText(
       "after",
-      `${outputHelp}
+      notes(`${outputHelp}
 Exit codes: 0 the entries are listed; 3 one of them is not what was recorded; 1 they cannot be listed.
 
 Example:
   $ tallystick events list acme 'approve actor:usr_1' --from 7d
-  $ tallystick events list acme --all --format csv > entries.csv`,
+  $ tallystick events list acme --all --format csv > entries.csv`),
     )
     .action(async (workspace: string, query: string | undefined, flags: ListFlags) => {
       const { listEvents } = await import("./events-list-command.ts")
@@ -209,19 +220,19 @@ function addTail(events: Command, terminal: Terminal): void {
     events
       .command("tail")
       .description("print entries as they are recorded, until Ctrl-C")
-      .argument("<workspace>"),
+      .argument("<workspace>", "the workspace's id"),
   )
     .option("--after <sequence>", "begin behind this entry; 0 for all (default: now)", sequenceOf)
     .addHelpText(
       "after",
-      `
+      notes(`
 If the connection is cut, or the service restarts, it goes on where it was: no entry is missed and none comes twice. Archived entries are
 printed too, unless --storage says otherwise.
 ${outputHelp}
 Exit codes: 130 after Ctrl-C; 1 the service refuses, or does not answer at the beginning.
 
 Example:
-  $ tallystick events tail acme lane:security --json`,
+  $ tallystick events tail acme lane:security --json`),
     )
     .action(async (workspace: string, query: string | undefined, flags: TailFlags) => {
       const { tailEvents } = await import("./events-tail-command.ts")
@@ -241,14 +252,14 @@ function addValues(events: Command, terminal: Terminal): void {
       events
         .command("values")
         .description("list the commonest values of a field, and how many entries have each")
-        .argument("<workspace>")
+        .argument("<workspace>", "the workspace's id")
         .argument("<field>", "such as actor, action or metadata.currency"),
     ),
   )
     .option("--limit <count>", "so many values, 50 at most", countOf, 20)
     .addHelpText(
       "after",
-      `${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`,
+      notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`),
     )
     .action(
       async (workspace: string, field: string, query: string | undefined, flags: ListFlags) => {
@@ -265,7 +276,7 @@ function addTimeline(events: Command, terminal: Terminal): void {
       events
         .command("timeline")
         .description("count how many entries occurred when")
-        .argument("<workspace>"),
+        .argument("<workspace>", "the workspace's id"),
     ),
   )
     .option("--buckets <count>", "so many spans of time at most, 240 at most", countOf, 24)
@@ -276,7 +287,9 @@ function addTimeline(events: Command, terminal: Terminal): void {
     )
     .addHelpText(
       "after",
-      `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
+      notes(
+        `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
+      ),
     )
     .action(async (workspace: string, query: string | undefined, flags: TimelineFlags) => {
       const { showTimeline } = await import("./events-list-command.ts")
@@ -297,8 +310,8 @@ function addGet(receipts: Command, terminal: Terminal): void {
   receipts
     .command("get")
     .description("get a receipt with its entry, and check them as `verify` does")
-    .argument("<workspace>")
-    .argument("<receipt>")
+    .argument("<workspace>", "the workspace's id")
+    .argument("<receipt>", "the receipt's id")
     .option(
       "--key <vkey>",
       "a log's key that you trust, from another source than the service; repeat for more",
@@ -309,7 +322,7 @@ function addGet(receipts: Command, terminal: Terminal): void {
     .addOption(atUrl)
     .addHelpText(
       "after",
-      `
+      notes(`
 Everything is computed here, from bytes, hashes and signatures; nothing that the service says of itself counts. Without --key it is \`not
 confirmed\`: everything may agree, but the service itself names the key that signed, and anyone can make a key.
 
@@ -319,7 +332,7 @@ Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is wrong, but a trusted 
 1 it cannot be got.
 
 Example:
-  $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`,
+  $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`),
     )
     .action(async (workspace: string, receipt: string, flags: GetFlags) => {
       const { getReceipt } = await import("./receipts-command.ts")
@@ -340,16 +353,16 @@ function addProof(receipts: Command, terminal: Terminal): void {
   receipts
     .command("proof")
     .description("print the proof of a receipt as a tlog-proof, which `verify` reads")
-    .argument("<workspace>")
-    .argument("<receipt>")
+    .argument("<workspace>", "the workspace's id")
+    .argument("<receipt>", "the receipt's id")
     .addOption(atUrl)
     .addHelpText(
       "after",
-      `
+      notes(`
 ${keyHelp("read")} A public receipt needs no key.
 
 Example:
-  $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`,
+  $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`),
     )
     .action(async (workspace: string, receipt: string, { url }: { url?: string }) => {
       const { printProof } = await import("./receipts-command.ts")

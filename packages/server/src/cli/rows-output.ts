@@ -32,15 +32,24 @@ export function rowPrinter<Row>(
       return tablePrinter(say, columns, shown.table, widths)
     case "jsonl":
       return (rows) => rows.forEach((row) => say(`${printableJson(row)}\n`))
-    case "csv": {
-      // A file has the text as it is; a terminal must not obey it.
-      const cell = (text: string): string => (columns === undefined ? text : printable(text))
-      say(csvRow(shown.csv.map(([name]) => name)))
-      return (rows) =>
-        rows.forEach((row) =>
-          say(csvRow(shown.csv.map(([, valueOf]) => cell(textOf(valueOf(row)))))),
-        )
-    }
+    case "csv":
+      return csvPrinter(say, columns, shown.csv)
+  }
+}
+
+/** Also of no rows it prints the names. */
+function csvPrinter<Row>(
+  say: Terminal["say"],
+  columns: number | undefined,
+  fields: readonly Field<Row>[],
+): PrintRows<Row> {
+  // A file has the text as it is; a terminal must not obey it.
+  const cell = (text: string): string => (columns === undefined ? text : printable(text))
+  let hasNames = false
+  return (rows) => {
+    if (!hasNames) say(csvRow(fields.map(([name]) => name)))
+    hasNames = true
+    for (const row of rows) say(csvRow(fields.map(([, valueOf]) => cell(textOf(valueOf(row))))))
   }
 }
 
