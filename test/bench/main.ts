@@ -16,6 +16,7 @@ import { measureFollowers } from "./followers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
+import { measureSearchLag, type SearchLag } from "./search-lag.ts"
 import { measureSegments } from "./segments.ts"
 import { measureStress } from "./stress.ts"
 import { compareVersions } from "./versions.ts"
@@ -174,8 +175,9 @@ async function growth(): Promise<void> {
     Math.round(entries * share),
   )
   const rates: number[] = []
+  const lag: SearchLag = { foundMs: [], unfiled: [] }
   for (const mark of marks) {
-    const measured = await runLoad({
+    const load = runLoad({
       url: service.url,
       connections: 8,
       seconds: 600,
@@ -184,6 +186,13 @@ async function growth(): Promise<void> {
       run: `grow-${mark}-key`,
       eventsMax: mark - written,
     })
+    const write = async () => {
+      const run = `found-${lag.foundMs.length}`
+      await writeSome(service.url, writer, run, 1)
+      return sampleOf(run, 0)
+    }
+    await measureSearchLag(service.url, writer, write, lag, load)
+    const measured = await load
     written += measured.events
     rates.push(rate(measured))
     residentMb = Math.max(residentMb, service.residentMb())
@@ -194,7 +203,10 @@ async function growth(): Promise<void> {
   say(
     `\nlast against first: ${((rates.at(-1) ?? 0) / first).toFixed(2)}; resident memory at most ${whole(residentMb)} MB`,
   )
-  say(`checkpoint lag at full load: p99 at most ${await lagP99(service.url)} s\n`)
+  say(`checkpoint lag at full load: p99 at most ${await lagP99(service.url)} s`)
+  say(
+    `an event is found by a search after its receipt, at full load: median ${quantile(lag.foundMs, 0.5).toFixed(1)} ms, p99 ${quantile(lag.foundMs, 0.99).toFixed(1)} ms of ${lag.foundMs.length}; entries in no segment: median ${quantile(lag.unfiled, 0.5)}, p99 ${quantile(lag.unfiled, 0.99)}\n`,
+  )
 
   const latencies = await verifyAll(service.url, writer, receipts)
   say(
@@ -283,7 +295,7 @@ async function writeSome(
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
-        "idempotency-key": `${run}-sample-${at}`,
+        "idempotency-key": sampleOf(run, at),
         "content-type": "application/json",
       },
       body: JSON.stringify({
@@ -291,7 +303,7 @@ async function writeSome(
         projectId: "core",
         action: "bench.sample.write",
         actor: { id: "usr_1", type: "user", email: "someone@example.com" },
-        target: { id: `sample_${at}`, type: "sample" },
+        target: { id: sampleOf(run, at), type: "sample" },
         occurredAt: "2026-01-01T00:00:00Z",
         source: "api",
       }),
@@ -300,6 +312,10 @@ async function writeSome(
     receipts.push(((await response.json()) as { receipt: string }).receipt)
   }
   return receipts
+}
+
+function sampleOf(run: string, at: number): string {
+  return `${run}-sample-${at}`
 }
 
 async function verifyAll(
