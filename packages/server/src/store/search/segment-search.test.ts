@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
+import { findableOf } from "./matching.ts"
 import { createMemorySegments } from "./memory-segments.ts"
 import type { Filed } from "./search.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
@@ -26,7 +27,12 @@ function openHouse(keeps: "all" | "due" | "none"): House {
       after: async (workspace, sequence, limit) =>
         of(workspace)
           .slice(sequence, sequence + limit)
-          .map((filed) => ({ filed, bytes: 500, addTo: (builder) => builder.addFiled(filed) })),
+          .map((filed) => ({
+            sequence: filed.sequence,
+            bytes: 500,
+            findable: () => findableOf(filed),
+            addTo: (builder) => builder.addFiled(filed),
+          })),
     },
     segments,
     clock: { elapsed: () => 0 },

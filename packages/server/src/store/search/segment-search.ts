@@ -18,7 +18,7 @@ import {
   type Steps,
   type Turns,
 } from "./segments.ts"
-import { createUnfiled, segmentOf, type Recorded, type RestEntry } from "./unfiled-entries.ts"
+import { createUnfiled, segmentOf, type Recorded, type RecordedEntry } from "./unfiled-entries.ts"
 
 export interface SegmentSearchParts {
   readonly recorded: Recorded
@@ -48,7 +48,7 @@ export interface SegmentSearch {
 }
 
 /** Looking at the clock costs as much as looking through some of them. */
-const entriesPerStep = 64
+const entriesPerStep = 32
 /** Most searches end within one, and nobody waits for long. */
 const turnMs = 10
 /** Segments whose headers are remembered, some 20 KiB each. */
@@ -120,7 +120,7 @@ export function createSegmentSearch({
 /** What is asked of each segment. */
 interface Asking {
   /** Asks entries that follow each other and are in no segment. */
-  rest(entries: readonly RestEntry[], wanted: Wanted): Steps<void>
+  rest(entries: readonly RecordedEntry[], wanted: Wanted): Steps<void>
   /** Whether a whole segment need not be asked, because its answer is known. */
   isKnown(kept: KeptSegment): boolean
   /** Asks, and gives back what notes the answer; `kept` where the whole of a segment was asked. */
@@ -130,8 +130,8 @@ interface Asking {
 function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     *rest(entries, wanted) {
-      for (const [at, { findable }] of entries.toReversed().entries()) {
-        if (matches(findable, wanted)) found.one(findable.filed.sequence)
+      for (const [at, { sequence, findable }] of entries.toReversed().entries()) {
+        if (matches(findable(), wanted)) found.one(sequence)
         if (at % entriesPerStep === 0) yield
       }
     },

@@ -4,11 +4,10 @@
 
 import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
-import type { JournalReader } from "../store.ts"
+import type { JournalReader, Stored } from "../store.ts"
 import { bytesOf } from "../stored-bytes.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
-import type { Filed } from "./search.ts"
 import { positionOf } from "./segment-plan.ts"
 import type { KeptSegment, Steps, Turns } from "./segments.ts"
 
@@ -21,10 +20,11 @@ export interface Recorded {
 }
 
 export interface RecordedEntry {
-  readonly filed: Filed
+  readonly sequence: number
   /** What it took to read. */
   readonly bytes: number
-  /** The same, read again from its bytes: that is quicker than to post what was read. */
+  /** Opened when it is looked through: most entries become part of a chunk before. */
+  readonly findable: () => Findable
   readonly addTo: (builder: SegmentBuilder) => void
 }
 
@@ -36,8 +36,7 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
       let sequence = position + 1
       for (const stored of await journal.after(workspace, position, limit)) {
         for (; sequence < stored.sequence; sequence++) entries.push(goneFrom(sequence))
-        const addTo = (builder: SegmentBuilder): void => builder.add(stored)
-        entries.push({ filed: filedOf(stored), bytes: bytesOf(stored), addTo })
+        entries.push(recordedAs(stored))
         sequence++
       }
       return entries
@@ -48,7 +47,23 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
 /** What is gone from the journal will be missed by whoever looks, so it is found like all else. */
 function goneFrom(sequence: number): RecordedEntry {
   const filed = missing(sequence)
-  return { filed, bytes: 0, addTo: (builder) => builder.addFiled(filed) }
+  const findable = findableOf(filed)
+  return {
+    sequence,
+    bytes: 0,
+    findable: () => findable,
+    addTo: (builder) => builder.addFiled(filed),
+  }
+}
+
+function recordedAs(stored: Stored): RecordedEntry {
+  let findable: Findable | undefined
+  return {
+    sequence: stored.sequence,
+    bytes: bytesOf(stored),
+    findable: () => (findable ??= findableOf(filedOf(stored))),
+    addTo: (builder) => builder.add(stored),
+  }
 }
 
 /** What waits for its segment, and what a busy writer adds while that is made. */
@@ -73,12 +88,7 @@ export function findableUpTo(kept: readonly KeptSegment[], end: number): number 
 export interface Unfiled {
   /** In order, without a gap, from the end of the kept segments on. */
   readonly chunks: readonly Chunk[]
-  readonly rest: readonly RestEntry[]
-}
-
-/** An entry of the rest. */
-export interface RestEntry extends Pick<RecordedEntry, "addTo"> {
-  readonly findable: Findable
+  readonly rest: readonly RecordedEntry[]
 }
 
 export interface Chunk {
@@ -88,7 +98,7 @@ export interface Chunk {
 
 interface Known {
   chunks: Chunk[]
-  rest: RestEntry[]
+  rest: RecordedEntry[]
   /** Of the bodies and disclosures of the rest. */
   restBytes: number
   /** The last that was read. */
@@ -123,20 +133,21 @@ export function createUnfiled(
       const from = unfiled.last
       const entries = await after(workspace, from, Math.min(readEntries, end - from))
       if (entries.length === 0) break
-      for (const { filed, bytes, addTo } of entries) {
+      for (const entry of entries) {
+        const { sequence, bytes } = entry
         // Another search may have come this far meanwhile.
-        if (filed.sequence !== unfiled.last + 1) continue
-        unfiled.rest.push({ findable: findableOf(filed), addTo })
+        if (sequence !== unfiled.last + 1) continue
+        unfiled.rest.push(entry)
         unfiled.restBytes += bytes
-        unfiled.last = filed.sequence
-        if (filed.sequence % chunkEntries === 0 || unfiled.restBytes >= chunkBytesMax)
+        unfiled.last = sequence
+        if (sequence % chunkEntries === 0 || unfiled.restBytes >= chunkBytesMax)
           yield* makeChunk(unfiled, isUp)
         if (bytesIn(unfiled) > unfiledBytesMax) {
           known.delete(workspace)
           return undefined
         }
-        if (isUp()) yield
       }
+      if (isUp()) yield
     }
     forget(known, workspace, bytesMax)
     return { chunks: [...unfiled.chunks], rest: [...unfiled.rest] }
@@ -148,15 +159,11 @@ function knownFrom(known: Known | undefined, position: number): Known {
   const fresh: Known = { chunks: [], rest: [], restBytes: 0, last: position }
   if (known === undefined) return fresh
   const chunks = known.chunks.filter(({ segment }) => segment.first > position)
-  const rest = known.rest.filter((one) => sequenceOf(one) > position)
-  const first = chunks[0]?.segment.first ?? (rest[0] && sequenceOf(rest[0]))
+  const rest = known.rest.filter(({ sequence }) => sequence > position)
+  const first = chunks[0]?.segment.first ?? rest[0]?.sequence
   if (first !== position + 1) return fresh
   if (chunks.length === known.chunks.length && rest.length === known.rest.length) return known
   return { chunks, rest, restBytes: known.restBytes, last: known.last }
-}
-
-function sequenceOf({ findable }: RestEntry): number {
-  return findable.filed.sequence
 }
 
 /** Makes a chunk of the rest, if no other search has done so meanwhile. */
@@ -171,9 +178,8 @@ async function* makeChunk(unfiled: Known, isUp: () => boolean): Turns<void> {
 }
 
 /** A segment in memory of entries that follow each other. There is at least one. */
-export function* segmentOf(entries: readonly RestEntry[]): Steps<Segment> {
-  const [first] = entries
-  const builder = createSegmentBuilder(first === undefined ? 1 : sequenceOf(first), entries.length)
+export function* segmentOf(entries: readonly RecordedEntry[]): Steps<Segment> {
+  const builder = createSegmentBuilder(entries[0]?.sequence ?? 1, entries.length)
   for (const [at, { addTo }] of entries.entries()) {
     addTo(builder)
     if (at % entriesPerStep === 0) yield
