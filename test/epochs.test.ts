@@ -122,7 +122,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
     )
     await expectPacks(second, { pack, zip, old: kept[0], fresh, boundary })
     await expectRotation(service, second)
-    await expectAudited(service, chain.size)
+    await expectAudited(service, path, chain)
     lost.push(...(await loseEnd(service, second, 2, false)))
   }
   {
@@ -139,7 +139,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
     assert.match(unsigned.json().detail, /the genesis of the next epoch commits to it/)
     for (const { receipt } of lost)
       assert.equal((await third.reader.get(`${path}/receipts/${receipt}`)).status, 404)
-    await expectAudited(service, chain.size)
+    await expectAudited(service, path, chain)
     await expectExport(service, third, chain.size)
     await expectPacks(third, {
       pack,
@@ -252,7 +252,11 @@ async function expectRotation({ root }: Service, workspace: Workspace): Promise<
 }
 
 /** A whole round of re-verifying, over all epochs, finds nothing. */
-async function expectAudited(service: Service, size: number): Promise<void> {
+async function expectAudited(
+  service: Service,
+  path: string,
+  { size, epochs }: Awaited<ReturnType<typeof readChain>>,
+): Promise<void> {
   const metric = async (name: string) =>
     Number(
       new RegExp(`^${name} (\\d+)$`, "m").exec(
@@ -265,6 +269,11 @@ async function expectAudited(service: Service, size: number): Promise<void> {
   )
   assert.equal(await metric("tallystick_audit_failed_entries"), 0)
   assert.ok((await metric("tallystick_audit_verified_entries_total")) >= size)
+  const { checkpoint, checked, faults } = (await service.root.get(`${path}/integrity`)).json()
+  assert.ok(checkpoint.sequence >= size)
+  assert.equal(checkpoint.sequence - checkpoint.size, epochs.at(-1)?.before)
+  assert.deepEqual([checked[0].from, faults], [1, []])
+  assert.ok(checked[0].to >= size, "all epochs were walked")
 }
 
 /**

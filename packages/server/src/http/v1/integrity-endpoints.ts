@@ -49,7 +49,7 @@ async function stateOf(
     ...(checkpoint && { checkpoint }),
     pending: size - (checkpoint?.sequence ?? 0),
     archived,
-    checked: rangesOf(audit, fault),
+    checked: rangesOf(audit, size, fault),
     checking: audit !== undefined && !audit.isDone && fault === undefined,
     faults:
       fault === undefined
@@ -83,9 +83,11 @@ function faultOf({ health }: Service, workspaceId: string, audit: Audit | undefi
  */
 function rangesOf(
   audit: Audit | undefined,
+  size: number,
   fault: Pick<Fault, "sequence"> | undefined,
 ): WireChainState["checked"] {
-  const end = (fault?.sequence ?? Infinity) - 2
+  // A chain that has lost its end is shorter than what was checked of it.
+  const end = Math.min(size, (fault?.sequence ?? Infinity) - 2)
   let from = 1
   return (audit?.checked ?? []).flatMap(({ to, sinceMs }) => {
     const range = { from, to: Math.min(to, end), checkedAt: isoTime(sinceMs) }
