@@ -3,12 +3,16 @@
 
 export interface Import {
   readonly from: string
+  /** What it takes from there; "*" for all of it. */
+  readonly names: readonly string[]
   /** Erased before it runs. */
   readonly isType: boolean
 }
 
 export interface Source {
   readonly imports: readonly Import[]
+  /** The values that it exports by `export const`, `function` or `class`. */
+  readonly exports: readonly string[]
   /**
    * Without comments and regular expressions, each string replaced by its number in `strings`: "0".
    */
@@ -22,7 +26,15 @@ export interface Source {
 
 export function readSource(text: string): Source {
   const { code, strings } = lex(text)
-  return { imports: findImports(code, strings), code, strings }
+  const exports = code.matchAll(
+    /^\s*export\s+(?:async\s+)?(?:const|function\s*\*?|class)\s+([\w$]+)/gm,
+  )
+  return {
+    imports: findImports(code, strings),
+    exports: Array.from(exports, ([, name = ""]) => name),
+    code,
+    strings,
+  }
 }
 
 /**
@@ -30,19 +42,32 @@ export function readSource(text: string): Source {
  * import.meta.url)`.
  */
 function findImports(code: string, strings: readonly string[]): readonly Import[] {
-  const statements = [
-    ...code.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[\w$*{},\s]+\s+from\s*)?"(\d+)"/g),
-  ]
+  const statements = code.matchAll(
+    /\b(?:import|export)\s+(type\s+)?(?:([\w$*{},\s]+)\s+from\s*)?"(\d+)"/g,
+  )
   const calls = [
-    ...code.matchAll(/\bimport\s*\(()\s*"(\d+)"/g),
-    ...code.matchAll(/\bnew\s+URL\s*\(()\s*"(\d+)"\s*,\s*import\.meta\.url/g),
+    ...code.matchAll(/\bimport\s*\(\s*"(\d+)"/g),
+    ...code.matchAll(/\bnew\s+URL\s*\(\s*"(\d+)"\s*,\s*import\.meta\.url/g),
   ]
-  const found = [...statements, ...calls].map(([, type, index]) => ({
-    from: strings[Number(index)] ?? "",
-    isType: Boolean(type),
-  }))
+  const found = [
+    ...Array.from(statements, ([, type, clause = "", index]) => ({
+      from: strings[Number(index)] ?? "",
+      names: namesIn(clause),
+      isType: Boolean(type),
+    })),
+    ...calls.map(([, index]) => ({
+      from: strings[Number(index)] ?? "",
+      names: ["*"],
+      isType: false,
+    })),
+  ]
   // A folder of migrations or a page is named by a URL too, and is not imported.
   return found.filter(({ from }) => !from.startsWith(".") || /\.(ts|tsx|mjs)$/.test(from))
+}
+
+/** `{ seal, type Seal, open as openEntry }` takes seal, Seal and open; `* as sealing` takes *. */
+function namesIn(clause: string): readonly string[] {
+  return clause.split(/[{},]/).map((one) => one.trim().replace(/^type\s+|\s+as\s.*$/g, ""))
 }
 
 const token = /\/\/[^\n]*|\/\*[^]*?\*\/|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'|[^/"'`{}]+|[^]/y

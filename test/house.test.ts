@@ -89,6 +89,8 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/has SQL/, "server/query/search.ts", "const statement = `\n  select sequence\n  from ${table}`"],
   [/stands on no floor/, "server/misc.ts", ""],
   [/is dead/, "server/ledger/lane.ts", ""],
+  [/exports seal, which no other file/, "server/ledger/ledger.ts", "export function seal() {}"],
+  [/exports sealed, which/, "server/store/memory.ts", '"export"\nexport const sealed = true'],
   [/find its noun/, "server/ledger/utils/pad.test.ts", ""],
 ]
 
@@ -155,7 +157,8 @@ function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, str
     "server/ledger/ledger.ts": 'import type { Store } from "../store/store.ts"',
     "server/ledger/ledger.test.ts":
       'import fc from "fast-check"\nimport test from "node:test"\nimport "./ledger.ts"\nimport "../query/search.ts"',
-    "server/followers/follow.ts": "",
+    "server/followers/follow.ts":
+      "export async function follow() {}\nexport type Followed = string",
     "server/query/search.ts": "",
     "server/store/store.ts": "",
     "server/store/memory.ts": 'import type { Store } from "./store.ts"',

@@ -153,6 +153,7 @@ export function findFaults(texts: ReadonlyMap<string, string>): readonly string[
   return [
     ...files.flatMap((file) => [...importFaults(file, tree), ...effectFaults(file)]),
     ...deadFiles(tree),
+    ...deadExports(tree),
     ...badFolders([...texts.keys()]),
   ]
 }
@@ -288,13 +289,18 @@ function effectFaults(file: File): readonly string[] {
       ]
 }
 
-/** Files of packages that nothing reaches from what a package.json names and from the tests. */
-function deadFiles(tree: Tree): readonly string[] {
-  const named = [...tree.manifests].flatMap(([folder, { main, exports, bin }]) =>
+/** The ways into a package. */
+function namedFiles({ manifests }: Tree): readonly string[] {
+  return [...manifests].flatMap(([folder, { main, exports, bin }]) =>
     [main, ...Object.values(exports ?? {}), ...Object.values(bin ?? {})].flatMap((target) =>
       target === undefined ? [] : [posix.join(folder, target)],
     ),
   )
+}
+
+/** Files of packages that nothing reaches from what a package.json names and from the tests. */
+function deadFiles(tree: Tree): readonly string[] {
+  const named = namedFiles(tree)
   const missing = named
     .filter((path) => !tree.files.has(path))
     .map((path) => `${path} is named by its package.json and is not there`)
@@ -315,6 +321,26 @@ function deadFiles(tree: Tree): readonly string[] {
       .filter((path) => !reached.has(path))
       .map((path) => `${path} is dead: no program and no test reaches it`),
   ]
+}
+
+/** Values that no other file imports. A type may be exported because a function speaks of it. */
+function deadExports(tree: Tree): readonly string[] {
+  const files = [...tree.files.values()]
+  const taken = new Set(
+    files.flatMap(({ path, source }) =>
+      source.imports.flatMap(({ from, names }) =>
+        names.map((name) => `${resolve(path, from, tree)} ${name}`),
+      ),
+    ),
+  )
+  const named = new Set(namedFiles(tree))
+  return files
+    .filter(({ path, place }) => place !== undefined && !named.has(path))
+    .flatMap(({ path, source }) =>
+      source.exports
+        .filter((name) => !taken.has(`${path} ${name}`) && !taken.has(`${path} *`))
+        .map((name) => `${path} exports ${name}, which no other file imports`),
+    )
 }
 
 function badFolders(paths: readonly string[]): readonly string[] {

@@ -248,7 +248,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-export function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
+function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
   const ask: Client["ask"] = async (method, path, { body, headers = {} } = {}) => {
     const reply = await send({ url, bearer, method, path, body, headers })
     see({ method, path, bearer, body, headers, reply })

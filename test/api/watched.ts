@@ -282,7 +282,7 @@ function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
  * Every receipt of the run is verified twice: by the program that shares nothing with the service,
  * and by the one that we give to auditors.
  */
-export async function expectReceipts(
+async function expectReceipts(
   service: Service,
   minted: ReadonlyMap<string, Minted>,
 ): Promise<void> {

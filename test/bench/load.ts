@@ -48,7 +48,7 @@ if (given !== undefined && import.meta.main) {
   process.exit(0)
 }
 
-export async function load(given: Load): Promise<Measured> {
+async function load(given: Load): Promise<Measured> {
   const { hostname, port } = new URL(given.url)
   const latencies: number[] = []
   const state = { count: 0, events: 0, refused: 0, stop: false }

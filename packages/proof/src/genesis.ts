@@ -36,7 +36,7 @@ export type Continued = {
   readonly lostRoot: string | null
 }
 
-export const genesisTag = "ALG1"
+const genesisTag = "ALG1"
 
 /** Takes the text, not the object: the hash covers the stored bytes. */
 export function ledgerId(genesisJson: string, hash: Sha256 = sha256): Uint8Array {

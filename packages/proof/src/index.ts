@@ -47,7 +47,6 @@ export {
 } from "./finding.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
 export {
-  genesisTag,
   ledgerId,
   parseGenesis,
   readLineage,
@@ -59,21 +58,13 @@ export { hiddenCharacters, printable, printableJson } from "./hidden-characters.
 export {
   equalJson,
   isJsonObject,
-  jsonDepthMax,
   parseJson,
   readJson,
   type Json,
   type JsonObject,
   type JsonText,
 } from "./json.ts"
-export {
-  cosign,
-  formatSignatureLine,
-  openNote,
-  parseNote,
-  parseSignatureLine,
-  signNote,
-} from "./note.ts"
+export { cosign, openNote, parseNote, signNote } from "./note.ts"
 export type {
   Note,
   NoteFailure,
@@ -140,13 +131,12 @@ export {
   type Kind,
   type RecordFields,
 } from "./record.ts"
-export { digest, disclosure, disclosureSaltBytes, openBody, parseDisclosure } from "./sealed.ts"
+export { digest, disclosure, openBody, parseDisclosure } from "./sealed.ts"
 export type { Disclosed, OpenedBody, SealFailure } from "./sealed.ts"
 export { sha256, type Sha256 } from "./sha256.ts"
 export { maskEmail } from "./shown.ts"
 export {
   bundle,
-  entryBytesMax,
   levelWidth,
   nodeInTile,
   parseBundle,
@@ -180,17 +170,8 @@ export {
   hashBytes,
   leafHash,
   nodeHash,
-  rootFromInclusion,
   verifyConsistency,
   verifyInclusion,
 } from "./tree.ts"
 export { createVkey, formatVkey, keyId, parseVkey, type KeyType, type Vkey } from "./vkey.ts"
-export {
-  crc32,
-  readZip,
-  zipBytes,
-  zipDirectory,
-  zipFileHeader,
-  zipFilesMax,
-  type ZipFile,
-} from "./zip.ts"
+export { crc32, readZip, zipBytes, zipDirectory, zipFileHeader, type ZipFile } from "./zip.ts"

@@ -49,8 +49,8 @@ export type Signer = { readonly name: string; readonly publicKey: Uint8Array; re
 /**
  * More than the 16 that a reader must accept, and few enough that a hostile note is read quickly.
  */
-export const noteSignaturesMax = 100
-export const noteLengthMax = 1_000_000
+const noteSignaturesMax = 100
+const noteLengthMax = 1_000_000
 
 /** Signs with each of the keys: two of them while one takes over from the other. */
 export function signNote(text: string, ...signers: readonly Signer[]): string {

@@ -48,7 +48,7 @@ export function parseDisclosure(text: string): Disclosed | undefined {
     : undefined
 }
 
-export const disclosureSaltBytes = 16
+const disclosureSaltBytes = 16
 
 export type OpenedBody =
   | { readonly ok: true; readonly value: JsonObject; readonly withheld: number }

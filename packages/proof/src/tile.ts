@@ -22,7 +22,7 @@ export type Tile = {
 }
 
 export const tileWidth = 256
-export const tileLevelMax = 63
+const tileLevelMax = 63
 
 export function tilePath(
   level: number | "entries",
@@ -112,7 +112,7 @@ export function nodeInTile(
   )
 }
 
-export const entryBytesMax = 0xffff
+const entryBytesMax = 0xffff
 
 /** The bytes of `tile/entries/…` for these entries. */
 export function bundle(entries: readonly Uint8Array[]): Uint8Array {

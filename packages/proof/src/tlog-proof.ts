@@ -29,7 +29,7 @@ export type TlogProof = {
 }
 
 /** A tree of 2^53 leaves needs no more. */
-export const proofHashesMax = 53
+const proofHashesMax = 53
 
 export function formatTlogProof({ extra, index, hashes, checkpoint }: TlogProof): string {
   assert(

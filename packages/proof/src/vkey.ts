@@ -26,7 +26,7 @@ export type Vkey = {
  */
 export type KeyType = keyof typeof keyTypes
 
-export const keyTypes = { log: 1, cosignature: 4 } as const
+const keyTypes = { log: 1, cosignature: 4 } as const
 export const keyIdBytes = 4
 
 export function createVkey(

@@ -16,8 +16,8 @@ import { concat, equalBytes, fromUtf8, utf8 } from "./encoding.ts"
  */
 export type ZipFile = { readonly name: string; readonly size: number; readonly crc: number }
 
-export const zipFilesMax = 65_534
-export const zipBytesMax = 2 ** 32 - 2
+const zipFilesMax = 65_534
+const zipBytesMax = 2 ** 32 - 2
 
 /** The header before a file's content. */
 export function zipFileHeader(file: ZipFile): Uint8Array {

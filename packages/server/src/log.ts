@@ -18,7 +18,7 @@ export function createLog(
   )
 }
 
-export function redactor(secrets: readonly string[]): (text: string) => string {
+function redactor(secrets: readonly string[]): (text: string) => string {
   const written = new Set(
     secrets.flatMap((secret) => [secret, quoted(secret), quoted(quoted(secret))]),
   )

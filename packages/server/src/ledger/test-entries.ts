@@ -8,7 +8,6 @@ import { createIds } from "./ids.ts"
 import type { Random } from "./random.ts"
 import { seal } from "./seal.ts"
 import type { Content, Party } from "../store/opened-entry.ts"
-import { filedOf } from "../store/search/searchable-fields.ts"
 import type { Field, Filed, Owner, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/store.ts"
 
@@ -245,8 +244,4 @@ function termBy(chance: Chances, entries: readonly Filed[]): Term {
   const start = chance.below(inside.length)
   const some = inside.slice(start, start + 1 + chance.below(3))
   return { kind: "text", not, words: some.length === 0 ? ["ada"] : some, isPrefix }
-}
-
-export function filedBy(entries: readonly Stored[]): readonly Filed[] {
-  return entries.map(filedOf)
 }

@@ -86,7 +86,7 @@ export function makeSecret(): string {
 }
 
 /** The instance key of the configuration or the data folder. */
-export function knownRootKey(config: Given): string | undefined {
+function knownRootKey(config: Given): string | undefined {
   const path = rootKeyPath(config)
   return (
     config.rootKey ??

@@ -6,9 +6,15 @@ export interface Lru<V> {
   delete(key: string): void
 }
 
-export function createLru<V>(most: number): Lru<V> {
+/** What its values weigh is `most` together: their number, if nothing else is said. */
+export function createLru<V>(most: number, weigh: (value: V) => number = () => 1): Lru<V> {
   // A map keeps the order in which its keys were set.
   const values = new Map<string, V>()
+  let weight = 0
+  const remove = (key: string): void => {
+    const value = values.get(key)
+    if (value !== undefined && values.delete(key)) weight -= weigh(value)
+  }
   return {
     get(key) {
       const value = values.get(key)
@@ -19,11 +25,14 @@ export function createLru<V>(most: number): Lru<V> {
       return value
     },
     set(key, value) {
-      values.delete(key)
+      remove(key)
       values.set(key, value)
-      const [oldest = key] = values.keys()
-      if (values.size > most) values.delete(oldest)
+      weight += weigh(value)
+      for (const oldest of values.keys()) {
+        if (weight <= most) break
+        remove(oldest)
+      }
     },
-    delete: (key) => void values.delete(key),
+    delete: remove,
   }
 }

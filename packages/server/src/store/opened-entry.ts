@@ -234,7 +234,7 @@ export function entryJson(
   return JSON.stringify(Object.assign(said, others))
 }
 
-export function receiptUrl(
+function receiptUrl(
   publicUrl: string,
   { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">,
 ): string {
@@ -248,7 +248,7 @@ export function provenanceJson(context: Context | undefined, keyId: string | und
 }
 
 /** Canonical JSON. Written by hand for the parties of most events. */
-export function partyJson(party: Party): string {
+function partyJson(party: Party): string {
   if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
   return (

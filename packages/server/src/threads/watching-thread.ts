@@ -39,7 +39,7 @@ type WatchQuestions = {
 }
 
 /** Follows in this thread. */
-export function watchHere(
+function watchHere(
   store: WatchedStore,
   heads: Heads,
   keyring: Keyring,

@@ -1,7 +1,7 @@
 import { Copy } from "./copy.tsx"
 
 /** The call of the API that answers what is shown. Its key stays to be filled in. */
-export function curlOf(url: string): string {
+function curlOf(url: string): string {
   const quoted = url.replaceAll("'", String.raw`'\''`)
   return `curl -sS '${quoted}' -H "Authorization: Bearer $TALLYSTICK_KEY"`
 }

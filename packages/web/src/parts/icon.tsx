@@ -18,8 +18,6 @@ export const downIcon = "m4 6 4 4 4-4"
 export const plusIcon = "M8 3.5v9M3.5 8h9"
 export const minusIcon = "M3.5 8h9"
 export const filterIcon = "M2.5 4.5h11M4.5 8h7M6.5 11.5h3"
-export const linkIcon =
-  "M6.8 9.2 9.2 6.8M7.5 5l1.6-1.6a2.4 2.4 0 0 1 3.5 3.5L11 8.5M8.5 11l-1.6 1.6a2.4 2.4 0 0 1-3.5-3.5L5 7.5"
 export const sealIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M5.6 8.2l1.7 1.7 3.2-3.6"
 export const erasedIcon = "M3.9 12.1 12.1 3.9M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11"
 export const archivedIcon = "M2.5 3.5h11v3h-11zM3.5 6.5v6h9v-6M6.5 9h3"

@@ -65,7 +65,7 @@ const exampleKey: WireApiKey = {
   createdBy: exampleMaker,
 }
 
-export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)
+const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)
 
 export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
   Type.Object(

@@ -11,7 +11,7 @@ import { IdempotencyKey } from "./id.ts"
 import { Problem } from "./problem.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
 
-export const BatchItem = shapeOf<WireBatchItem>()(
+const BatchItem = shapeOf<WireBatchItem>()(
   Type.Object(
     { idempotencyKey: IdempotencyKey, ...eventFields },
     { title: "BatchItem", additionalProperties: false },

@@ -67,10 +67,7 @@ export const exampleEntry = {
   provenance: exampleReceipt.provenance,
 } as const satisfies WireEntry
 
-export const Entry = shapeOf<WireEntry>()(
-  Type.Object(entryFields, { title: "Entry" }),
-  exampleEntry,
-)
+const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }), exampleEntry)
 
 const exampleProof: WireEntryProof = {
   record: "QUxSMQ==",

@@ -13,7 +13,7 @@ import { sample } from "./sample.ts"
 
 const NonEmpty = Type.String({ minLength: 1 })
 
-export const Action = Type.String({
+const Action = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)+$",
@@ -24,10 +24,10 @@ export const Action = Type.String({
 /** It may have further members of the writer's own. */
 export const extensible = { additionalProperties: true }
 
-export const Actor = shapeOf<WireActor>()(
+const Actor = shapeOf<WireActor>()(
   Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }, extensible),
 )
-export const Target = shapeOf<WireTarget>()(
+const Target = shapeOf<WireTarget>()(
   Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }, extensible),
 )
 

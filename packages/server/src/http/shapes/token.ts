@@ -214,7 +214,7 @@ const exampleToken: WireToken = {
   mintedBy: { type: "api_key", id: sample.id, name: "billing" },
 }
 
-export const Token = shapeOf<WireToken>()(
+const Token = shapeOf<WireToken>()(
   Type.Object(
     {
       ...fields,

@@ -11,7 +11,7 @@ export const nameJoin = 0xfe
  * Of names: a query has 512 bytes, so none can name a longer one. A value under such a name is
  * found by its words alone; else a deep object would repeat its names in every key.
  */
-export const nameBytesMax = 512
+const nameBytesMax = 512
 
 const tags: Readonly<Record<Owner, readonly [exact: string, text: string]>> = {
   nobody: ["n", "N"],

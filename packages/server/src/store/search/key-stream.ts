@@ -10,7 +10,7 @@
 import { ByteWriter } from "./byte-writer.ts"
 
 /** What parts are cut at: what one lookup decompresses. */
-export const partBytes = 32 * 1024
+const partBytes = 32 * 1024
 export const restartEvery = 16
 
 /** A part that is finished. */

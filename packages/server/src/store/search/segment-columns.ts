@@ -190,7 +190,7 @@ for (let value = 0; value < digits.length; value++) digitOf[digits.charCodeAt(va
  * The time of an id in the ledger's form, from behind its prefix, and its random bits into a row;
  * NaN if it has another form.
  */
-export function readId(from: Uint8Array, start: number, row: Uint8Array, rowAt: number): number {
+function readId(from: Uint8Array, start: number, row: Uint8Array, rowAt: number): number {
   let time = 0
   for (let at = start; at < start + timeDigits; at++) {
     const digit = digitOf[from[at] ?? 0] ?? -1

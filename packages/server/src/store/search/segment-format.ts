@@ -38,6 +38,7 @@
 // compressed, so a header does not depend on the version of zstd.
 
 import { hash } from "node:crypto"
+import { createLru, type Lru } from "../../runtime/lru-cache.ts"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { ByteWriter } from "./byte-writer.ts"
 import { varintAt, type StreamPart } from "./key-stream.ts"
@@ -159,36 +160,11 @@ export interface Segment extends OpenSegment {
 }
 
 /** What is remembered of parts, by any number of segments together. */
-export interface PartCache {
-  get(key: string): Uint8Array | undefined
-  set(key: string, raw: Uint8Array): void
-}
+export type PartCache = Pick<Lru<Uint8Array>, "get" | "set">
 
 /** Remembers the parts that were used last, up to so many bytes. */
 export function createPartCache(bytesMax: number): PartCache {
-  // A map keeps the order in which its keys were set.
-  const parts = new Map<string, Uint8Array>()
-  let bytes = 0
-  return {
-    get(key) {
-      const raw = parts.get(key)
-      if (raw !== undefined) {
-        parts.delete(key)
-        parts.set(key, raw)
-      }
-      return raw
-    },
-    set(key, raw) {
-      if (parts.has(key)) return
-      parts.set(key, raw)
-      bytes += raw.length
-      for (const [oldest, { length }] of parts) {
-        if (bytes <= bytesMax) break
-        parts.delete(oldest)
-        bytes -= length
-      }
-    },
-  }
+  return createLru<Uint8Array>(bytesMax, ({ length }) => length)
 }
 
 /** Opens a segment by its header. Throws `SegmentDamaged` if it is not one that was made here. */

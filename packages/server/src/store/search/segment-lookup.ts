@@ -89,7 +89,7 @@ function* placeIn(segment: Segment, of: Dictionary, target: Uint8Array): Steps<n
 const noPart = { separator: new Uint8Array() }
 
 /** Shows items of a stream by ascending numbers, and opens each of its parts once. */
-export class Walk<C extends { goTo(index: number): void }> {
+class Walk<C extends { goTo(index: number): void }> {
   readonly #segment: Segment
   readonly #stream: StreamName
   readonly #total: number
@@ -138,7 +138,7 @@ export function keysOf(segment: Segment, of: Dictionary): Walk<KeyCursor> {
 }
 
 /** The lists of keys have entries, those of words have keys. */
-export function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
+function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
   const [stream, most] =
     of === "keys"
       ? (["entries", segment.count] as const)

@@ -3,6 +3,7 @@
 // next one, so it does not matter which are merged meanwhile.
 
 import type { Clock } from "../../clock.ts"
+import { createLru } from "../../runtime/lru-cache.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
 import { matches } from "./matching.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
@@ -179,7 +180,7 @@ interface AskedKept {
 
 function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boolean) {
   const parts = createPartCache(cacheBytes)
-  const headers = new Map<string, Segment>()
+  const headers = createLru<Segment>(openedMax)
 
   return async function* each(
     { workspace, wanted, first, last }: AskedKept,
@@ -221,7 +222,6 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
     if (segment.hash !== kept.hash || segment.first !== firstOf(kept))
       throw new SegmentGone("a segment is not the one that was listed")
     headers.set(kept.hash, segment)
-    dropOldest(headers, openedMax)
     return segment
   }
 }
@@ -320,12 +320,5 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
         }
       },
     }
-  }
-}
-
-function dropOldest<T>(map: Map<string, T>, most: number): void {
-  for (const key of map.keys()) {
-    if (map.size <= most) return
-    map.delete(key)
   }
 }

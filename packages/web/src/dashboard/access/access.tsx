@@ -53,7 +53,7 @@ function Tabs({ desk, tab }: { readonly desk: Desk; readonly tab: keyof typeof p
   )
 }
 
-export function NotAdmin() {
+function NotAdmin() {
   return (
     <section class="top">
       <Verdict tone="neutral" title="For admins of this workspace" isPart>

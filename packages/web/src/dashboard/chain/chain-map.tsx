@@ -55,7 +55,7 @@ export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
 }
 
 /** The places of a quarter each, and the end. */
-export function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
+function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
   const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.floor(part * cells.length)])
   return [...new Set(at)].filter((cell) => cell !== undefined)
 }

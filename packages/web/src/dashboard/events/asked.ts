@@ -204,7 +204,7 @@ const unitsMs: Readonly<Record<string, number>> = {
 }
 
 /** Of `90m`, `24h`, `7d`, `2w`. */
-export function spanMs(span: string): number | undefined {
+function spanMs(span: string): number | undefined {
   const [, count, unit = ""] = /^([1-9]\d{0,3})([mhdw])$/.exec(span) ?? []
   return count === undefined ? undefined : Number(count) * (unitsMs[unit] ?? 0)
 }

@@ -111,7 +111,7 @@ export function clockApart({ occurredAt, receivedAt, timestamp }: ListedEntry): 
   return apart > 60_000 ? `client clock differs by ${spanText(apart)}` : undefined
 }
 
-export function spanText(ms: number): string {
+function spanText(ms: number): string {
   const minutes = ms / 60_000
   if (minutes < 90) return `${Math.round(minutes)} min`
   if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h`

@@ -58,7 +58,7 @@ export function createRangeMenu(choose: (range: Range) => void): RangeMenu {
   }
 }
 
-export function rangeText(range: Range): string {
+function rangeText(range: Range): string {
   if ("since" in range)
     return spans.find(([since]) => since === range.since)?.[1] ?? `Last ${range.since}`
   const { from, to } = range

@@ -42,7 +42,7 @@ export interface Rows {
   prepend(entries: readonly ListedEntry[], kept: number): void
 }
 
-export const pageRows = 100
+const pageRows = 100
 /** A row with its entry takes some 2 kB. */
 const keptRowsMax = 5000
 
