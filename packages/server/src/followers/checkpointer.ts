@@ -1,6 +1,6 @@
-// Grows each workspace's tree from what storage gives back, every byte of it hashed again, and
-// signs it. What was signed is never taken back: the signed size and root are noted outside the
-// data first, and neither there nor in the index can they shrink or differ.
+// Grows each workspace's tree and signs it. It reads every entry back from storage and hashes it
+// again. A signature is never taken back: the signed size and root are first written outside the
+// data, and neither there nor in the index can they shrink or change.
 
 import { strict as assert } from "node:assert"
 import {
@@ -35,12 +35,12 @@ import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
 /**
- * Storage gave back something that is not what was chained. Nothing more of that workspace may be
+ * Storage returned something else than what was recorded. Nothing more of that workspace may be
  * signed.
  */
 export class IntegrityError extends Error {
   override readonly name = "IntegrityError"
-  /** The first entry that does not hold; the first of all where nobody knows. */
+  /** The first broken entry; 1 if it is not known. */
   readonly sequence: number
 
   constructor(message: string, sequence = 1) {
@@ -51,13 +51,13 @@ export class IntegrityError extends Error {
 
 export interface Checkpointer extends Follower {
   /**
-   * Signs the tree as far as it has grown; the checkpoint that stands afterwards, none for an empty
-   * tree.
+   * Signs the tree as far as it has grown. Resolves to the newest checkpoint; undefined for an
+   * empty tree.
    */
   sign(workspace: string): Promise<Checkpoint | undefined>
   /** When the first entry that no checkpoint covers was recorded. */
   unsignedSinceMs(workspace: string): number | undefined
-  /** The newest that it has signed itself, so that no file has to be believed. */
+  /** The newest checkpoint that it has signed itself, so that it need not trust a file. */
   signedLast(workspace: string): Checkpoint | undefined
 }
 
@@ -67,7 +67,7 @@ export interface CheckpointerParts {
   readonly registry: Registry
   readonly heads: Heads
   readonly signersOf: SignersOf
-  /** Whether a checkpoint that is kept was signed for a workspace's newest epoch. */
+  /** Whether a stored checkpoint was signed for a workspace's newest epoch. */
   readonly isGenuine: (workspace: Document<"workspace">, checkpoint: Checkpoint) => Promise<boolean>
   /** The root of a log's first entries, as the journal and the index have them. */
   readonly rootAt: (log: Log, size: number) => Promise<Uint8Array>
@@ -95,7 +95,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   const trees = new Map<string, Growing>()
 
   /**
-   * The tree that grows: the newest epoch's, but where the index is made anew, which begins with
+   * The tree that grows: the newest epoch's, unless the index is being rebuilt, which begins with
    * the oldest.
    */
   async function treeOf(workspace: string): Promise<Growing> {
@@ -137,7 +137,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     }
   }
 
-  /** What the last tile of level 0 has of the tree so far, if the index lacks it. */
+  /** The leaves of the last tile of level 0, if the index lacks them. */
   async function missingLeaves({ epoch, frontier, hasLeaves }: Growing): Promise<Uint8Array> {
     const [tile, width] = [Math.floor(frontier.size / tileWidth), frontier.size % tileWidth]
     const [kept] =
@@ -152,8 +152,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 
   /**
-   * The one that the index has: what was signed there before this process began, if nobody has put
-   * another in its place.
+   * The checkpoint in the index, signed before this process began. Throws if somebody has replaced
+   * it.
    */
   async function keptCheckpoint({
     workspace,
@@ -171,8 +171,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 
   /**
-   * What a tree must be when it has this size. Of a former epoch, what was signed and is lost is
-   * not asked for any more.
+   * The root that a tree must have at a size. For a former epoch these are the size and root of the
+   * entries that were kept.
    */
   async function signedOf({ origin, end, before, root }: Epoch): Promise<SignedHead | undefined> {
     return end === undefined || root === undefined
@@ -206,7 +206,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     )
     if (!grown) throw overtaken()
     tree.hasLeaves = true
-    // Complete: the next epoch's is the one that grows.
+    // This epoch is complete: the next one's tree grows.
     if (positionOf(tree) === tree.epoch.end) trees.delete(workspace)
   }
 
@@ -225,7 +225,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
           await grow(workspace, tree, now)
         }
       } catch (error) {
-        // The tree in memory is ahead of the one that is kept: it is read again.
+        // The tree in memory is ahead of the stored one: it is read again.
         trees.delete(workspace)
         throw error
       }
@@ -234,7 +234,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     async sign(workspace) {
       const tree = await treeOf(workspace)
       const { number, origin, end } = tree.epoch
-      // A former epoch is never signed again, also while its tree is made anew.
+      // A former epoch is never signed again, even while its tree is rebuilt.
       if (end !== undefined) return undefined
       const before = tree.signedLast ?? (await keptCheckpoint(tree.epoch))
       const size = tree.frontier.size
@@ -274,12 +274,12 @@ function notSigned(size: number): IntegrityError {
   return new IntegrityError(`the first ${size} entries are not those that were signed`)
 }
 
-/** The sequence of the last entry that is in it. */
+/** The sequence of the last entry in the tree. */
 function positionOf({ epoch, frontier }: Growing): number {
   return epoch.before + frontier.size
 }
 
-/** The fields of the next entry of a chain; throws an IntegrityError if it does not hold. */
+/** The fields of the next entry of a chain. Throws an IntegrityError if the entry is broken. */
 export function takeOrBreak(chain: Chain, before: number, entry: ChainEntry): RecordFields {
   const sequence = before + chain.index + 1
   const taken = takeEntry(chain, before, entry)
@@ -297,8 +297,8 @@ interface TilesGrowing {
 }
 
 /**
- * Collects what tiles gain: the complete subtrees of every eighth level, and what the index lacks
- * of the last tile of level 0.
+ * Collects the new hashes of tiles: the complete subtrees of every eighth level, and the leaves of
+ * the last tile of level 0 that the index lacks.
  */
 function createTileGrowth(size: number, leaves: Uint8Array): TilesGrowing {
   const growing = new Map<

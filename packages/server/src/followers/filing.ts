@@ -1,6 +1,6 @@
-// Makes entries findable: once a segment's entries are there, they are read again and the segment
-// is kept; small ones become larger ones later. What is in no segment yet is searched all the same
-// (store/search/unfiled-entries.ts), so nobody waits for it. What fails is tried again.
+// Builds the search: when all entries of a segment are recorded, it reads them and stores the
+// segment. Later it merges small segments into larger ones. Searches also cover the entries in no
+// segment yet (store/search/unfiled-entries.ts), so they need not wait. Failures are retried.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -40,8 +40,8 @@ export interface Filing {
   /** These workspaces have new entries, or may have. */
   poke(workspaces: readonly string[]): void
   /**
-   * Resolves, to where the workspace's journal ends now, when no more of it is left to searches
-   * than they can look through; rejects when it cannot be filed.
+   * Resolves when so few entries are in no segment that a search can look through them; to the last
+   * sequence at the time of the call. Rejects if a segment cannot be made.
    */
   catchUp(workspace: string): Promise<number>
   close(): Promise<void>
@@ -54,28 +54,28 @@ export interface FilingParts {
   readonly report: (report: FilingReport) => void
 }
 
-/** The making of one segment, in steps of some ten milliseconds. */
+/** Makes one segment, in steps of some ten milliseconds. */
 interface Job {
   readonly workspace: string
   readonly steps: AsyncGenerator<undefined, void>
 }
 
-/** Entries that may be missing in a row. A number beyond is no place in a chain. */
+/** How many entries in a row may be missing. A larger gap means that a sequence is wrong. */
 const holeMax = 1000
 /**
- * Of the bodies in one segment: where they are larger, smaller segments are made of them. The
- * smallest one, of the largest entries, has as much.
+ * The most bytes of bodies in one segment. If there are more, smaller segments are made. The
+ * smallest segment, of the largest entries, has about as much.
  */
 const segmentBytesMax = 64 * 1024 * 1024
-/** What searches may be left with, of bodies, once somebody waits. */
+/** The most bytes of bodies in no segment that are left to a search that waits. */
 const leftBytesMax = 16 * 1024 * 1024
 const stepMs = 20
 
 export function startFiling({ store, clock, limits, report }: FilingParts): Filing {
   const { journal, segments, leases } = store
-  /** As far as they are known. */
+  /** The stored segments of each workspace, as far as they were read. */
   const lists = new Map<string, readonly KeptSegment[]>()
-  /** Workspaces that have a large segment to make: it waits until no small one is due. */
+  /** Workspaces with a large segment to make. It waits until no small one is due. */
   const large = new Set<string>()
   let small: Job | undefined
   let growing: Job | undefined
@@ -86,21 +86,21 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     poke: (workspaces) => loop.poke(workspaces),
     async catchUp(workspace) {
       const sequence = (await journal.head(workspace))?.sequence ?? 0
-      // One segment at a time: others wait for theirs, or have one due.
+      // One segment at a time, because other workspaces have turns too.
       while (await loop.ask(workspace, () => makeAsked(workspace, sequence))) continue
       return sequence
     },
     close: () => loop.close(),
   }
 
-  /** A step of what is due; where nothing is, one of what makes large segments of small ones. */
+  /** Does a step of a small segment that is due, or else of a merge. */
   async function makeSome(): Promise<void> {
     small ??= await nextSmall()
     growing ??= small === undefined ? await nextLarge() : undefined
     const job = small ?? growing
     if (job === undefined) return
     const { workspace } = job
-    // Until all is made the loop does not sleep.
+    // The loop does not sleep until everything is made.
     loop.poke([workspace])
     try {
       const { done } = await job.steps.next()
@@ -123,7 +123,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
   }
 
-  /** The workspace that has stood in line longest and has enough new entries. */
+  /** The workspace that has waited longest and has enough new entries. */
   async function nextSmall(): Promise<Job | undefined> {
     const seen: (readonly [string, number, number])[] = []
     let found: Job | undefined
@@ -137,7 +137,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
           found = { workspace, steps: build(workspace, due) }
         else if (due !== undefined || mergeOf(kept) !== undefined) large.add(workspace)
       } catch (error) {
-        // One workspace that cannot be read does not hold up the others.
+        // A workspace that cannot be read does not stop the others.
         fail(workspace, error)
       }
       if (found !== undefined) break
@@ -163,8 +163,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   }
 
   /**
-   * Makes a segment for somebody who waits; also a small one of large entries, which searches cannot
-   * be left with. Returns whether there was one to make.
+   * Makes a segment for a search that waits; also a small one, if the entries are large. Returns
+   * whether there was one to make.
    */
   async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
     try {
@@ -217,10 +217,10 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       }
       yield
     }
-    // What is gone will be missed by whoever looks, so it is found like all else.
+    // A missing entry stays findable, so that a reader sees that it is missing.
     builder.addMissing(end)
-    // A fifth of a second in one piece for 65,536 entries. Nothing else runs in this thread, and a
-    // search that waits for a segment waits for all of it.
+    // This takes a fifth of a second for 65,536 entries, without a pause: nothing else runs in this
+    // thread, and a search that waits for a segment needs all of it.
     await keep(workspace, { name, absorbs: [] }, packSegment(builder.finish()))
   }
 
@@ -258,7 +258,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     parts: readonly Uint8Array[],
   ): Promise<void> {
     const kept = await listOf(workspace)
-    // Somebody who waits may have had the same made meanwhile.
+    // Meanwhile, `makeAsked` may have made the same segment.
     const isNew = absorbs.length > 0 || positionOf(kept) < lastOf(name)
     if (isNew) await segments.put(workspace, name, parts, absorbs)
     lists.set(workspace, await segments.list(workspace))

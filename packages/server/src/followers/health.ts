@@ -10,14 +10,14 @@ import type { Checkpoint } from "../store/store.ts"
 
 export interface IntegrityFailure {
   readonly workspace: string
-  /** What does not hold, as a sentence. */
+  /** The fault, as a sentence. */
   readonly detail: string
-  /** The first entry that does not hold, and when that was found, if an auditor found it. */
+  /** The first broken entry, and when it was found, if an auditor found it. */
   readonly sequence?: number | undefined
   readonly foundMs?: number | undefined
 }
 
-/** The metrics that the followers move. */
+/** The metrics that the followers change. */
 export interface FollowerMetrics {
   /** A follower has taken a chain to this sequence; it ended at `end` then. */
   readonly followed: (
@@ -35,9 +35,9 @@ export const followers = ["indexer", "checkpointer", "filing"] as const
 
 /** Where a chain is broken. */
 export interface Fault {
-  /** The first entry that does not hold; the first of all if no single entry is known. */
+  /** The first broken entry; 1 if no single entry is known. */
   readonly sequence: number
-  /** What does not hold, as a sentence. */
+  /** The fault, as a sentence. */
   readonly detail: string
   readonly foundMs: number
 }
@@ -187,7 +187,7 @@ function createRecorder(log: Logger) {
   }
 }
 
-/** How often the log says how far a search is that is made anew, and from how many entries on. */
+/** How often the log reports the rebuilding of a search, and for how many entries at least. */
 const progressEveryMs = 5000
 const anewEntriesMin = 65_536
 

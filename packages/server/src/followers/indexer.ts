@@ -1,4 +1,4 @@
-// Makes entries findable.
+// Moves the index's position: entries up to it can be found.
 
 import type { Index } from "../store/store.ts"
 import type { Follower } from "./follow.ts"

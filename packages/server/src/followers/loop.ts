@@ -1,6 +1,6 @@
-// The loop that every follower runs in. Workspaces that have something new wait in line; errands
-// that somebody waits for come first; what failed is tried again after a second; and the loop
-// sleeps while there is nothing to do.
+// The loop in which a follower program runs. Workspaces with new entries wait in a queue. Work that
+// a request waits for comes first. Failed workspaces are retried after a second. The loop sleeps
+// while there is nothing to do.
 
 import type { Clock } from "../clock.ts"
 import type { Leases } from "../store/store.ts"
@@ -10,45 +10,44 @@ export interface Loop {
   /** These workspaces have something new, or may have. */
   poke(workspaces: readonly string[]): void
   /**
-   * Does this before what waits in line, once this process follows the workspace. Rejects once the
-   * loop has stopped.
+   * Does this before the queue, as soon as this process follows the workspace. Rejects if the loop
+   * has stopped.
    */
   ask<T>(workspace: string, errand: () => Promise<T>): Promise<T>
   isClosing(): boolean
-  /** Does what it was asked, and ends. */
+  /** Does the work that was asked for, and ends. */
   close(): Promise<void>
 }
 
-/** The workspaces that have something new. */
+/** The queue of workspaces with new entries. */
 export interface Line {
   add(workspaces: readonly string[]): void
-  /** Those that are for this process to follow, these first. */
+  /** The workspaces that this process may follow; the given ones first. */
   waiting(first?: Iterable<string>): AsyncIterable<string>
   has(workspace: string): boolean
   isEmpty(): boolean
-  /** Before what is new is read: what is written from then on is told of again. */
+  /** Call this before reading new entries: entries written later put the workspace back. */
   leave(workspace: string): void
   /**
-   * These failed, and stand in line again after a while; until then nothing that is told of them
-   * puts them there.
+   * These failed. They return to the queue after a while, and not earlier, even if they grow.
    */
   retry(workspaces: Iterable<string>): void
-  /** Puts back those whose time has come; says when the next one's comes. */
+  /** Puts back those whose time has come. Returns when the next one is due. */
   putBack(): number
 }
 
 export interface LoopParts {
   readonly leases: Leases
   readonly clock: Clock
-  /** Some of what there is to do. Never rejects. */
+  /** Does a piece of work. Never rejects. */
   readonly step: () => Promise<void>
-  /** When there is something to do though nobody asks. */
+  /** When work is due without a new entry. */
   readonly dueMs: () => number
-  /** What is still done at a stop. */
+  /** The last work at a stop. */
   readonly finish: () => Promise<void>
 }
 
-/** A disk that failed once is asked again, and not all the time. */
+/** The pause before a retry, so that a failing disk is not asked all the time. */
 const retryAfterMs = 1000
 
 export function startLoop({ leases, clock, step, dueMs, finish }: LoopParts): Loop {
@@ -56,7 +55,7 @@ export function startLoop({ leases, clock, step, dueMs, finish }: LoopParts): Lo
   const errands: (() => Promise<void>)[] = []
   let wake = () => {}
   let closing = false
-  // Whoever starts a loop has its parts together before the first step.
+  // The caller finishes its own set-up before the first step.
   const ended = turn().then(run)
 
   return {
@@ -139,7 +138,7 @@ export function earliest(times: ReadonlyMap<string, number>): number {
   return first
 }
 
-/** Lets messages in. */
+/** Lets the thread receive messages. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

@@ -1,5 +1,5 @@
-// One workspace's entries, held one after the other against the chain, what stands beside them
-// against their bodies, and all of them against the tree that was signed.
+// Verifies one workspace's entries in order: each against the chain, everything stored with it
+// against its body, and all of them against the signed tree.
 
 import {
   createChain,
@@ -18,26 +18,25 @@ import { IntegrityError, takeOrBreak } from "./checkpointer.ts"
 
 export interface Walk {
   readonly workspace: string
-  /** The epochs that are left; the first of them is being walked. */
+  /** The remaining epochs; the first of them is being verified. */
   epochs: readonly [Epoch, ...Epoch[]]
-  /** Over the entries of that one that were walked. */
+  /** The tree over the verified entries of that epoch. */
   frontier: Frontier
   chain: Chain
   /**
-   * Where it ended when its turn came: a workspace that is written to all the time would have no
-   * end.
+   * The last sequence when the walk began. Without it, a walk of a busy workspace would never end.
    */
   readonly end: number
-  /** What was signed of the newest epoch by then. */
+  /** The signed head of the newest epoch at that time. */
   readonly signed: SignedHead | undefined
 }
 
-/** A larger entry counts as several: it is bytes that are read and hashed. */
+/** A larger entry counts as several, because the cost is in its bytes. */
 const bytesPerEntry = 4096
 
 /**
- * Goes on behind the entries of a tree, which is that of the epoch of this number; undefined when
- * the last of them is not there any more. `signed` is what was signed before this.
+ * Continues after the entries of a tree, that of the epoch of this number. Undefined if the last of
+ * them is missing. `signed` is the head that was signed before.
  */
 export async function openWalk(
   journal: JournalReader,
@@ -66,14 +65,14 @@ export async function openWalk(
   }
 }
 
-/** The sequence of the last entry that was walked. */
+/** The sequence of the last verified entry. */
 export function reached({ epochs: [{ before }], frontier }: Walk): number {
   return before + frontier.size
 }
 
 /**
- * Walks some entries; says how many, and how many ordinary ones that was worth. Throws an
- * IntegrityError at what does not hold.
+ * Verifies some entries. Returns how many, and their cost in ordinary entries. Throws an
+ * IntegrityError at a broken one.
  */
 export async function walkOn(
   journal: JournalReader,
@@ -88,8 +87,7 @@ export async function walkOn(
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
   if (wanted > 0 && entries.length === 0)
     throw new IntegrityError(`entry ${reached(walk) + 1}: it is missing`, reached(walk) + 1)
-  // Of a former epoch only what was kept can be asked for: the next one's genesis says what that
-  // was.
+  // A former epoch must have the entries that were kept: the next one's genesis says which.
   const signed =
     epoch.end === undefined || epoch.root === undefined
       ? walk.signed
@@ -117,7 +115,7 @@ export async function walkOn(
   return { count: entries.length, spent }
 }
 
-/** An epoch that was walked to its end is followed by the next, with a tree of its own. */
+/** After the end of an epoch, begins the next one, with a tree of its own. */
 function beginNext(walk: Walk): void {
   const [{ end }, next, ...later] = walk.epochs
   if (next === undefined || reached(walk) !== end) return
@@ -126,7 +124,7 @@ function beginNext(walk: Walk): void {
   walk.chain = createChain(next.ledgerId, sha256)
 }
 
-/** What every sentence about the tree ends with. */
+/** The end of every sentence about the tree. */
 const treeWords = "that were signed"
 
 export function isOfTree(detail: string): boolean {

@@ -1,6 +1,6 @@
-// Keeps the tree and the index going: a workspace that has new entries is followed, a batch at a
-// time in turn, and signed at most once in a while or when somebody waits for it. A workspace whose
-// chain does not hold together is reported and left alone; the others go on.
+// Keeps the tree and the index up to date. Workspaces with new entries are followed in turns, a
+// batch at a time. A workspace is signed at most once in a while, or when a request waits for it. A
+// workspace with a broken chain is reported and not followed any more; the others continue.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
@@ -13,14 +13,14 @@ import { isOfTree } from "./walk-chain.ts"
 
 export type Sighting =
   | ({ readonly kind: "followed"; readonly workspace: string } & FollowStep)
-  /** A checkpoint was signed; `lagMs` is how long its oldest new entry had waited for it. */
+  /** A checkpoint was signed. Its oldest new entry had waited for `lagMs`. */
   | {
       readonly kind: "signed"
       readonly workspace: string
       readonly checkpoint: Checkpoint
       readonly lagMs: number
     }
-  /** `from`: the first entry that does not hold; the first of all where nobody knows. */
+  /** `from`: the first broken entry; 1 if it is not known. */
   | {
       readonly kind: "broken"
       readonly workspace: string
@@ -34,7 +34,7 @@ export type Sighting =
 export interface Watching {
   /** These workspaces have new entries, or may have. */
   poke(workspaces: readonly string[]): void
-  /** Somebody found an entry broken; the auditor looks at it now. */
+  /** A reader found an entry broken: the auditor verifies it now. */
   suspect(workspace: string, sequence: number): void
   /** Follows a workspace to its end and signs it, now. */
   seal(workspace: string): Promise<Checkpoint | undefined>
@@ -46,14 +46,14 @@ export interface WatchingParts {
   readonly leases: Leases
   readonly followers: readonly Follower[]
   readonly checkpointer: Checkpointer
-  /** Makes who re-verifies what is kept, a little at a time. */
+  /** Creates the auditor. */
   readonly audit?: (listener: AuditListener) => Auditor
   readonly clock: Clock
   readonly limits: Limits
   readonly report: (sighting: Sighting) => void
 }
 
-/** What a stop still follows of a workspace: a fraction of a second. */
+/** How many entries of a workspace a stop still follows: a fraction of a second. */
 const lastBlocksMax = 20
 
 export function startWatching({
@@ -115,14 +115,14 @@ export function startWatching({
   }
 
   /**
-   * What was written and not signed is signed now; where there is too much of it, the next start
+   * Signs the entries that are not signed yet. If there are too many, the next start
    * signs the rest.
    */
   async function finish(): Promise<void> {
     const endMs = clock.elapsed() + limits.lastSigningMs
     for await (const workspace of loop.line.waiting(unsigned.keys())) {
       if (clock.elapsed() >= endMs) break
-      // A ledger that is far behind goes on at the next start as well.
+      // A ledger that is far behind continues at the next start.
       for (let blocks = 0; blocks < lastBlocksMax && loop.line.has(workspace); blocks++)
         await guarded(workspace, () => follow(workspace))
       if (unsigned.has(workspace)) await guarded(workspace, () => sign(workspace))

@@ -1,12 +1,12 @@
 // A test aid: computes a chain again from what the journal gives back, by code that shares nothing
-// with the code that wrote it. It has the format by heart: its own offsets, its own canonical form,
-// the platform's SHA-256. Every test that writes ends with it.
+// with the code that wrote it: it has its own offsets, its own canonical form, and the platform's
+// SHA-256. Every test that writes ends with it.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
 import type { JournalReader, Stored } from "./store.ts"
 
-/** What was recomputed, so that a test can compare it with what it was promised. */
+/** The recomputed chain, so that a test can compare it with receipts. */
 export interface ExpectedChain {
   readonly size: number
   /**

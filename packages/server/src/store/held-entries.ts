@@ -1,5 +1,5 @@
-// Entries together with what they are held against, read where the files are: a page costs one
-// question.
+// Entries together with everything that they are verified against, read at once: a page costs one
+// question to the reader thread.
 
 import type { Log } from "./epochs.ts"
 import type { Checkpoint, IndexReader, JournalReader, Stored } from "./store.ts"
@@ -8,9 +8,9 @@ import type { AlsoRead, Hits } from "./search/search.ts"
 export interface HeldEntries {
   /** One for each sequence that was asked for, fewer if they are large (`JournalReader.at`). */
   readonly entries: readonly (Stored | undefined)[]
-  /** The newest of the epoch that was asked for. */
+  /** The newest checkpoint of the requested epoch. */
   readonly checkpoint: Checkpoint | undefined
-  /** Records before and behind those of the entries that the checkpoint does not cover. */
+  /** The records before and after each entry that the checkpoint does not cover. */
   readonly neighbours: ReadonlyMap<number, Uint8Array | undefined>
 }
 
@@ -40,14 +40,14 @@ export async function readHeld(
   }
 }
 
-/** What stands right before and behind these sequences, and is none of them. */
+/** The sequences right before and after these, without these themselves. */
 export function neighboursOf(sequences: readonly number[]): number[] {
   const around = new Set(sequences.flatMap((sequence) => [sequence - 1, sequence + 1]))
   for (const sequence of [0, ...sequences]) around.delete(sequence)
   return [...around]
 }
 
-/** Adds the entries that are to be read besides, where something was found. */
+/** Adds the entries to read with a search, if it found something. */
 export async function withHeld(
   store: HeldStore,
   hits: Hits,

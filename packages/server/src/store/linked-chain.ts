@@ -1,6 +1,6 @@
-// A chain that is checked from rows end to end: all that takeEntry (check-entry.ts) asks of an
-// entry, by its bytes, with two hashes and no object. Where an entry does not hold, takeEntry says
-// why.
+// Checks a chain from rows that are joined end to end. It makes the same checks as takeEntry
+// (check-entry.ts), on the bytes, with two hashes and no object for each entry. If an entry fails,
+// takeEntry finds the reason.
 
 import { hash } from "node:crypto"
 import { bodySaltBytes, createChain, kindOf, recordBytes } from "@tallystick/proof"
@@ -9,13 +9,13 @@ import { takeEntry } from "./check-entry.ts"
 import { bodyStart, leafBytes, type ChainEntry, type LinkedRows } from "./linked-rows.ts"
 
 export interface LinkedChain {
-  /** Of the next entry, and so the number of entries before it. */
+  /** The index of the next entry, which is the number of entries so far. */
   readonly index: number
   /** When the last entry was recorded. */
   readonly timeMs: number
   /**
-   * Takes entries up to the first that does not hold, and says what is wrong with that one. `taken`
-   * is told the hash of each, and its place in the rows; it may keep the hash.
+   * Takes entries up to the first broken one, and returns its fault. `taken` gets the hash of each
+   * entry and its position in the rows; it may keep the hash.
    */
   take(rows: LinkedRows, taken: (leaf: Uint8Array, place: number) => void): string | undefined
 }
@@ -27,8 +27,8 @@ const at = { kind: 4, flags: 5, index: 6, timeMs: 14, ledgerId: 22, bodyHash: 86
 const magic = 0x414c5231
 
 /**
- * Goes on behind the first `index` entries of an epoch, which has `before` entries before it.
- * `last` is the record of the last of them, and is believed.
+ * Continues after the first `index` entries of an epoch, which has `before` entries before it.
+ * `last` is the record of the last of them; it is not checked.
  */
 export function createLinkedChain(
   ledgerId: Uint8Array,
@@ -37,7 +37,7 @@ export function createLinkedChain(
   last: Uint8Array = new Uint8Array(),
 ): LinkedChain {
   const start = createChain(ledgerId, sha256, index, last)
-  /** What the next record must say: the ledger, and the hash of the entry before. */
+  /** The next record must have these: the ledgerId, and the hash of the previous entry. */
   const links = Buffer.concat([ledgerId, start.previousHash])
   let lastRecord: Uint8Array = last
   const chain = {
@@ -93,7 +93,7 @@ function isRecord(leaves: Buffer, from: number): boolean {
   )
 }
 
-/** Larger than any that is safe stays larger. */
+/** An integer that is too large for a double stays unsafe. */
 function integerAt(bytes: Buffer, from: number): number {
   return bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4)
 }

@@ -1,5 +1,5 @@
-// Entries as far as a chain is made of them, end to end: an object for each costs more than its
-// hashes. Each part is as it is hashed, so nothing has to be copied.
+// The parts of entries that make the chain, joined end to end: an object for each entry would cost
+// more than its hashes. Each part has the form in which it is hashed, so nothing is copied.
 
 import { bodyTag, concat, recordBytes, utf8 } from "@tallystick/proof"
 import type { Stored } from "./entries.ts"
@@ -8,17 +8,17 @@ import type { Stored } from "./entries.ts"
 export interface LinkedRows {
   readonly sequences: readonly number[]
   /**
-   * Of each a zero byte and the record: what the hash of a leaf is over. A record that has another
+   * For each entry a zero byte and the record, the input of the leaf's hash. A record with another
    * length is nothing but zeros here.
    */
   readonly leaves: Uint8Array
-  /** How many bytes of `bodies` belong to each; 0 where there is no body. */
+  /** How many bytes of `bodies` belong to each entry; 0 without a body. */
   readonly lengths: readonly number[]
-  /** Of each "ALB1", the salt and the body: what the hash of a body is over. */
+  /** For each entry "ALB1", the salt and the body: the input of the body's hash. */
   readonly bodies: Uint8Array
 }
 
-/** What a chain is made of. */
+/** The parts of an entry that make the chain. */
 export type ChainEntry = Pick<Stored, "sequence" | "record" | "body" | "bodySalt">
 
 export const leafBytes = 1 + recordBytes
@@ -27,7 +27,7 @@ export const bodyStart = bodyTag.length
 const tag = utf8(bodyTag)
 const zero = new Uint8Array(1)
 
-/** For drivers that keep entries as objects. */
+/** For drivers that store entries as objects. */
 export function linkRows(entries: readonly ChainEntry[]): LinkedRows {
   const bodies = entries.map(({ body, bodySalt }) =>
     body === undefined || bodySalt === undefined ? [] : [tag, bodySalt, body],

@@ -30,10 +30,10 @@ type FilingQuestions = {
   catchUp(workspace: string): Promise<number>
 }
 
-/** The thread gets less processor time than all others, and still some. */
+/** The thread gets less processor time than the others, but some. */
 const niceness = 10
 
-/** Calls `onDeath` when the thread ends unasked. */
+/** Calls `onDeath` when the thread ends unexpectedly. */
 export async function fileBeside(
   options: FilingOptions,
   store: Pick<Store, "grown">,

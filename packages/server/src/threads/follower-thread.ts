@@ -29,7 +29,7 @@ export async function followBeside<Q extends FollowQuestions, R>(
     for await (const workspaces of store.grown(stop.signal)) {
       await thread.ask("poke", workspaces)
       if (stop.signal.aborted) continue
-      // A promise for each pause: one for all would gather what waits for it until the stop.
+      // A new promise for each pause: callbacks on a shared one would pile up until the stop.
       const { promise: stopped, resolve } = Promise.withResolvers<void>()
       wake = resolve
       await Promise.race([systemClock.sleep(everyMs), stopped])

@@ -75,7 +75,7 @@ function watchHere(
   })
 }
 
-/** Follows in a thread of its own. Calls `onDeath` when that thread ends unasked. */
+/** Follows in a thread of its own. Calls `onDeath` when that thread ends unexpectedly. */
 export async function watchBeside(
   options: WatchOptions,
   store: Pick<Store, "grown">,
