@@ -20,6 +20,7 @@ import { openPolicies } from "./policies/policies.tsx"
 import { openSettings } from "./settings/settings.tsx"
 import { openShell, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
+import { openThing } from "./things/thing.tsx"
 import { openWorkspaces } from "./workspaces/workspaces.tsx"
 
 /** Those in the bar. `g` and the key lead there. */
@@ -35,7 +36,10 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
 ]
 
 /** Those that other pages lead to. */
-const further: Readonly<Record<string, OpenView>> = { workspaces: openWorkspaces }
+const further: Readonly<Record<string, OpenView>> = {
+  things: openThing,
+  workspaces: openWorkspaces,
+}
 
 /** The workspace that was looked at last, for an address that names none. */
 const lastWorkspace = keep<string>(

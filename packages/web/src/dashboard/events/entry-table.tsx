@@ -43,7 +43,7 @@ export interface EntryTable {
 }
 
 /** Drawn above and below what is seen, so that a quick scroll shows no gap. */
-const marginPx = 600
+const marginPx = 400
 const narrow = matchMedia("(max-width: 639px)")
 
 const heights: Readonly<Record<Line["kind"], readonly [wide: number, narrow: number]>> = {

@@ -171,7 +171,10 @@ function callText(workspace: string): readonly [string, string] {
     occurredAt: new Date().toISOString(),
     source: "api",
   }
-  const body = JSON.stringify(event, null, 2).replaceAll("\n", "\n  ")
+  const members = Object.entries(event).map(
+    ([name, value]) => `    "${name}": ${JSON.stringify(value)}`,
+  )
+  const body = `{\n${members.join(",\n")}\n  }`
   return [
     `curl -sS '${new URL("v1/events", root).href}' \\\n  -H "Authorization: Bearer `,
     `" \\\n  -H "Idempotency-Key: first-event-${Date.now().toString(36)}" \\\n  -H "Content-Type: application/json" \\\n  -d '${body}'`,

@@ -17,6 +17,8 @@ export interface RowPage {
   readonly events: readonly ListedEntry[]
   readonly total: number
   readonly hasMore: boolean
+  /** Where the next page begins. */
+  readonly nextCursor: number
 }
 
 interface RowsParts {
@@ -50,6 +52,7 @@ export function createRows({ load, recompute, changed }: RowsParts): Rows {
   let all: readonly Row[] = []
   let total = 0
   let hasMore = false
+  let nextCursor = 0
   let isLoading = false
   let refusal: Refusal | undefined
   let askedAgain: number | undefined
@@ -60,7 +63,7 @@ export function createRows({ load, recompute, changed }: RowsParts): Rows {
     isLoading = false
     refusal = told.ok ? undefined : told.refusal
     if (told.ok) {
-      ;({ total, hasMore } = told.value)
+      ;({ total, hasMore, nextCursor } = told.value)
       const newest = cursor === 0 ? [] : farAway(all)
       all = [...newest, ...told.value.events.map(rowOf)]
     }
@@ -94,7 +97,7 @@ export function createRows({ load, recompute, changed }: RowsParts): Rows {
       return refusal
     },
     begin: () => page(0),
-    older: () => page(all.at(-1)?.sequence ?? 0),
+    older: () => page(nextCursor),
     async again(sequence) {
       if (askedAgain !== undefined) return
       askedAgain = sequence

@@ -30,7 +30,7 @@ export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
 }
 
 /** The exception is loud, the rule is one sentence. */
-function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) {
+export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) {
   const count = (state: Row["state"]): number => rows.filter((row) => row.state === state).length
   const all = rows.length
   const broken = rows.filter((r) => r.state === "broken" || r.entry?.integrity === "broken").length

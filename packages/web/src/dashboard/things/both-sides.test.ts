@@ -1,0 +1,59 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import { pageOfBoth, queryOf } from "./both-sides.ts"
+
+const thing = { type: "user", id: "usr_1" }
+const other = { type: "user", id: "usr_2" }
+const entry = (sequence: number, actor: object, target: object): ListedEntry =>
+  // These are all that is looked at.
+  ({ sequence, actor, target }) as ListedEntry
+/** A ledger in which it acts in every third entry, and is acted on in every fifth. */
+const ledger = Array.from({ length: 200 }, (_, at) => 200 - at).map((sequence) =>
+  entry(sequence, sequence % 3 === 0 ? thing : other, sequence % 5 === 0 ? thing : other),
+)
+const ask = (cursor: number, limit: number) => async (query: string) => {
+  const all = ledger.filter(({ actor, target }) =>
+    query.startsWith("actor:") ? actor.id === thing.id : target.id === thing.id,
+  )
+  const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
+  const events = below.slice(0, limit)
+  const page = {
+    events,
+    total: all.length,
+    hasMore: below.length > limit,
+    nextCursor: events.at(-1)?.sequence ?? 0,
+  }
+  return { ok: true, value: page as unknown as EventsPage } as const
+}
+
+test("page by page, both sides come in order, whole and once", async () => {
+  const expected = ledger.filter(({ sequence }) => sequence % 3 === 0 || sequence % 5 === 0)
+  for (const limit of [1, 2, 7, 100]) {
+    const found: number[] = []
+    for (let cursor = 0, pages = 0; ; pages++) {
+      const told = await pageOfBoth(thing, ["did", "done"], ask(cursor, limit))
+      assert.ok(told.ok && pages < 300)
+      found.push(...told.value.events.map(({ sequence }) => sequence))
+      if (!told.value.hasMore) break
+      cursor = told.value.nextCursor
+    }
+    assert.deepEqual(
+      found,
+      expected.map(({ sequence }) => sequence),
+      String(limit),
+    )
+  }
+})
+
+test("what bears the same id and is another thing is left out", async () => {
+  const namesake = entry(9, { type: "invoice", id: "usr_1" }, { type: "user", id: "usr_2" })
+  const page = { events: [namesake], total: 1, hasMore: false, nextCursor: 9 }
+  const told = await pageOfBoth(thing, ["did"], async () => ({
+    ok: true,
+    value: page as unknown as EventsPage,
+  }))
+  assert.ok(told.ok)
+  assert.deepEqual(told.value.events, [])
+  assert.equal(queryOf({ type: "a b", id: 'x"y' }, "did"), 'actor:"xy" type:"a b"')
+})
