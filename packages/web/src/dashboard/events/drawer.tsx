@@ -1,6 +1,6 @@
 // One entry beside the list: what happened, how far it is proven, and everything that was recorded.
 
-import type { ListedEntry, Party } from "@tallystick/client/wire"
+import type { CreatedReceiptToken, ListedEntry, Party } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
@@ -26,6 +26,7 @@ import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
+import { openLinkDialog } from "../link-dialog.tsx"
 import { termText } from "./asked.ts"
 import { clockApart, Name } from "./entry-line.tsx"
 import { Sentence } from "./entry-sentence.tsx"
@@ -33,7 +34,6 @@ import { Metadata } from "./metadata.tsx"
 import type { Neighbours } from "./open-entry.ts"
 import type { Recomputed } from "./recompute.ts"
 import { related } from "./related.tsx"
-import { openTokenDialog } from "./receipt-token.tsx"
 
 export interface OpenedEntry extends Neighbours {
   readonly found: Recomputed
@@ -441,7 +441,7 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ParticularsProps) {
         <a class="button" href={page}>
           Open receipt page
         </a>
-        <button type="button" class="button" onClick={() => openTokenDialog(desk, receipt)}>
+        <button type="button" class="button" onClick={() => openLink(desk, receipt)}>
           Share it…
         </button>
         <button type="button" id="entry-mark" class="button" onClick={() => mark(entry)}>
@@ -450,6 +450,18 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ParticularsProps) {
       </p>
     </>
   )
+}
+
+/** For somebody without an account. */
+function openLink(desk: Desk, receipt: string): void {
+  openLinkDialog<CreatedReceiptToken>(desk, {
+    title: "Share this receipt",
+    path: ["receipts", receipt, "token"],
+    daysUsual: 7,
+    daysMax: 90,
+    address: ({ verificationUrl }) => verificationUrl,
+    opens: "Whoever opens this link sees this one receipt and its proof.",
+  })
 }
 
 function markText(isMarked: boolean): string {

@@ -28,7 +28,6 @@ import { createResults } from "./results.tsx"
 import { createSearchBox } from "./search-box.tsx"
 import { Summary } from "./summary.tsx"
 import { createTimeline } from "./timeline.tsx"
-import { timelineOf } from "./whole-timeline.ts"
 import "../../style/entries.css"
 import "./events.css"
 import "./drawer.css"
@@ -45,10 +44,7 @@ const liveRowsMax = 500
 function createExplorer(desk: Desk, place: Place) {
   const over = new AbortController()
   const recomputer = startRecomputer()
-  const finding = createFinding(
-    { desk, recomputer, found: follow, changed: draw },
-    askedIn(place.query),
-  )
+  const finding = createFinding({ desk, recomputer, found, changed: draw }, askedIn(place.query))
   let isAsked = false
   const zooms: Range[] = []
 
@@ -115,6 +111,7 @@ function createExplorer(desk: Desk, place: Place) {
         <ExportMenu
           desk={desk}
           filter={() => finding.filter}
+          text={() => finding.asked.text}
           total={() => finding.rows?.total ?? 0}
         />
       }
@@ -161,25 +158,20 @@ function createExplorer(desk: Desk, place: Place) {
     finding.ask(asked)
     box.show(asked.text)
     range.show(asked.range)
-    facets.show(asked, finding.at)
     results.waiting()
-    void loadTimeline()
     void desk.chain.look()
   }
 
-  function follow(): void {
-    const { rows } = finding
+  /** The rows have come: what is counted is asked for after them. */
+  function found(): void {
+    const { rows, asked, at, filter } = finding
+    arrivals.stop()
+    if (rows?.refusal !== undefined) return
     announce(`${(rows?.total ?? 0).toLocaleString("en-GB")} entries`)
     const newest = rows?.all[0]?.sequence ?? 0
-    arrivals.stop()
-    if (finding.rows?.refusal === undefined && reachesNow(finding.asked.range, finding.at))
-      arrivals.follow(newest, finding.filter)
-  }
-
-  async function loadTimeline(): Promise<void> {
-    const { filter, at } = finding
-    const told = await timelineOf(desk, filter, innerWidth < 640 ? 42 : 84, at)
-    if (filter === finding.filter) timeline.show(told)
+    if (reachesNow(asked.range, at)) arrivals.follow(newest, filter)
+    void timeline.load(desk, filter, at)
+    facets.show(asked, at)
   }
 
   // What is shown --------------------------------------------------------------------------------

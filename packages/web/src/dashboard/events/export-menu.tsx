@@ -16,11 +16,13 @@ import { csvHeader, csvRow } from "./csv.ts"
 interface ExportProps {
   readonly desk: Desk
   readonly filter: () => Query
+  /** The search as it would be typed. */
+  readonly text: () => string
   readonly total: () => number
 }
 
 export function ExportMenu(props: ExportProps) {
-  const { desk, filter } = props
+  const { desk, filter, text } = props
   const url = (): string => {
     const address = apiUrl(desk.workspace, "events")
     address.search = searchOf(filter()).toString()
@@ -35,9 +37,13 @@ export function ExportMenu(props: ExportProps) {
         CSV
       </button>
       <CopyCurl url={url} />
-      <a href={desk.link(["packs"])} class="apart">
-        Evidence packs
-      </a>
+      <button
+        type="button"
+        class="apart"
+        onClick={() => desk.go(desk.link(["packs"], { query: text() }))}
+      >
+        Evidence pack of it …
+      </button>
     </Menu>
   )
 }

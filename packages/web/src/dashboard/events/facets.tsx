@@ -29,10 +29,7 @@ interface FacetsParts {
 
 export interface Facets {
   readonly node: HTMLElement
-  /** `nameOf` is the name of an actor that some row shows. */
   show(asked: Asked, now: Date): void
-  /** Counts again. */
-  count(): void
   showChain(state: ChainState): void
 }
 
@@ -103,9 +100,10 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
   )
   const drawSaved = (): void =>
     redraw(saved, <Saved now={asked?.text ?? ""} search={search} changed={drawSaved} />)
-  const countAll = (): void => {
-    round++
-    for (const { look } of facets) void look()
+  /** One after the other: who looks at rows need not wait for what counts them. */
+  const countAll = async (): Promise<void> => {
+    const mine = ++round
+    for (const { look } of facets) if (mine === round) await look()
   }
   return {
     node,
@@ -114,9 +112,8 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
       at = now
       system.checked = next.withSystem
       drawSaved()
-      countAll()
+      void countAll()
     },
-    count: countAll,
     showChain: (state) => redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
   }
 }

@@ -21,7 +21,7 @@ interface FirstRunParts {
 }
 
 export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
-  const title = elementOf(<h2>Nothing recorded yet</h2>)
+  const title = elementOf(<h1>Nothing recorded yet</h1>)
   const now = elementOf(
     <div class="now wood" role="status">
       <Notch lane="security" state="pending" />
@@ -185,14 +185,14 @@ function Next() {
   return (
     <ol class="next">
       <li class="wood">
-        <h3>Write from your code</h3>
+        <h2>Write from your code</h2>
         <p>
           Any language that can post JSON, one by one or in batches of 1,000:{" "}
           <a href={new URL("docs", root).href}>API reference</a>.
         </p>
       </li>
       <li class="wood">
-        <h3>Check what you get</h3>
+        <h2>Check what you get</h2>
         <p>
           Every answer is a receipt. <a href={new URL("verify", root).href}>Verify one</a>, here or
           without a network.

@@ -41,7 +41,7 @@ export function createMarkBar({ desk, changed }: BarParts): MarkBar {
       redraw(
         node,
         <span>{count.toLocaleString("en-GB")} marked for a pack</span>,
-        <a class="button main" href={desk.link(["packs"], { from: "marked" })}>
+        <a class="button main" href={desk.link(["packs"], { marked: 1 })}>
           Make evidence pack
         </a>,
         <button type="button" class="button" onClick={clear}>

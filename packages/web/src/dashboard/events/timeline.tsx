@@ -7,7 +7,10 @@ import { openDialog } from "../../parts/dialog.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { isUtc, timeText } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+import type { Query } from "../place.ts"
 import { ticksOf } from "./timeline-ticks.ts"
+import { timelineOf } from "./whole-timeline.ts"
 
 interface TimelineParts {
   readonly zoom: (from: string, to: string) => void
@@ -17,7 +20,8 @@ interface TimelineParts {
 
 export interface TimelineView {
   readonly node: HTMLElement
-  show(told: Told<Timeline>): void
+  /** Shows what a filter finds. Only the newest that was asked for is shown. */
+  load(desk: Desk, filter: Query, now: Date): Promise<void>
   redraw(): void
   openTable(): void
 }
@@ -42,6 +46,7 @@ export function createTimeline({ zoom, undo }: TimelineParts): TimelineView {
   )
   const chosen = elementOf(<div class="chosen" hidden />)
   let shown: Timeline | undefined
+  let asked: Query | undefined
   /** The bucket under the keyboard, and the other end of what is selected. */
   let at = 0
   let anchor = 0
@@ -135,7 +140,11 @@ export function createTimeline({ zoom, undo }: TimelineParts): TimelineView {
   plot.addEventListener("blur", () => say())
   return {
     node,
-    show,
+    async load(desk, filter, now) {
+      asked = filter
+      const told = await timelineOf(desk, filter, innerWidth < 640 ? 42 : 84, now)
+      if (asked === filter) show(told)
+    },
     redraw: drawAxis,
     openTable: () => shown && openTable(shown),
   }

@@ -6,7 +6,7 @@ import { Copy } from "../../parts/copy.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { watchZone } from "../../parts/time.tsx"
-import type { OpenView } from "../desk.ts"
+import type { Desk, OpenView } from "../desk.ts"
 import { createEntryTable } from "../events/entry-table.tsx"
 import { Name } from "../events/entry-line.tsx"
 import { startRecomputer } from "../events/recompute.ts"
@@ -73,14 +73,6 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
     }
     return undefined
   }
-  const tab = (to: Side | undefined, text: string) => (
-    <a
-      href={desk.link(["things", type, id], { side: to })}
-      aria-current={(side ?? undefined) === to ? "page" : undefined}
-    >
-      {text}
-    </a>
-  )
   const unwatch = [watchZone(() => table.redraw()), desk.chain.watch(draw)]
   results.waiting()
   void rows.begin().then(() => announce(`${rows.all.length} entries`))
@@ -91,27 +83,8 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
       <div class="thing">
         <header>
           {name}
-          <p class="soft">
-            <code>
-              <Text of={`${type} · ${id}`} />
-            </code>{" "}
-            <Copy text={id} label="Copy id" />
-          </p>
-          <nav class="tabs" aria-label="Sides">
-            {tab(undefined, "All")}
-            {tab("did", "What it did")}
-            {tab("done", "What was done to it")}
-          </nav>
-          <p class="small">
-            <a
-              href={desk.link(["events"], {
-                query: queryOf(thing, sides[0] ?? "did"),
-                range: "all",
-              })}
-            >
-              Search within it
-            </a>
-          </p>
+          <Particulars thing={thing} />
+          <Sides desk={desk} thing={thing} side={side} />
         </header>
         {summary}
         {results.node}
@@ -124,4 +97,46 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
       for (const stop of unwatch) stop()
     },
   }
+}
+
+function Particulars({ thing: { type, id } }: { readonly thing: Thing }) {
+  return (
+    <p class="soft">
+      <code>
+        <Text of={`${type} · ${id}`} />
+      </code>{" "}
+      <Copy text={id} label="Copy id" />
+    </p>
+  )
+}
+
+interface SidesProps {
+  readonly desk: Desk
+  readonly thing: Thing
+  readonly side: string | null
+}
+
+function Sides({ desk, thing, side }: SidesProps) {
+  const { type, id } = thing
+  const tabs = [
+    [null, "All"],
+    ["did", "What it did"],
+    ["done", "What was done to it"],
+  ] as const
+  const query = queryOf(thing, side === "done" ? side : "did")
+  return (
+    <nav class="tabs" aria-label="Sides">
+      {tabs.map(([to, text]) => (
+        <a
+          href={desk.link(["things", type, id], { side: to ?? "" })}
+          aria-current={side === to ? "page" : undefined}
+        >
+          {text}
+        </a>
+      ))}
+      <a class="plain" href={desk.link(["events"], { query, range: "all" })}>
+        Search within it
+      </a>
+    </nav>
+  )
 }

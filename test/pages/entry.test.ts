@@ -1,0 +1,203 @@
+// One entry of the explorer: proven in the browser, shared, marked; and the history of one thing.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import {
+  expectAccessible,
+  expectNarrow,
+  noBrowser,
+  openBrowser,
+  signInto,
+  watch,
+  type Watched,
+} from "./browser.ts"
+
+const skip = noBrowser
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let viewer: Person
+
+const people = [
+  { id: "usr_1", type: "user", email: "ada@example.com", name: "\u202E<b>Ada</b>" },
+  { id: "ci-deployer", type: "service" },
+]
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 60, {
+    changes: (place) => ({
+      action: place % 5 === 0 ? "auth.password.changed" : "invoice.document.viewed",
+      actor: people[place % 2],
+      target: { id: `inv_${place}`, type: "invoice", name: `Invoice ${place}` },
+      occurredAt: new Date(Date.now() - (60 - place) * 60_000).toISOString(),
+      metadata: { before: { plan: "free" }, after: { plan: "paid" }, ticket: "SUP-1" },
+    }),
+  })
+  await eventually("a checkpoint", async () => {
+    const { pending } = (await viewer.get(`${workspace.path}/integrity`)).json<{
+      pending: number
+    }>()
+    return pending === 0 ? true : undefined
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+/** The explorer, opened by somebody who has signed in. */
+async function explore(watched: Watched, query = "", path = "events"): Promise<Page> {
+  await signInto(watched, service.url, viewer)
+  await watched.page.goto(`${service.url}/ui/${path}?workspace=${workspace.id}${query}`)
+  return watched.page
+}
+
+const recomputed = (page: Page, text: string | RegExp) =>
+  page.locator(".recomputed").getByText(text).waitFor()
+
+test("entry: it is opened and left by keyboard, and proven here", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 60/)
+  await page.keyboard.press("j")
+  await page.keyboard.press("j")
+  await page.keyboard.press("Enter")
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("Verified").waitFor()
+  const sequence = Number(/events\/(\d+)/.exec(page.url())?.[1])
+  await drawer.getByRole("link", { name: `#${sequence - 1}` }).waitFor()
+  await drawer.locator(".join .intact").waitFor()
+  assert.equal(await drawer.locator("del").textContent(), "free")
+  assert.equal(await drawer.locator("ins").textContent(), "paid")
+  await expectAccessible(page)
+  await page.keyboard.press("]")
+  await page.waitForURL((url) => url.pathname.endsWith(`/${sequence - 1}`))
+  await drawer.getByText(`#${sequence - 1}, on disk`).waitFor()
+  await drawer.getByText(/Canonical bytes/).click()
+  await drawer.locator("pre").getByText('"action":').waitFor()
+  await page.keyboard.press("Escape")
+  await drawer.waitFor({ state: "detached" })
+  assert.equal(
+    await page.evaluate("document.activeElement.closest('tr')?.dataset.sequence"),
+    String(sequence - 1),
+    "the keyboard returns to the row",
+  )
+  const receipt = (await viewer.get(`${workspace.path}/events?limit=1&cursor=${sequence}`)).json<{
+    events: { receipt: string; id: string; sequence: number }[]
+  }>().events[0]
+  assert.ok(receipt !== undefined)
+  for (const name of [receipt.receipt, receipt.id]) {
+    await page.keyboard.press("/")
+    await page.keyboard.type(name)
+    await page.keyboard.press("Enter")
+    await drawer.getByText(`#${receipt.sequence}, on disk`).waitFor()
+    await page.waitForURL((url) => url.pathname.endsWith(`/${receipt.sequence}`))
+    await page.getByRole("button", { name: "Close" }).click()
+  }
+  await watched.expectQuiet()
+})
+
+test("entry: a row that was altered on its way is loud, the others hold", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.route("**/v1/**/events?**", async (route) => {
+    const answer = await route.fetch()
+    const text = (await answer.text()).replace(
+      '"action":"auth.password.changed"',
+      '"action":"auth.password.kept"',
+    )
+    await route.fulfill({ response: answer, body: text })
+  })
+  await explore(watched)
+  await recomputed(page, "1 of 60 rows on this page is broken")
+  assert.equal(await page.locator("tr .notch.broken").count(), 1)
+  await page.locator("tr.broken a").click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("this is not what").waitFor()
+  await expectAccessible(page)
+  await page.unrouteAll({ behavior: "wait" })
+  await watched.expectQuiet()
+})
+
+test("entry: a link that was altered on its way cracks the stick", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.route("**/v1/**/events?**", async (route) => {
+    const answer = await route.fetch()
+    const json = (await answer.json()) as { events: { previousHash: string }[] }
+    const third = json.events[2]
+    if (third !== undefined) third.previousHash = "c44e".repeat(16)
+    await route.fulfill({ response: answer, json })
+  })
+  await explore(watched)
+  await page.getByText("Link broken.").waitFor()
+  await page.getByText(/says the entry before it is c44e; #\d+ hashes to/).waitFor()
+  assert.ok((await page.locator("tr.shifted").count()) > 5, "what lies below does not line up")
+  await expectAccessible(page)
+  await page.unrouteAll({ behavior: "wait" })
+  await watched.expectQuiet()
+})
+
+test("entry: a link for others, marks for a pack, and a search from here", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 60/)
+  await page.locator("tr[data-sequence] a").first().focus()
+  await page.keyboard.press("x")
+  await page.keyboard.press("j")
+  await page.keyboard.press("x")
+  await page.locator(".marks").getByText("2 marked for a pack").waitFor()
+  await page.keyboard.press("Enter")
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByRole("button", { name: "Unmark" }).waitFor()
+  await drawer.getByRole("button", { name: "Share it…" }).click()
+  await page.getByRole("button", { name: "Make the link" }).click()
+  const link = (await page.locator(".secret-text code").textContent()) ?? ""
+  assert.match(link, /\/r\/[^/]+\/rcp_\w+#t=tsr_/)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await drawer.getByRole("button", { name: "Search without action:" }).click()
+  await page.waitForURL((url) => url.searchParams.get("query")?.startsWith("-action:") === true)
+  await recomputed(page, /All \d+ rows/)
+  await drawer.getByText("Verified").waitFor()
+  await page.getByRole("link", { name: "Make evidence pack" }).click()
+  await page.getByText("2 marked entries").waitFor()
+  await page.goto(link)
+  await page.getByRole("heading", { name: /Consistent|genuine/ }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("thing: all that it did and that was done to it, from any actor", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 60/)
+  await page.locator("tr[data-sequence]").first().click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByTitle("Its history").first().click()
+  await page.waitForURL(/\/ui\/things\/service\/ci-deployer/)
+  await recomputed(page, "All 30 rows on this page recomputed")
+  await page.getByRole("link", { name: "What was done to it" }).click()
+  await page.getByRole("heading", { name: "Nothing recorded" }).waitFor()
+  await page.getByRole("link", { name: "What it did" }).click()
+  await recomputed(page, /All 30/)
+  await expectAccessible(page)
+  await page.locator("tr[data-sequence]").nth(2).click()
+  await drawer.getByText("Verified").waitFor()
+  await page.goto(`${service.url}/ui/things/user/usr_1?workspace=${workspace.id}`)
+  await page.getByRole("heading", { name: "⟨U+202E⟩<b>Ada</b>" }).waitFor()
+  await recomputed(page, /All 30/)
+  await expectNarrow(page)
+  await watched.expectQuiet()
+})

@@ -1,0 +1,139 @@
+// The explorer while entries are recorded: the first one, new ones, a flood, a cut; and files of what
+// is found.
+
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { after, before, test } from "node:test"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import { makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import {
+  expectAccessible,
+  noBrowser,
+  openBrowser,
+  signInto,
+  watch,
+  type Watched,
+} from "./browser.ts"
+
+const skip = noBrowser
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let empty: Awaited<ReturnType<typeof makeWorkspace>>
+let admin: Person
+
+const now = () => ({ occurredAt: new Date().toISOString() })
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  empty = await makeWorkspace(service)
+  admin = await join(service, empty.path, "admin", "admin@example.com")
+  await service.root.post(`${workspace.path}/members/${admin.id}`, { role: "viewer" })
+  await writeMany(workspace, 130, { changes: now })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  for (const { id } of [workspace, empty]) await expectChain(service.root, id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function explore(watched: Watched, id: string): Promise<Page> {
+  await signInto(watched, service.url, admin)
+  await watched.page.goto(`${service.url}/ui/events?workspace=${id}`)
+  return watched.page
+}
+
+const recomputed = (page: Page, text: string | RegExp) =>
+  page.locator(".recomputed").getByText(text).waitFor()
+
+test("first run: a key when it is asked for, and the first notch is cut", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, empty.id)
+  await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole("button", { name: "Make a key for it" }).click()
+  const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
+  const call = (await page.locator(".terminal pre").textContent()) ?? ""
+  const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""
+  assert.match(call, /Idempotency-Key: [\w-]{12,}/)
+  const { status, text } = await service.client(key).write(JSON.parse(body) as object)
+  assert.equal(status, 202, text)
+  await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
+  await page.getByText(/Recorded as #\d/).waitFor()
+  await expectAccessible(page)
+  await page.getByRole("link", { name: "See it in the list" }).click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByRole("heading", { name: "auth.session.created" }).waitFor()
+  await recomputed(page, "The one row on this page recomputed")
+  await watched.expectQuiet()
+})
+
+test("live: new ones wait, then come by themselves, and are recomputed", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, workspace.id)
+  await recomputed(page, /All 100/)
+  await writeMany(workspace, 3, { changes: now })
+  await page.getByRole("button", { name: "3 new, show" }).click()
+  await page.locator(".summary b").getByText("133").waitFor()
+  await recomputed(page, /All 100/)
+  await page.keyboard.press("l")
+  await page.locator('.live[aria-pressed="true"]').waitFor()
+  const first = page.locator("tr[data-sequence]").first()
+  const before = Number(await first.getAttribute("data-sequence"))
+  await writeMany(workspace, 2, { changes: now })
+  await page.locator(`tr[data-sequence="${before + 2}"]`).waitFor()
+  await recomputed(page, "All 102 rows on this page recomputed")
+  await expectAccessible(page)
+  // More than can be read as they come: they are counted, and none is left out.
+  await writeMany(workspace, 60, { changes: now })
+  await page.getByRole("button", { name: "60 new, show" }).waitFor()
+  await page.evaluate("scrollTo(0, 2000)")
+  await writeMany(workspace, 1, { changes: now })
+  await page.evaluate("scrollTo(0, 0)")
+  await page.getByRole("button", { name: "61 new, show" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("live: where no stream comes through, it asks again and again", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [502] })
+  const { page } = watched
+  await page.route("**/events/feed**", async (route) =>
+    route.request().headers()["accept"] === "text/event-stream"
+      ? route.fulfill({ status: 502, body: "no" })
+      : route.continue(),
+  )
+  await explore(watched, workspace.id)
+  await recomputed(page, /All 100/)
+  await writeMany(workspace, 1, { changes: now })
+  await page.getByRole("button", { name: "1 new, show" }).waitFor()
+  await page.unrouteAll({ behavior: "ignoreErrors" })
+  await watched.expectQuiet()
+})
+
+test("export: what is found comes as a file, every entry of it", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, workspace.id)
+  await recomputed(page, /All 100/)
+  const { total } = (await admin.get(`${workspace.path}/events?limit=1`)).json<{ total: number }>()
+  for (const [name, lines] of [
+    [/JSON/, total],
+    ["CSV", total + 1],
+  ] as const) {
+    await page.keyboard.press("e")
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator("#export").getByRole("button", { name }).click(),
+    ])
+    const content = readFileSync(await saved.path(), "utf8")
+    assert.equal(content.trimEnd().split("\n").length, lines)
+  }
+  await watched.expectQuiet()
+})
