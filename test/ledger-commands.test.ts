@@ -197,7 +197,7 @@ test("events put: lines of JSON become entries in their order, and a repeated ru
 
 test("events put: what arrives on standard input is recorded while the input goes on", async () => {
   await using service = await startService()
-  const { id, writer, reader } = await makeWorkspace(service)
+  const { id, path, writer, reader } = await makeWorkspace(service)
   const put = startCommand(["events", "put", id], as(writer, service).environment)
   for (let count = 1; count <= 3; count++) {
     put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
@@ -207,8 +207,17 @@ test("events put: what arrives on standard input is recorded while the input goe
         : undefined,
     )
   }
+  // Somebody has seen enough, as `head` has; the others are recorded all the same.
+  put.child.stdout.destroy()
+  for (let count = 4; count <= 6; count++) {
+    put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
+    await eventually("the event", async () =>
+      (await reader.get(`${path}/events`)).json().total === count ? true : undefined,
+    )
+  }
   put.child.stdin.end()
   assert.deepEqual(await put.ended, [0, null])
+  assert.equal(put.said.errors, "tallystick: 6 events recorded\n")
   await expectChain(reader, id)
 })
 
@@ -258,7 +267,7 @@ test("events put: a batch without an answer is called unknown, and what follows 
   assert.match(
     refused.errors,
     new RegExp(
-      `^tallystick: from line ${length + 1} on nothing is recorded: storage_full. Run the`,
+      `^tallystick: from line ${length + 1} on nothing is recorded: storage_full. You can r`,
     ),
   )
   await using vague = await startFailing(service.url, "ledger_unavailable", { forwards: true })

@@ -18,6 +18,8 @@ const { version } = JSON.parse(
   readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
 ) as { version: string }
 
+let needsReader = true
+
 const terminal: Terminal = {
   environment: process.env,
   say: (text) => void process.stdout.write(text),
@@ -26,6 +28,7 @@ const terminal: Terminal = {
   // Some terminals do not know how wide they are.
   columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
   input: { isTerminal: isatty(0), read: () => process.stdin },
+  outliveReader: () => void (needsReader = false),
 }
 
 const help = new Help()
@@ -406,8 +409,9 @@ Example:
 // A reader that has enough may close the pipe. Any other error keeps output from the user, who must
 // know.
 process.stdout.on("error", (error) => {
-  if (!("code" in error && error.code === "EPIPE"))
-    terminal.remark(`tallystick: ${error.message}\n`)
+  const isClosed = "code" in error && error.code === "EPIPE"
+  if (isClosed && !needsReader) return
+  if (!isClosed) terminal.remark(`tallystick: ${error.message}\n`)
   process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
 })
 

@@ -6,7 +6,7 @@ import { printable } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { shownEntry } from "./entry-fields.ts"
 import { rowPrinter, textOf, type Field, type Format, type Shown } from "./rows-output.ts"
-import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
+import { patience, userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import type { Terminal } from "./terminal.ts"
 
 type ListTerminal = Terminal & AskingTerminal
@@ -30,7 +30,8 @@ export async function listEvents(
   let code: number = exitCodes.good
   for (let cursor = 0; ;) {
     const asked = { ...filter, cursor, limit: Math.min(limit - shown, pageLimitMax) }
-    const page = await ask(({ events }) => events.list(workspaceId, asked))
+    const isFirst = cursor === 0
+    const page = await ask(({ events }) => events.list(workspaceId, asked, isFirst ? {} : patience))
     print(page.events)
     shown += page.events.length
     for (const { sequence, integrity } of page.events) {
@@ -44,7 +45,7 @@ export async function listEvents(
       return code
     }
     // Otherwise it might never end.
-    if (page.nextCursor < 1 || (cursor !== 0 && page.nextCursor >= cursor))
+    if (page.nextCursor < 1 || (!isFirst && page.nextCursor >= cursor))
       throw new StartError("the service's next page does not go further back than the one before")
     cursor = page.nextCursor
   }

@@ -13,11 +13,10 @@ import {
   type Problem,
 } from "@tallystick/client"
 import { canonicalize, printable, printableJson, type JsonObject } from "@tallystick/proof"
-import { ConfigError } from "../config.ts"
 import { StartError } from "../error.ts"
 import { readInput, type InputLine } from "./event-input.ts"
 import { eventOf, fieldsOf, type EventFields, type EventOptions } from "./event-options.ts"
-import { userServiceOf, type AskingTerminal, type UserService } from "./service-calls.ts"
+import { patience, userServiceOf, type AskingTerminal, type UserService } from "./service-calls.ts"
 import { counted, type Terminal } from "./terminal.ts"
 
 export interface PutOptions extends EventOptions {
@@ -46,13 +45,15 @@ export async function putEvents(
     return await putOne(terminal, service, event, idempotencyKey ?? made, json)
   }
   if (idempotencyKey !== undefined)
-    throw new ConfigError(
+    throw new StartError(
       "--idempotency-key is for one event by options; JSON has it as the member idempotencyKey",
     )
   if (file === undefined && terminal.input.isTerminal)
     throw new StartError(
       "nothing to record: give --action, --actor and --target, or JSON in a file or on standard input (--help says more)",
     )
+  // Half an import, because somebody looked at its first receipts, would be no import.
+  terminal.outliveReader()
   const input =
     file === undefined || file === "-"
       ? terminal.input.read()
@@ -86,11 +87,11 @@ async function putOne(
     if (written.replayed) remark("tallystick: it was recorded before; this is its receipt\n")
     return exitCodes.recorded
   } catch (error) {
-    const { message } = explain(error)
-    if (!isUnknown(error)) throw explain(error)
+    const explained = explain(error)
+    if (!isUnknown(error)) throw explained
     const again = `--idempotency-key ${error.idempotencyKey} --occurred-at ${event.occurredAt}`
     remark(
-      `tallystick: it may be recorded: ${message}. To repeat it without recording it twice, add ${again}\n`,
+      `tallystick: it may be recorded: ${explained.message}. To repeat it without recording it twice, add ${again}\n`,
     )
     return exitCodes.unknown
   }
@@ -129,10 +130,10 @@ async function putMany(
       const results = await putBatch(client, lines, many)
       progress("")
       show(terminal, results, many.json, counts)
-      progress(`${counted(counts.recorded + counts.replayed, "event")}`)
+      progress(counted(counts.recorded + counts.replayed, "event"))
     } catch (error) {
       progress("")
-      remark(`tallystick: ${whereIn(lines, error)}: ${explain(error).message}. ${again}\n`)
+      remark(`tallystick: ${fateOf(lines, error)}: ${explain(error).message}. ${again}\n`)
       failed = isUnknown(error) ? exitCodes.unknown : exitCodes.refused
       break
     }
@@ -145,9 +146,10 @@ async function putMany(
   return failed ?? (refused > 0 ? exitCodes.refused : exitCodes.recorded)
 }
 
-const again = "Run the command again: what is recorded will not be recorded twice"
+const again = "You can run the command again: what is recorded will not be recorded twice"
 
-function whereIn(lines: readonly InputLine[], error: unknown): string {
+/** What became of these lines, and of those after them. */
+function fateOf(lines: readonly InputLine[], error: unknown): string {
   const [first, last] = [lines[0]?.line, lines.at(-1)?.line]
   if (!isUnknown(error)) return `from line ${first} on nothing is recorded`
   return `lines ${first} to ${last} may be recorded, and none after them is`
@@ -177,9 +179,6 @@ async function* batchesOf(
 }
 
 type Result = { readonly line: number } & (BatchOutcome | Problem)
-
-/** Longer than a service takes to start again. */
-const patience = { retriesMax: 12, waitMaxMs: 60_000, timeoutMs: 180_000 } as const
 
 /** The results of the lines, in their order. */
 async function putBatch(
@@ -217,7 +216,8 @@ function itemOf(read: InputLine, { workspaceId, fields }: Many): Item {
     return { line, problem: { error: "invalid_field", detail } }
   }
   // It may be anything: the service checks it.
-  return { line, event: { idempotencyKey: contentKey(event), ...event } as unknown as BatchEvent }
+  const keyed = "idempotencyKey" in event ? event : { ...event, idempotencyKey: contentKey(event) }
+  return { line, event: keyed as unknown as BatchEvent }
 }
 
 function show(

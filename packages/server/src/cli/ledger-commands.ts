@@ -2,6 +2,7 @@
 // options and their help.
 
 import { Option, type Command } from "commander"
+import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
 import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
 import { notes } from "./help-notes.ts"
@@ -29,6 +30,7 @@ const atUrl = new Option(
   "--url <address>",
   "address of the service (default: TALLYSTICK_URL, else this machine at TALLYSTICK_PORT)",
 )
+const workspace = ["<workspace>", "the workspace's id"] as const
 const keyHelp = (scope: string): string =>
   `The API key is in TALLYSTICK_KEY, or in the file that TALLYSTICK_KEY_FILE names. It needs the scope \`${scope}\`.`
 
@@ -44,7 +46,7 @@ function addPut(events: Command, terminal: Terminal): void {
   events
     .command("put")
     .description("record one event from options, or many from JSON, and print their receipts")
-    .argument("<workspace>", "the workspace's id")
+    .argument(...workspace)
     .argument(
       "[file]",
       "JSON of an event, or of one on each line; `-` for standard input, which is also read without --action, --actor and --target",
@@ -56,12 +58,7 @@ function addPut(events: Command, terminal: Terminal): void {
     .option("--target-name <name>", "its name, which is sealed")
     .option("--project <id>", "the project that it belongs to (default: core)")
     .addOption(
-      new Option("--source <source>", "where it came from (default: api)").choices([
-        "api",
-        "automation",
-        "dashboard",
-        "system",
-      ]),
+      new Option("--source <source>", "where it came from (default: api)").choices(sources),
     )
     .option(
       "--occurred-at <time>",
@@ -81,7 +78,7 @@ A key makes it safe to run the command again: what is recorded is not recorded t
 without --occurred-at occurs now and is a new one each time, unless you give --idempotency-key.
 
 JSON is as POST /v1/events takes it; options fill in what an event leaves out. It is sent while it arrives, in batches. A refused line does not stop
-the others. If no answer comes, the command tries again with the same keys.
+the others. If no answer comes, the command tries again with the same keys. It goes on if nobody reads its output any more.
 
 ${keyHelp("write")}
 
@@ -91,10 +88,12 @@ Example:
   $ tallystick events put acme --action billing.invoice.approve --actor user:usr_1 --target invoice:inv_9
   $ tallystick events put acme < events.jsonl > receipts.txt`),
     )
-    .action(async (workspace: string, file: string | undefined, { url, ...options }: PutFlags) => {
-      const { putEvents } = await import("./events-put-command.ts")
-      process.exitCode = await putEvents({ ...terminal, url }, workspace, file, options)
-    })
+    .action(
+      async (workspaceId: string, file: string | undefined, { url, ...options }: PutFlags) => {
+        const { putEvents } = await import("./events-put-command.ts")
+        process.exitCode = await putEvents({ ...terminal, url }, workspaceId, file, options)
+      },
+    )
 }
 
 // Reading -----------------------------------------------------------------------------------------
@@ -119,16 +118,9 @@ function reading(command: Command): Command {
       "a search, such as 'approve actor:usr_1'; put -- before one that begins with -",
     )
     .option("--project <id>", "entries of one project; `system` for the service's own entries")
+    .addOption(new Option("--lane <lane>", "entries of one lane").choices(lanes))
     .addOption(
-      new Option("--lane <lane>", "entries of one lane").choices([
-        "security",
-        "data",
-        "policy",
-        "operations",
-      ]),
-    )
-    .addOption(
-      new Option("--storage <tier>", "entries by their age").choices(["hot", "archive", "all"]),
+      new Option("--storage <tier>", "entries by their age").choices([...storageClasses, "all"]),
     )
     .option("--include-system", "the service's own entries as well")
     .addOption(
@@ -180,7 +172,7 @@ function addList(events: Command, terminal: Terminal): void {
       events
         .command("list")
         .description("list entries, newest first")
-        .argument("<workspace>", "the workspace's id"),
+        .argument(...workspace),
     ),
   )
     .addOption(
@@ -196,11 +188,11 @@ Example:
   $ tallystick events list acme 'approve actor:usr_1' --from 7d
   $ tallystick events list acme --all --format csv > entries.csv`),
     )
-    .action(async (workspace: string, query: string | undefined, flags: ListFlags) => {
+    .action(async (workspaceId: string, query: string | undefined, flags: ListFlags) => {
       const { listEvents } = await import("./events-list-command.ts")
       process.exitCode = await listEvents(
         { ...terminal, url: flags.url },
-        workspace,
+        workspaceId,
         filterOf(query, flags),
         {
           limit: flags.all ? Infinity : flags.limit,
@@ -220,7 +212,7 @@ function addTail(events: Command, terminal: Terminal): void {
     events
       .command("tail")
       .description("print entries as they are recorded, until Ctrl-C")
-      .argument("<workspace>", "the workspace's id"),
+      .argument(...workspace),
   )
     .option("--after <sequence>", "begin behind this entry; 0 for all (default: now)", sequenceOf)
     .addHelpText(
@@ -234,11 +226,14 @@ Exit codes: 130 after Ctrl-C; 1 the service refuses, or does not answer at the b
 Example:
   $ tallystick events tail acme lane:security --json`),
     )
-    .action(async (workspace: string, query: string | undefined, flags: TailFlags) => {
+    .action(async (workspaceId: string, query: string | undefined, flags: TailFlags) => {
       const { tailEvents } = await import("./events-tail-command.ts")
       const filter = { storage: "all", ...filterOf(query, flags) } as const
       const { after, url } = flags
-      await tailEvents({ ...terminal, url }, workspace, filter, { after, format: formatOf(flags) })
+      await tailEvents({ ...terminal, url }, workspaceId, filter, {
+        after,
+        format: formatOf(flags),
+      })
     })
 }
 
@@ -252,7 +247,7 @@ function addValues(events: Command, terminal: Terminal): void {
       events
         .command("values")
         .description("list the commonest values of a field, and how many entries have each")
-        .argument("<workspace>", "the workspace's id")
+        .argument(...workspace)
         .argument("<field>", "such as actor, action or metadata.currency"),
     ),
   )
@@ -262,10 +257,10 @@ function addValues(events: Command, terminal: Terminal): void {
       notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`),
     )
     .action(
-      async (workspace: string, field: string, query: string | undefined, flags: ListFlags) => {
+      async (workspaceId: string, field: string, query: string | undefined, flags: ListFlags) => {
         const { listValues } = await import("./events-list-command.ts")
         const asked = { ...filterOf(query, flags), field, limit: flags.limit }
-        await listValues({ ...terminal, url: flags.url }, workspace, asked, formatOf(flags))
+        await listValues({ ...terminal, url: flags.url }, workspaceId, asked, formatOf(flags))
       },
     )
 }
@@ -276,7 +271,7 @@ function addTimeline(events: Command, terminal: Terminal): void {
       events
         .command("timeline")
         .description("count how many entries occurred when")
-        .argument("<workspace>", "the workspace's id"),
+        .argument(...workspace),
     ),
   )
     .option("--buckets <count>", "so many spans of time at most, 240 at most", countOf, 24)
@@ -291,11 +286,11 @@ function addTimeline(events: Command, terminal: Terminal): void {
         `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
       ),
     )
-    .action(async (workspace: string, query: string | undefined, flags: TimelineFlags) => {
+    .action(async (workspaceId: string, query: string | undefined, flags: TimelineFlags) => {
       const { showTimeline } = await import("./events-list-command.ts")
       const { buckets, by, from = timeOf("1d"), to = timeOf("now"), url } = flags
       const asked = { ...filterOf(query, flags), from, to, buckets, by }
-      await showTimeline({ ...terminal, url }, workspace, asked, formatOf(flags))
+      await showTimeline({ ...terminal, url }, workspaceId, asked, formatOf(flags))
     })
 }
 
@@ -310,7 +305,7 @@ function addGet(receipts: Command, terminal: Terminal): void {
   receipts
     .command("get")
     .description("get a receipt with its entry, and check them as `verify` does")
-    .argument("<workspace>", "the workspace's id")
+    .argument(...workspace)
     .argument("<receipt>", "the receipt's id")
     .option(
       "--key <vkey>",
@@ -334,11 +329,11 @@ Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is wrong, but a trusted 
 Example:
   $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`),
     )
-    .action(async (workspace: string, receipt: string, flags: GetFlags) => {
+    .action(async (workspaceId: string, receipt: string, flags: GetFlags) => {
       const { getReceipt } = await import("./receipts-command.ts")
       const { key: trustedKeys = [], out, json, url } = flags
       const get = { trustedKeys, out, json }
-      process.exitCode = await getReceipt({ ...terminal, url }, workspace, receipt, get)
+      process.exitCode = await getReceipt({ ...terminal, url }, workspaceId, receipt, get)
     })
 }
 
@@ -353,7 +348,7 @@ function addProof(receipts: Command, terminal: Terminal): void {
   receipts
     .command("proof")
     .description("print the proof of a receipt as a tlog-proof, which `verify` reads")
-    .argument("<workspace>", "the workspace's id")
+    .argument(...workspace)
     .argument("<receipt>", "the receipt's id")
     .addOption(atUrl)
     .addHelpText(
@@ -364,8 +359,8 @@ ${keyHelp("read")} A public receipt needs no key.
 Example:
   $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`),
     )
-    .action(async (workspace: string, receipt: string, { url }: { url?: string }) => {
+    .action(async (workspaceId: string, receipt: string, { url }: { url?: string }) => {
       const { printProof } = await import("./receipts-command.ts")
-      await printProof({ ...terminal, url }, workspace, receipt)
+      await printProof({ ...terminal, url }, workspaceId, receipt)
     })
 }

@@ -17,6 +17,9 @@ export interface AskingTerminal extends Pick<Terminal, "environment" | "say" | "
 /** A person waits: a service that does not answer soon is not running. */
 const retries = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
 
+/** In the middle of many calls: longer than a service takes to start again, or a quota to pass. */
+export const patience = { retriesMax: 12, waitMaxMs: 60_000, timeoutMs: 180_000 } as const
+
 /**
  * Asks the running service with the instance key. Throws a StartError if it refuses or does not
  * answer.

@@ -17,6 +17,8 @@ export interface Terminal {
   /** Width of standard output; undefined if that is no terminal. */
   readonly columns: number | undefined
   readonly input: Input
+  /** From now on, a reader that closes standard output does not end the command. */
+  readonly outliveReader: () => void
 }
 
 /** Standard input. */
