@@ -4,7 +4,7 @@
 import { wordsOf, type FieldTerm, type Term, type TextTerm } from "@tallystick/client/grammar"
 import type { Field, Filed, Instant, Owner, Wanted } from "./search.ts"
 
-/** An entry whose words are told apart once, when it is looked through for words. */
+/** An entry whose words are told apart once, when it may have those that are looked for. */
 export interface Findable {
   readonly filed: Filed
   readonly fields: Readonly<Record<Owner, readonly Words[]>>
@@ -14,8 +14,7 @@ interface Words {
   readonly field: Field
   /** In lower case. */
   readonly value: string
-  /** Known as soon as a search for the first of its words may match. */
-  words: readonly string[] | undefined
+  readonly words: readonly string[]
 }
 
 export function findableOf(filed: Filed): Findable {
@@ -25,17 +24,21 @@ export function findableOf(filed: Filed): Findable {
     get fields() {
       const { nobody, actor, target } = filed.fields
       fields ??= {
-        nobody: nobody.map(lowered),
-        actor: actor.map(lowered),
-        target: target.map(lowered),
+        nobody: nobody.map(wordsIn),
+        actor: actor.map(wordsIn),
+        target: target.map(wordsIn),
       }
       return fields
     },
   }
 }
 
-function lowered(field: Field): Words {
-  return { field, value: field.value.toLowerCase(), words: undefined }
+function wordsIn(field: Field): Words {
+  return {
+    field,
+    value: field.value.toLowerCase(),
+    words: field.isText ? wordsOf(field.value) : [],
+  }
 }
 
 export function matches(findable: Findable, wanted: Wanted): boolean {
@@ -102,17 +105,13 @@ function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
   )
 }
 
-function meets(found: Words, term: Term): boolean {
-  const { field, value } = found
+function meets({ field, value, words }: Words, term: Term): boolean {
   return term.kind === "text"
-    ? field.isText && hasWords(found, term)
+    ? field.isText && hasWords(words, term)
     : field.names.includes(term.field) && hasValue(value, term)
 }
 
-function hasWords(of: Words, { words: wanted, isPrefix }: TextTerm): boolean {
-  // A word is a part of its value, so most values need not be told apart.
-  if (!of.value.includes(wanted[0] ?? "")) return false
-  const words = (of.words ??= wordsOf(of.field.value))
+function hasWords(words: readonly string[], { words: wanted, isPrefix }: TextTerm): boolean {
   return words.some((_, at) =>
     wanted.every((word, place) => {
       const found = words[at + place]

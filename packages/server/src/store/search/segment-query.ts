@@ -78,7 +78,7 @@ function matchesOf(segment: Segment, entries: NumberSet, sight: Sight): SegmentM
 }
 
 /** All terms must match; of those that name one field without `-`, one is enough. */
-function groupsOf(terms: readonly Term[]): readonly (readonly Term[])[] {
+export function groupsOf(terms: readonly Term[]): readonly (readonly Term[])[] {
   const groups: Term[][] = []
   const byField = new Map<string, Term[]>()
   for (const term of terms) {

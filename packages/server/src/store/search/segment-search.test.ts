@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
-import { findableOf } from "./matching.ts"
 import { createMemorySegments } from "./memory-segments.ts"
 import type { Filed } from "./search.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
@@ -9,6 +8,7 @@ import { packSegment } from "./segment-format.ts"
 import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
 import { createSegmentSearch } from "./segment-search.ts"
 import type { SegmentKeeper, SegmentName, Turns } from "./segments.ts"
+import { recordedAs } from "./unfiled-entries.ts"
 
 interface House extends OpenedSearch {
   readonly segments: SegmentKeeper
@@ -27,12 +27,14 @@ function openHouse(keeps: "all" | "due" | "none"): House {
       after: async (workspace, sequence, limit) =>
         of(workspace)
           .slice(sequence, sequence + limit)
-          .map((filed) => ({
-            sequence: filed.sequence,
-            bytes: 500,
-            findable: () => findableOf(filed),
-            addTo: (builder) => builder.addFiled(filed),
-          })),
+          .map((filed) =>
+            recordedAs(
+              filed.sequence,
+              500,
+              () => filed,
+              (builder) => builder.addFiled(filed),
+            ),
+          ),
     },
     segments,
     clock: { elapsed: () => 0 },

@@ -9,7 +9,7 @@ import { matches } from "./matching.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
 import { createPartCache, openSegment, runInTurns, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
-import { matchesIn } from "./segment-query.ts"
+import { groupsOf, matchesIn } from "./segment-query.ts"
 import {
   SegmentDamaged,
   SegmentGone,
@@ -131,8 +131,10 @@ interface Asking {
 function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     *rest(entries, wanted) {
-      for (const [at, { sequence, findable }] of entries.toReversed().entries()) {
-        if (matches(findable(), wanted)) found.one(sequence)
+      const sought = soughtBy(wanted)
+      for (const [at, { sequence, findable, text }] of entries.toReversed().entries()) {
+        const mayMatch = sought.every((some) => some.some((one) => text().includes(one)))
+        if (mayMatch && matches(findable(), wanted)) found.one(sequence)
         if (at % entriesPerStep === 0) yield
       }
     },
@@ -152,6 +154,17 @@ function pageAsking(found: Collected, known: KnownSegments): Asking {
       }
     },
   }
+}
+
+/** Texts, in lower case, of which an entry that matches has at least one of each list. */
+function soughtBy({ query }: Wanted): readonly (readonly string[])[] {
+  const longest = (words: readonly string[]): string =>
+    words.reduce((best, word) => (word.length > best.length ? word : best), "")
+  return groupsOf(query?.terms ?? [])
+    .filter(([term]) => term?.not === false)
+    .map((some) =>
+      some.map((term) => (term.kind === "text" ? longest(term.words) : term.value.toLowerCase())),
+    )
 }
 
 function countAsking(total: Counts, counting: Counting): Asking {

@@ -4,10 +4,11 @@
 
 import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
-import type { JournalReader, Stored } from "../store.ts"
+import type { JournalReader } from "../store.ts"
 import { bytesOf } from "../stored-bytes.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
+import type { Filed } from "./search.ts"
 import { positionOf } from "./segment-plan.ts"
 import type { KeptSegment, Steps, Turns } from "./segments.ts"
 
@@ -25,6 +26,8 @@ export interface RecordedEntry {
   readonly bytes: number
   /** Opened when it is looked through: most entries become part of a chunk before. */
   readonly findable: () => Findable
+  /** All that it can be found by, in lower case: most entries have nothing of what is sought. */
+  readonly text: () => string
   readonly addTo: (builder: SegmentBuilder) => void
 }
 
@@ -36,7 +39,8 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
       let sequence = position + 1
       for (const stored of await journal.after(workspace, position, limit)) {
         for (; sequence < stored.sequence; sequence++) entries.push(goneFrom(sequence))
-        entries.push(recordedAs(stored))
+        const open = () => filedOf(stored)
+        entries.push(recordedAs(sequence, bytesOf(stored), open, (to) => to.add(stored)))
         sequence++
       }
       return entries
@@ -47,23 +51,30 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
 /** What is gone from the journal will be missed by whoever looks, so it is found like all else. */
 function goneFrom(sequence: number): RecordedEntry {
   const filed = missing(sequence)
-  const findable = findableOf(filed)
-  return {
+  return recordedAs(
     sequence,
-    bytes: 0,
-    findable: () => findable,
-    addTo: (builder) => builder.addFiled(filed),
-  }
+    0,
+    () => filed,
+    (builder) => builder.addFiled(filed),
+  )
 }
 
-function recordedAs(stored: Stored): RecordedEntry {
-  let findable: Findable | undefined
-  return {
-    sequence: stored.sequence,
-    bytes: bytesOf(stored),
-    findable: () => (findable ??= findableOf(filedOf(stored))),
-    addTo: (builder) => builder.add(stored),
-  }
+export function recordedAs(
+  sequence: number,
+  bytes: number,
+  open: () => Filed,
+  addTo: RecordedEntry["addTo"],
+): RecordedEntry {
+  let known: Findable | undefined
+  let text: string | undefined
+  const findable = (): Findable => (known ??= findableOf(open()))
+  return { sequence, bytes, findable, text: () => (text ??= textOf(findable().filed)), addTo }
+}
+
+function textOf({ fields: { nobody, actor, target } }: Filed): string {
+  let text = ""
+  for (const fields of [nobody, actor, target]) for (const { value } of fields) text += `${value}\n`
+  return text.toLowerCase()
 }
 
 /** What waits for its segment, and what a busy writer adds while that is made. */
