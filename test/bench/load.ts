@@ -145,8 +145,7 @@ function requestOf(
   { workspace, key }: Load["writers"][number],
   count: number,
 ): string {
-  const body =
-    given.batch === 0 ? `{${eventOf(workspace, count)}}` : batchOf(given, workspace, count)
+  const body = given.batch === 0 ? eventBody(workspace, count) : batchOf(given, workspace, count)
   const path = given.batch === 0 ? "/v1/events" : "/v1/events/batch"
   const idempotency = given.batch === 0 ? `Idempotency-Key: ${given.run}-${count}\r\n` : ""
   return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${idempotency}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -160,7 +159,12 @@ function batchOf({ batch, run }: Load, workspace: string, count: number): string
   return `{"events":[${events}]}`
 }
 
-/** About 400 bytes, two of its fields sealed: what an application usually has to say. */
+/** The body of a request with one event. */
+export function eventBody(workspace: string, count: number): string {
+  return `{${eventOf(workspace, count)}}`
+}
+
+/** Two of its fields are sealed: what an application usually has to say. */
 function eventOf(workspace: string, count: number): string {
   return (
     `"workspaceId":"${workspace}","projectId":"${projects[count % projects.length]}","action":"${actions[count % actions.length]}",` +

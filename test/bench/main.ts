@@ -6,15 +6,18 @@
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
 //   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --followers 1000  a writer beside so many who follow
+//   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { measureDisk } from "./disk.ts"
 import { measureFollowers } from "./followers.ts"
+import { startPostgres } from "./peers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
-import type { Load, Measured } from "./load.ts"
+import { eventBody, type Load, type Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
 import { measureSearchLag, type SearchLag } from "./search-lag.ts"
 import { measureSegments } from "./segments.ts"
@@ -29,6 +32,7 @@ const { values } = parseArgs({
     against: { type: "string" },
     search: { type: "boolean", default: false },
     followers: { type: "string" },
+    peers: { type: "boolean", default: false },
   },
 })
 const entries = Number(values.entries)
@@ -41,9 +45,11 @@ try {
     `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
   )
   if (values.search) for (const line of measureSegments(entries)) say(line)
+  else if (values.peers) await peers()
   else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
     await ratios()
+    await peers()
     await growth()
     await stress()
   } else await versions(values.against)
@@ -125,6 +131,53 @@ async function pair(
   const ours = await runLoad({ ...common, url: service.url, connections, batch })
   if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
   return { bare: first, ours }
+}
+
+/** In turns with what one would write oneself in a database. */
+async function peers(): Promise<void> {
+  const peer = await startPostgres()
+  if (peer === undefined) return say("no peers were measured: PostgreSQL is not installed\n")
+  const service = await startService(join(folder, "peers"))
+  const writer = await makeWriter(service.url, "large")
+  const [connections, batch] = [8, 100]
+  const load = { url: service.url, connections, seconds, batch, writers: [writer] }
+  const measured = { ours: [] as Rate[], theirs: [] as Rate[] }
+  // The first turn is not counted: programs are compiled while they run.
+  for (let turn = 0; turn <= turns; turn++) {
+    const theirs = await rateOf(peer, () => peer.measure(batch, connections, seconds))
+    const ours = await rateOf(service, async () =>
+      rate(await runLoad({ ...load, run: `peers-${turn}-key` })),
+    )
+    if (turn === 0) continue
+    measured.theirs.push(theirs)
+    measured.ours.push(ours)
+  }
+  await peer.stop()
+  await service.stop()
+  const of = (who: keyof typeof measured, what: keyof Rate) =>
+    median(measured[who].map((one) => one[what]))
+  const ratio = median(
+    measured.ours.map(({ perSecond }, at) => perSecond / (measured.theirs[at]?.perSecond ?? 0)),
+  )
+  say(
+    `batches of ${batch}, ${connections} connections, against a chained table in PostgreSQL: ${ratio.toFixed(2)}` +
+      ` (${whole(of("ours", "perSecond"))} to ${whole(of("theirs", "perSecond"))} events/s,` +
+      ` ${whole(of("ours", "cpuUs"))} to ${whole(of("theirs", "cpuUs"))} µs of processor time an event)\n`,
+  )
+}
+
+interface Rate {
+  readonly perSecond: number
+  readonly cpuUs: number
+}
+
+async function rateOf(
+  program: Pick<Program, "cpuMs">,
+  act: () => number | Promise<number>,
+): Promise<Rate> {
+  const beforeMs = program.cpuMs()
+  const perSecond = await act()
+  return { perSecond, cpuUs: ((program.cpuMs() - beforeMs) * 1000) / (perSecond * seconds) }
 }
 
 async function followers(count: number): Promise<void> {
@@ -232,6 +285,17 @@ async function growth(): Promise<void> {
     `kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`,
   )
   await derived(data)
+  disk(data)
+}
+
+/** Of the load generator's events. */
+function disk(data: string): void {
+  say(
+    `\nbytes on the disk for an event, whose request has a body of ${eventBody("large", 500_000).length} bytes with two personal fields\n`,
+  )
+  say("| what | bytes |")
+  say("| --- | --- |")
+  for (const [what, bytes] of measureDisk(data)) say(`| ${what} | ${whole(bytes)} |`)
 }
 
 /**

@@ -92,6 +92,12 @@ function niceThreadMs(pid: number): number | undefined {
   return undefined
 }
 
+/** Processor time of a program, and of its children that have ended. */
+export function cpuMsWithChildren(pid: number): number {
+  const fields = statOf(`/proc/${pid}`)
+  return spentMs(fields) + (Number(fields[13]) + Number(fields[14])) * 10
+}
+
 /** What follows the name, which may hold anything: the state, and then numbers. */
 function statOf(task: string): readonly string[] {
   const stat = readFileSync(`${task}/stat`, "utf8")
