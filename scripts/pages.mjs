@@ -1,8 +1,8 @@
 // Builds the pages of packages/web into packages/server/pages, from where the service serves them,
 // if they are stale. What is there names the sources that it was built from.
 //
-// Each entry of packages/web/package.json is a page. Beside each file stands what it is compressed
-// to, so that the service compresses nothing.
+// Each entry of packages/web/package.json is a page, or an element that other pages embed. Beside
+// each file stands what it is compressed to, so that the service compresses nothing.
 
 import { createHash } from "node:crypto"
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -41,6 +41,8 @@ async function build() {
  * smaller.
  */
 async function bundle(vite, version, name, path) {
+  // Other pages name its file, so it has the same name in every version.
+  const isElement = name.startsWith("tallystick-")
   const { output } = await vite.build({
     configFile: false,
     root: web,
@@ -48,17 +50,21 @@ async function bundle(vite, version, name, path) {
     base: "./",
     logLevel: "error",
     define: { VERSION: JSON.stringify(version) },
+    plugins: [plainImports()],
     oxc: { jsx: { runtime: "automatic", importSource: "@tallystick/web/elements" } },
     worker: { rolldownOptions: { output: { entryFileNames: "assets/[name]-[hash].js" } } },
     build: {
       write: false,
       target: "es2023",
       cssMinify: "lightningcss",
-      modulePreload: { polyfill: false },
+      modulePreload: false,
       rolldownOptions: {
         input: { [name]: path },
+        // What an element exports stays; what it loads later imports from it.
+        ...(isElement && { preserveEntrySignatures: "allow-extension" }),
         output: {
-          entryFileNames: "assets/[name]-[hash].js",
+          entryFileNames: isElement ? "[name].js" : "assets/[name]-[hash].js",
+          chunkFileNames: "assets/[name]-[hash].js",
           assetFileNames: "assets/[name]-[hash][extname]",
         },
       },
@@ -135,4 +141,21 @@ function put(path, content) {
   writeFileSync(join(out, path), bytes)
   writeFileSync(join(out, `${path}.br`), brotliCompressSync(bytes, { params }))
   writeFileSync(join(out, `${path}.gz`), gzipSync(bytes, { level: 9 }))
+}
+
+/**
+ * Vite wraps each import() in a loader of styles, which has twice the size of what we load so. These
+ * files have no styles of their own.
+ */
+function plainImports() {
+  const wrapping = new Set(["vite:build-import-analysis", "native:import-analysis-build"])
+  return {
+    name: "plain-imports",
+    configResolved({ plugins }) {
+      const others = plugins.filter(({ name }) => !wrapping.has(name))
+      if (others.length !== plugins.length - wrapping.size)
+        throw new Error("another version of Vite wraps imports elsewhere")
+      plugins.splice(0, plugins.length, ...others)
+    },
+  }
 }

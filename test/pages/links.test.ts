@@ -72,7 +72,7 @@ test(
       subject: own.id,
     })
     await page.goto(activityUrl)
-    await page.locator(".sum").getByText("All 50 entries below were recomputed").waitFor()
+    await page.locator(".sum").getByText("Every entry below was recomputed").waitFor()
     assert.equal(page.url(), `${service.url}/a/${workspace.id}`)
     assert.equal(await page.locator(".days li").count(), 50)
     await page.getByText("50 of 60").waitFor()
@@ -81,7 +81,7 @@ test(
     await page.getByText("⟨U+202E⟩<b>invoice 59</b>").first().waitFor()
     await expectAccessible(page)
     await page.getByRole("button", { name: "Show older" }).click()
-    await page.locator(".sum").getByText("All 60 entries below were recomputed").waitFor()
+    await page.locator(".sum").getByText("Every entry below was recomputed").waitFor()
 
     await page.getByLabel("Search your activity").fill("support_7")
     await page.getByText("30 of 30").waitFor()
@@ -90,7 +90,7 @@ test(
     await page.locator(".proof:not([hidden])").getByText("this is what was recorded").waitFor()
     await expectAccessible(page)
     await page.getByLabel("Search your activity").fill("zebra")
-    await page.getByText("Nothing matches “zebra”").waitFor()
+    await page.locator(".empty").getByText("Nothing matches “zebra”").waitFor()
     await page.getByRole("button", { name: "Show everything" }).click()
     await page.getByText("50 of 60").waitFor()
     await expectNarrow(page)
@@ -117,7 +117,10 @@ test(
       })
     })
     await page.goto(activityUrl)
-    await page.locator(".sum").getByText("1 of 50 entries below is not what was recorded").waitFor()
+    await page
+      .locator(".sum")
+      .getByText("Not what was recorded: 1 of the 50 entries below")
+      .waitFor()
     assert.equal(await page.locator(".show.broken").count(), 1)
     assert.equal(await page.locator(".notch.broken").count(), 1)
     await watched.expectQuiet()
@@ -140,7 +143,7 @@ test("activity: an entry without its proof is not said to be recomputed", { skip
   await page.goto(activityUrl)
   await page
     .locator(".sum.attention")
-    .getByText("1 of 50 entries below is shown without a proof")
+    .getByText("Shown without a proof: 1 of the 50 entries below")
     .waitFor()
   await page.getByRole("button", { name: /^Not proven/ }).click()
   await page.getByText("nothing was recomputed").waitFor()
@@ -160,7 +163,7 @@ test("activity: nobody's entries, no token, and a link that was withdrawn", { sk
   // A fragment alone loads nothing anew.
   await page.goto("about:blank")
   await page.goto(activityUrl)
-  await page.getByText("Nothing recorded for you yet.").waitFor()
+  await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
   await expectAccessible(page)
   await service.root.delete(`${workspace.path}/tokens/${tokenId}`)
   await page.reload()

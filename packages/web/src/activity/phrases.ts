@@ -1,6 +1,43 @@
-// Actions that are common enough to have a sentence. Every other one is shown by its name.
+// Every word of a person's activity, in English. A program that embeds it may give others.
 
-const phrases: Readonly<Record<string, string>> = {
+import type { Child } from "../elements/jsx-runtime.ts"
+import { refusalWords } from "../parts/refusal-section.tsx"
+
+/** What stands in `{}` is filled in. */
+export const english = {
+  ...refusalWords,
+  searchLabel: "Search your activity",
+  searchHint: "Search, for example “password”",
+  today: "Today",
+  yesterday: "Yesterday",
+  nothing: "Nothing recorded for you yet.",
+  noMatch: "Nothing matches “{text}”.",
+  showEverything: "Show everything",
+  showOlder: "Show older",
+  shown: "{count} of {total}",
+  intact: "Every entry below was recomputed in this browser",
+  attention: "Shown without a proof: {part} of the {count} entries below",
+  wrong: "Not what was recorded: {part} of the {count} entries below",
+  you: "You {did}",
+  somebody: "Somebody {did}",
+  by: "by {name}",
+  happened: "happened {time}, as its sender says",
+  sealed: "Receipt",
+  pending: "Not sealed yet",
+  unproven: "Not proven",
+  broken: "Broken",
+  of: "of {action}",
+}
+
+/** A lane is called by its name, unless there is a word for it. */
+export type Words = Readonly<typeof english & Partial<Record<Lane, string>>>
+type Lane = "security" | "data" | "policy" | "operations"
+
+/** What is said of an action: `signed in`, or two sentences, for oneself and for somebody else. */
+export type ActionPhrase = string | readonly [own: string, other: string]
+
+/** Actions that are common enough to have a sentence. Every other one is shown by its name. */
+export const englishActions: Readonly<Record<string, string>> = {
   "auth.session.created": "signed in",
   "auth.session.ended": "signed out",
   "auth.session.revoked": "ended a session",
@@ -17,7 +54,14 @@ const phrases: Readonly<Record<string, string>> = {
   "policy.consent.withdraw": "withdrew an agreement",
 }
 
-/** `signed in`, or undefined. */
-export function phraseOf(action: string): string | undefined {
+export function phraseOf<Phrase>(
+  action: string,
+  phrases: Readonly<Record<string, Phrase>>,
+): Phrase | undefined {
   return Object.hasOwn(phrases, action) ? phrases[action] : undefined
+}
+
+/** The parts of a phrase, in their order. */
+export function filled(phrase: string, values: Readonly<Record<string, Child>>): readonly Child[] {
+  return phrase.split(/\{(\w+)\}/).map((part, at) => (at % 2 === 1 ? values[part] : part))
 }

@@ -1,9 +1,16 @@
 /** Puts other content into a place, and keeps the keyboard where it was if that is still there. */
 export function redraw(place: Element, ...content: readonly Node[]): void {
-  const { activeElement } = document
-  const focused = activeElement !== null && place.contains(activeElement) ? activeElement.id : ""
-  const open = [...place.querySelectorAll("details[open][id]")].map(({ id }) => id)
+  const root = rootOf(place)
+  const focused = root?.activeElement
+  const id = focused && place.contains(focused) ? focused.id : ""
+  const open = [...place.querySelectorAll("details[open][id]")].map((details) => details.id)
   place.replaceChildren(...content)
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "")
-  if (focused !== "") document.getElementById(focused)?.focus({ preventScroll: true })
+  for (const details of open) root?.getElementById(details)?.setAttribute("open", "")
+  if (id !== "") root?.getElementById(id)?.focus({ preventScroll: true })
+}
+
+/** The document or the shadow tree that a node is in; undefined before it is in one. */
+export function rootOf(node: Node): Document | ShadowRoot | undefined {
+  const root = node.getRootNode()
+  return root instanceof Document || root instanceof ShadowRoot ? root : undefined
 }

@@ -1,5 +1,5 @@
+import { rootOf } from "../elements/redraw.ts"
 import { Icon, checkIcon, copyIcon } from "./icon.tsx"
-import { announce } from "./page.tsx"
 
 interface CopyProps {
   /** A function: what it is when somebody copies it. */
@@ -8,18 +8,31 @@ interface CopyProps {
   readonly label: string
   /** With its label beside the icon. */
   readonly isWide?: boolean
+  readonly words?: CopyWords
+}
+
+interface CopyWords {
+  readonly copied: string
+  readonly notCopied: string
+}
+
+const english: CopyWords = {
+  copied: "Copied",
+  notCopied: "Not copied: this browser does not allow it",
 }
 
 /** Copies, and says so. */
-export function Copy({ text, label, isWide = false }: CopyProps) {
+export function Copy({ text, label, isWide = false, words = english }: CopyProps) {
   const copy = async ({ currentTarget: button }: Event): Promise<void> => {
     if (!(button instanceof HTMLElement)) return
     const isCopied = await copyText(typeof text === "string" ? text : text())
     const content = [...button.childNodes]
-    announce(isCopied ? "Copied" : "Not copied: this browser does not allow it")
+    // For those who do not see it.
+    const status = rootOf(button)?.querySelector('.unseen[role="status"]')
+    if (status) status.textContent = isCopied ? words.copied : words.notCopied
     if (!isCopied || button.classList.contains("done")) return
     button.classList.add("done")
-    button.replaceChildren(<Icon of={checkIcon} />, isWide ? " Copied" : "")
+    button.replaceChildren(<Icon of={checkIcon} />, isWide ? ` ${words.copied}` : "")
     setTimeout(() => {
       button.classList.remove("done")
       button.replaceChildren(...content)

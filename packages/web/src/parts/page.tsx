@@ -1,11 +1,14 @@
 // The frame of a page: bar, theme, and the main part.
 
 import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf } from "../elements/element-of.ts"
 import { redraw } from "../elements/redraw.ts"
 import { keep } from "../kept.ts"
 import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { ZoneToggle } from "./time.tsx"
+
+export { elementOf } from "../elements/element-of.ts"
 
 export interface Page {
   /** What stands in the main part from now on. */
@@ -71,11 +74,6 @@ export const spoken = elementOf(<p class="unseen" role="status" />)
 /** For those who do not see that something has changed. */
 export function announce(text: string): void {
   spoken.textContent = text
-}
-
-export function elementOf(node: Node): HTMLElement {
-  if (!(node instanceof HTMLElement)) throw new TypeError("this is one element")
-  return node
 }
 
 /** Empty: as the system says. */

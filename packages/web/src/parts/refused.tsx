@@ -2,55 +2,28 @@
 
 import type { Refusal } from "../ask.ts"
 import { Copy } from "./copy.tsx"
-import { Icon, retryIcon, waitingIcon } from "./icon.tsx"
+import { waitingIcon } from "./icon.tsx"
+import { RefusalSection, refusalWords } from "./refusal-section.tsx"
 import { Text } from "./text.tsx"
 import { Verdict } from "./verdict.tsx"
 
-/** Kept where the thing would be, with the code, the reason, and the way to try again. */
-export function Refused({
-  refusal: { status, code, detail, requestId },
-  retry,
-  isPart = false,
-}: {
+interface RefusedProps {
   readonly refusal: Refusal
   readonly retry: () => void
   readonly isPart?: boolean
-}) {
-  const sentence = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
-  return (
-    <section class="top" role="alert">
-      <Verdict tone="attention" title={titleOf(status)} isPart={isPart}>
-        <p>
-          <Text of={sentence} />
-        </p>
-        <p class="small">
-          <code>
-            <Text of={code} />
-          </code>
-          {requestId !== undefined && (
-            <>
-              {", request "}
-              <code>
-                <Text of={requestId} />
-              </code>{" "}
-              <Copy text={requestId} label="Copy request id" />
-            </>
-          )}
-        </p>
-        <p class="actions">
-          <button type="button" class="button" onClick={retry}>
-            <Icon of={retryIcon} /> Try again
-          </button>
-        </p>
-      </Verdict>
-    </section>
-  )
 }
 
-function titleOf(status: number): string {
-  if (status === 0) return "No connection"
-  if (status === 429) return "Too many requests"
-  return "This did not work"
+export function Refused({ refusal, retry, isPart = false }: RefusedProps) {
+  const { requestId } = refusal
+  return (
+    <RefusalSection
+      refusal={refusal}
+      retry={retry}
+      isPart={isPart}
+      words={refusalWords}
+      beside={requestId !== undefined && <Copy text={requestId} label="Copy request id" />}
+    />
+  )
 }
 
 /** A link whose time is over says no more than that. */

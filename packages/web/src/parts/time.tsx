@@ -1,6 +1,7 @@
 // Times: in the reader's zone, or in UTC, for all of a page at once. The zone is always named.
 
 import { keep } from "../kept.ts"
+import { formatTime, formOf, TimeElement, type TimeForm, type TimeText } from "./time-element.tsx"
 
 const zone = keep<"local" | "utc">(
   "zone",
@@ -8,65 +9,12 @@ const zone = keep<"local" | "utc">(
   (value) => value,
 )
 
-const second = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const
-const day = { day: "numeric", month: "long", year: "numeric" } as const
-const clock = { hour: "2-digit", minute: "2-digit" } as const
-const forms = {
-  /** `12 November 2026, 14:02:11 CET` */
-  whole: [day, { ...second, timeZoneName: "short" }],
-  /** `12 Nov 2026, 14:02:11.204 CET` */
-  exact: [
-    { ...day, month: "short" },
-    { ...second, fractionalSecondDigits: 3, timeZoneName: "short" },
-  ],
-  /** `14:02:11` */
-  second: [second],
-  /** `12 Nov, 14:02` */
-  minute: [{ day: "numeric", month: "short" }, clock],
-  /** `Thu 12 Nov` */
-  weekday: [{ weekday: "short", day: "numeric", month: "short" }],
-  /** `14:02 CET` */
-  zone: [{ ...clock, timeZoneName: "short" }],
-  /** `14:02` */
-  clock: [clock],
-  /** `12 November 2026` */
-  date: [day],
-  /** `Thursday 12 November 2026` */
-  day: [{ ...day, weekday: "long" }],
-} as const satisfies Readonly<Record<string, readonly Intl.DateTimeFormatOptions[]>>
-
-export type TimeForm = keyof typeof forms
-
 export function Time({ at, form = "whole" }: { readonly at: string; readonly form?: TimeForm }) {
-  const time = new Date(at)
-  if (Number.isNaN(time.getTime())) return <>{at}</>
-  const iso = time.toISOString()
-  return (
-    <time dateTime={iso} title={iso} data-form={form}>
-      {timeText(time, form)}
-    </time>
-  )
+  return <TimeElement at={at} form={form} text={timeText} />
 }
 
-export function timeText(time: Date, form: TimeForm): string {
-  return formatters(form)
-    .map((each) => each.format(time))
-    .join(", ")
-}
-
-/** To make a formatter takes as long as to use it a hundred times. */
-function formatters(form: TimeForm): readonly Intl.DateTimeFormat[] {
-  const zoneName = zone.get()
-  const key = `${form} ${zoneName}`
-  const timeZone = zoneName === "utc" ? { timeZone: "UTC" } : {}
-  const made =
-    kept.get(key) ??
-    forms[form].map((options) => new Intl.DateTimeFormat("en-GB", { ...options, ...timeZone }))
-  kept.set(key, made)
-  return made
-}
-
-const kept = new Map<string, readonly Intl.DateTimeFormat[]>()
+export const timeText: TimeText = (time, form) =>
+  formatTime(time, form, "en-GB", isUtc() ? "UTC" : undefined)
 
 export function isUtc(): boolean {
   return zone.get() === "utc"
@@ -96,8 +44,4 @@ export function ZoneToggle({ changed }: { readonly changed?: (() => void) | unde
     changed?.()
   })
   return button
-}
-
-function formOf(name = ""): TimeForm {
-  return Object.hasOwn(forms, name) ? (name as TimeForm) : "whole" // one of them, as just seen
 }

@@ -1,7 +1,7 @@
 // What happened, as a sentence where the names make one.
 
 import type { ListedEntry } from "@tallystick/client/wire"
-import { phraseOf } from "../../activity/phrases.ts"
+import { englishActions, phraseOf } from "../../activity/phrases.ts"
 import { Text } from "../../parts/text.tsx"
 import { Name } from "./entry-line.tsx"
 
@@ -28,6 +28,6 @@ function saidOf(action: string, type: string | undefined): string | undefined {
   const [verb = "", noun = ""] = action.split(".").toReversed()
   if (noun === type && /^(?:\w+ed|paid|sent|read|made|sold|set|given|taken)$/.test(verb))
     return `${verb} the ${noun}`
-  const phrase = phraseOf(action)
+  const phrase = phraseOf(action, englishActions)
   return phrase === undefined ? undefined : `${phrase}:`
 }

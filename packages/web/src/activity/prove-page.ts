@@ -1,9 +1,9 @@
-// A page of one person's activity, each entry recomputed here.
+// Each entry of a page of one person's activity, recomputed here.
 
 import { verifyReceipt, type Verdict } from "@tallystick/proof"
 import type { ActivityPage, ListedEntry } from "@tallystick/client/wire"
 
-export interface ActivityEntry {
+export interface ProvenEntry {
   readonly entry: ListedEntry
   readonly verdict: Verdict
   /** `pending`: recomputed, and no checkpoint covers it yet. `unproven`: not recomputed. */
@@ -12,10 +12,10 @@ export interface ActivityEntry {
   readonly isOwn: boolean
 }
 
-export function readEntries(
+export function provePage(
   { events, subject }: ActivityPage,
   trustedKeys: readonly string[],
-): readonly ActivityEntry[] {
+): readonly ProvenEntry[] {
   return events.map((event) => {
     const { proof, disclosures, ...entry } = event
     const verdict = verifyReceipt({ entry, proof, disclosures }, { trustedKeys })
@@ -23,23 +23,8 @@ export function readEntries(
   })
 }
 
-function stateOf(verdict: Verdict): ActivityEntry["state"] {
+function stateOf(verdict: Verdict): ProvenEntry["state"] {
   if (verdict.verdict === "refuted") return "broken"
   if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted") return "sealed"
   return verdict.because === "not_sealed" ? "pending" : "unproven"
-}
-
-/** In the order in which they come, by the day that `dayOf` says. */
-export function byDay(
-  entries: readonly ActivityEntry[],
-  dayOf: (timestamp: string) => string,
-): readonly (readonly [day: string, entries: readonly ActivityEntry[]])[] {
-  const days: [string, ActivityEntry[]][] = []
-  for (const each of entries) {
-    const day = dayOf(each.entry.timestamp)
-    const last = days.at(-1)
-    if (last?.[0] === day) last[1].push(each)
-    else days.push([day, [each]])
-  }
-  return days
 }

@@ -1,0 +1,62 @@
+// What was found of one entry, and the way to keep it.
+
+import { Copy } from "../parts/copy.tsx"
+import { Facts } from "../parts/facts.tsx"
+import { Hash } from "../parts/hash.tsx"
+import { Icon, saveIcon } from "../parts/icon.tsx"
+import { Text } from "../parts/text.tsx"
+import { TimeElement } from "../parts/time-element.tsx"
+import { save } from "../save.ts"
+import { englishDetails } from "./detail-phrases.ts"
+import type { RowProps } from "./entry-row.tsx"
+import { filled } from "./phrases.ts"
+
+export function EntryDetails({ of: { entry, verdict, state }, reader }: RowProps) {
+  const { time, locale, verifier } = reader
+  const words = { ...englishDetails, ...reader.words }
+  const { eventHash, checkpoint } = verdict
+  return (
+    <>
+      <p class="small soft">{words[`${state}Says`]}</p>
+      <Facts
+        rows={[
+          [words.recorded, <TimeElement at={entry.timestamp} text={time} />],
+          [words.entry, `#${entry.sequence.toLocaleString(locale)}`],
+          [words.action, <Text of={entry.action} />],
+          [words.hash, eventHash === undefined ? undefined : <Hash of={eventHash} />],
+          [
+            words.signedFor,
+            checkpoint && filled(words.entries, { count: checkpoint.size.toLocaleString(locale) }),
+          ],
+          [
+            words.key,
+            checkpoint &&
+              (verdict.verdict === "genuine" ? words.keyTrusted : words.keyNotConfirmed),
+          ],
+          [
+            words.receipt,
+            <>
+              <code>
+                <Text of={entry.receipt} />
+              </code>
+              <Copy text={entry.receipt} label={words.copyReceipt} words={words} />
+            </>,
+          ],
+        ]}
+      />
+      <div class="actions">
+        <button
+          type="button"
+          class="button"
+          part="button"
+          onClick={() => save(`${entry.receipt}.json`, JSON.stringify(entry), "application/json")}
+        >
+          <Icon of={saveIcon} /> {words.save}
+        </button>
+        <a class="button" part="button" href={verifier.href} target="_blank" rel="noopener">
+          {words.verify}
+        </a>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+// Why something could not be had, in words that are given.
+
+import type { Refusal } from "../ask.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { Icon, retryIcon } from "./icon.tsx"
+import { Text } from "./text.tsx"
+import { Verdict } from "./verdict.tsx"
+
+export const refusalWords = {
+  noConnection: "No connection",
+  tooManyRequests: "Too many requests",
+  failed: "This did not work",
+  request: "request",
+  retry: "Try again",
+}
+
+interface RefusalSectionProps {
+  readonly refusal: Refusal
+  readonly retry: () => void
+  readonly isPart: boolean
+  readonly words: Readonly<typeof refusalWords>
+  /** What stands beside the id of the request. */
+  readonly beside?: Child
+}
+
+/** Kept where the thing would be, with the code, the reason, and the way to try again. */
+export function RefusalSection({
+  refusal: { status, code, detail, requestId },
+  retry,
+  isPart,
+  words,
+  beside,
+}: RefusalSectionProps) {
+  const sentence = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+  const title =
+    status === 0 ? words.noConnection : status === 429 ? words.tooManyRequests : words.failed
+  return (
+    <section class="top" part="refusal" role="alert">
+      <Verdict tone="attention" title={title} isPart={isPart}>
+        <p>
+          <Text of={sentence} />
+        </p>
+        <p class="small">
+          <code>
+            <Text of={code} />
+          </code>
+          {requestId !== undefined && (
+            <>
+              {`, ${words.request} `}
+              <code>
+                <Text of={requestId} />
+              </code>{" "}
+              {beside}
+            </>
+          )}
+        </p>
+        <p class="actions">
+          <button type="button" class="button" part="button" onClick={retry}>
+            <Icon of={retryIcon} /> {words.retry}
+          </button>
+        </p>
+      </Verdict>
+    </section>
+  )
+}
