@@ -22,7 +22,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, "dist")
 
 /** In the order in which they need each other. */
-const names = ["proof", "client", "server"]
+const names = ["proof", "client", "server", "web"]
 
 const { values } = parseArgs({ options: { "dry-run": { type: "boolean", default: false } } })
 const sources = names.map((name) =>
@@ -38,8 +38,11 @@ run(tsc, "-p", "tsconfig.release.json")
 // all the rest.
 const declarations =
   "--noEmit false --declaration --emitDeclarationOnly --noCheck --rootDir packages --outDir dist"
-run(tsc, "-p", "tsconfig.browser.json", ...declarations.split(" "))
-for (const [at, name] of names.entries()) makePackage(name, sources[at])
+for (const project of ["tsconfig.browser.json", "packages/web"])
+  run(tsc, "-p", project, ...declarations.split(" "))
+for (const [at, name] of names.entries())
+  if (name === "web") makeElements(sources[at])
+  else makePackage(name, sources[at])
 for (const name of names) {
   if (values["dry-run"]) console.log(`release: dist/${name} is made and not published`)
   else run("npm", "publish", join(dist, name), "--access", "public")
@@ -72,6 +75,49 @@ function makePackage(name, source) {
     join(to, "package.json"),
     `${JSON.stringify({ ...manifestOf(source), files: ["lib", ...beside] }, null, 2)}\n`,
   )
+}
+
+/**
+ * Of `web`, the elements that other pages embed: as they are built for the service, with what they
+ * load later beside them, so that they need no other package. The pages come with the service.
+ */
+function makeElements(source) {
+  const [from, built, to] = [
+    join(root, "packages", "web"),
+    join(root, "packages", "server", "pages"),
+    join(dist, "web"),
+  ]
+  const declared = join(dist, "declared")
+  renameSync(join(to, "src"), declared)
+  const entry = "tallystick-activity"
+  for (const path of reached(built, `${entry}.js`)) copy(join(built, path), join(to, "lib", path))
+  const types = `component/${entry}.d.ts`
+  for (const path of reached(declared, types)) copy(join(declared, path), join(to, "lib", path))
+  rmSync(declared, { recursive: true })
+  for (const path of ["README.md", "example"]) copy(join(from, path), join(to, path))
+  copy(join(root, "LICENSE"), join(to, "LICENSE"))
+  const { private: _, dependencies: __, devDependencies: ___, ...manifest } = source
+  const exports = { ".": { types: `./lib/${types}`, default: `./lib/${entry}.js` } }
+  writeFileSync(
+    join(to, "package.json"),
+    `${JSON.stringify({ ...manifest, exports, files: ["lib", "example"] }, null, 2)}\n`,
+  )
+}
+
+/** A file and all that it imports, by paths below the folder. */
+function reached(folder, path, found = new Set()) {
+  if (found.has(path)) return found
+  found.add(path)
+  const imports = /(?:from|import)\s*\(?[`"'](\.[^`"']+)/g
+  for (const [, other] of readFileSync(join(folder, path), "utf8").matchAll(imports)) {
+    const next = join(dirname(path), other)
+    reached(
+      folder,
+      path.endsWith(".d.ts") ? next.replace(/\.(?:jsx?|tsx?)$/, ".d.ts") : next,
+      found,
+    )
+  }
+  return found
 }
 
 /** The source's package.json, with what is compiled in the place of the sources. */

@@ -65,8 +65,13 @@ async function expectRun(...ran: Parameters<typeof run>): Promise<string> {
 }
 
 // Made, packed and unpacked once, for all tests.
-const packages = ["proof", "client", "server"] as const
-const names = { proof: "@tallystick/proof", client: "@tallystick/client", server: "tallystick" }
+const packages = ["proof", "client", "server", "web"] as const
+const names = {
+  proof: "@tallystick/proof",
+  client: "@tallystick/client",
+  server: "tallystick",
+  web: "@tallystick/web",
+}
 await expectRun(process.execPath, [join(root, "scripts", "release.mjs"), "--dry-run"])
 await expectRun("npm", ["pack", ...packages.map((name) => join(root, "dist", name))])
 const { version } = JSON.parse(
@@ -115,13 +120,18 @@ const filesIn = (path: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
 
+/** What a package has beside its licence, its README and its manifest, and how many files at least. */
+const contents = {
+  proof: [/^lib\/.*(\.js|\.d\.ts)$/, 30],
+  client: [/^lib\/.*(\.js|\.d\.ts)$/, 30],
+  server: [/^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*|pages\/.*)$/, 30],
+  web: [/^(lib\/.*(\.js|\.d\.ts)|example\/index\.html)$/, 10],
+} as const
+
 test("a package has its code, licence and README, and nothing else", () => {
   for (const name of packages) {
     const files = filesIn(join(folder, name))
-    const own =
-      name === "server"
-        ? /^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*|pages\/.*)$/
-        : /^lib\/.*(\.js|\.d\.ts)$/
+    const [own, least] = contents[name]
     const others = files.filter(
       (file) => !own.test(file) && !["LICENSE", "README.md", "package.json"].includes(file),
     )
@@ -131,7 +141,10 @@ test("a package has its code, licence and README, and nothing else", () => {
       [],
       name,
     )
-    assert.ok(files.length > 30 && files.includes("LICENSE") && files.includes("README.md"), name)
+    assert.ok(
+      files.length >= least && files.includes("LICENSE") && files.includes("README.md"),
+      name,
+    )
     // npm shows it without the repository around it.
     const links = [
       ...readFileSync(join(folder, name, "README.md"), "utf8").matchAll(/\]\(([^)]*)\)/g),
@@ -208,6 +221,7 @@ test(
     import type { AuditEvent } from "@tallystick/client/wire"
     import { parseQuery } from "@tallystick/client/grammar"
     import { verifyExport, verifyReceipt, type ExportVerdict } from "@tallystick/proof"
+    import { TallystickActivity, type ActivityPhrases } from "@tallystick/web"
 
     const ledger = createClient({ baseUrl: "https://ledger.example.com", key: "tsk_1" })
     export async function record(event: AuditEvent): Promise<string> {
@@ -223,6 +237,10 @@ test(
     export const checked: Verdict = verifyReceipt("{}", { trustedKeys: [] })
     export const exported: ExportVerdict = verifyExport((path) => new TextEncoder().encode(path))
     export const asked = parseQuery("actor:usr_1")
+    const phrases: ActivityPhrases = { today: "Heute", actions: { "invoice.paid": ["Bezahlt", "Wurde bezahlt"] } }
+    export const embedded: TallystickActivity = Object.assign(document.createElement("tallystick-activity"), { phrases })
+    // @ts-expect-error: no such phrase
+    embedded.phrases = { tomorrow: "Morgen" }
     export const failed = (error: unknown): string => (error instanceof TallystickError ? error.outcome : "unknown")\n`,
     )
     const strict = {
@@ -292,6 +310,36 @@ test("bundles for browsers are small: 14 kB verify a receipt", { skip }, async (
     "function unconfirmed\n",
   )
 })
+
+test(
+  "the element is what the service serves, needs no other package, and a program for servers may import it",
+  { skip },
+  async () => {
+    const element = "tallystick-activity.js"
+    const served = readFileSync(join(folder, "server", "pages", element), "utf8")
+    assert.equal(readFileSync(join(folder, "web", "lib", element), "utf8"), served)
+    write("page.js", 'import "@tallystick/web"')
+    const bundle = await rolldown({ input: join(app, "page.js"), platform: "browser" })
+    const { output } = await bundle.generate({ format: "esm", minify: true })
+    const texts = output.map((one) => (one.type === "chunk" ? one.code : ""))
+    assert.deepEqual(
+      output
+        .flatMap((one) => (one.type === "chunk" ? one.imports : []))
+        .filter((name) => !name.endsWith(".js")),
+      [],
+    )
+    assert.ok(
+      texts.some((text) => text.includes("tallystick-activity")),
+      "it is not dropped",
+    )
+    const program =
+      'import("@tallystick/web").then(({ TallystickActivity }) => console.log(typeof TallystickActivity))'
+    assert.equal(
+      await expectRun(process.execPath, ["--input-type=module", "--eval", program], { cwd: app }),
+      "function\n",
+    )
+  },
+)
 
 const lines = [
   { node: "20.3.0", requires: "ERR_REQUIRE_ESM", serves: false },

@@ -98,15 +98,16 @@ export interface Watched extends AsyncDisposable {
 }
 
 interface Watching extends BrowserContextOptions {
-  /** The only origin that may be asked. */
-  readonly origin?: string
+  /** The only origins that may be asked. */
+  readonly origin?: string | readonly string[]
   /** Refusals that are part of what is tried: the browser reports them as errors. */
   readonly refused?: readonly number[]
 }
 
 /** Everything that a page asks, reports and refuses is held against what it may. */
 export async function watch(browser: Browser, options: Watching = {}): Promise<Watched> {
-  const { origin, refused = [], ...settings } = options
+  const { origin = [], refused = [], ...settings } = options
+  const origins = [origin].flat()
   const context = await browser.newContext({
     timezoneId: "Europe/Madrid",
     locale: "en-GB",
@@ -134,9 +135,7 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
       assert.deepEqual(reports, [], "what the policy of the page refused")
       assert.deepEqual(faults, [], "errors of the page")
       const elsewhere = asked.filter(
-        (url) =>
-          !/^(?:blob|data|file):/.test(url) &&
-          (origin === undefined || new URL(url).origin !== origin),
+        (url) => !/^(?:blob|data|file):/.test(url) && !origins.includes(new URL(url).origin),
       )
       assert.deepEqual(elsewhere, [], "requests to somewhere else")
     },

@@ -86,7 +86,7 @@ test("scripts stay small", async () => {
     "/verify": 11 * kilobyte,
     "/a/x": 20 * kilobyte,
     "/ui": 60 * kilobyte,
-    "/p/x/1": 8 * kilobyte,
+    "/p/x/1": 9 * kilobyte,
     "/e/x/y": 11 * kilobyte,
   }
   for (const [path, most] of Object.entries(budgets)) {
@@ -94,6 +94,31 @@ test("scripts stay small", async () => {
     const sizes = await Promise.all(scripts.map((asset) => sizeOf(asset)))
     const size = sizes.reduce((sum, each) => sum + each, 0)
     assert.ok(size <= most, `${path} loads ${size} bytes of script, and may load ${most}`)
+  }
+})
+
+test("the element is small, what it loads later is named, and any page may load both", async () => {
+  const path = "/tallystick-activity.js"
+  const { headers, text } = await service.client().get(path)
+  assert.equal(headers.get("content-type"), "text/javascript; charset=utf-8")
+  assert.equal(headers.get("cache-control"), "no-cache")
+  assert.match(text, /export\{.*\bas TallystickActivity\b/)
+  const later = [...text.matchAll(/import\(`\.(\/assets\/[\w-]+\.js)`\)/g)].map(
+    ([, asset = ""]) => asset,
+  )
+  assert.deepEqual(
+    new Set(later.map((asset) => /^\/assets\/([a-z]+-[a-z]+)-/.exec(asset)?.[1])),
+    new Set(["entry-details", "prove-page"]),
+  )
+  const kilobyte = 1024
+  const sizes = await Promise.all([path, ...later].map((each) => sizeOf(each)))
+  const [own = 0] = sizes
+  const size = sizes.reduce((sum, each) => sum + each, 0)
+  assert.ok(own <= 12 * kilobyte, `the element has ${own} bytes`)
+  assert.ok(size <= 26 * kilobyte, `with what it loads later it has ${size} bytes`)
+  for (const each of [path, ...later]) {
+    const other = await service.client().get(each, { origin: "https://other.example" })
+    assert.equal(other.headers.get("access-control-allow-origin"), "*", each)
   }
 })
 

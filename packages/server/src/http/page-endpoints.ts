@@ -34,28 +34,13 @@ export function pageEndpoints(
     return pageAnswer(framed({ title, depth, files, theme: theme.script, content }))
   }
   return [
-    page({
-      method: "GET",
-      path: "/assets/{file}",
-      access: open,
-      params: Type.Object({ file: text }),
-      answers,
-      handle: ({ params: { file }, incoming }) =>
-        built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
-    }),
+    ...fileEndpoints(built),
     page({
       method: "GET",
       path: "/verify",
       access: open,
       answers,
       handle: () => frame("verify", "Verify evidence · Tallystick", 0),
-    }),
-    page({
-      method: "GET",
-      path: "/verify.html",
-      access: open,
-      answers,
-      handle: ({ incoming }) => built.file("verify.html", incoming.headers, "no-cache"),
     }),
     ...dashboard(frame),
     page({
@@ -113,6 +98,38 @@ function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
       handle: () => frame("dashboard", "Tallystick", depth),
     }),
   )
+}
+
+/** Files as they were built. */
+function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
+  return [
+    page({
+      method: "GET",
+      path: "/assets/{file}",
+      access: open,
+      // The element loads its parts from here, in pages of others.
+      cors: true,
+      params: Type.Object({ file: text }),
+      answers,
+      handle: ({ params: { file }, incoming }) =>
+        built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
+    }),
+    page({
+      method: "GET",
+      path: "/tallystick-activity.js",
+      access: open,
+      cors: true,
+      answers,
+      handle: ({ incoming }) => built.file("tallystick-activity.js", incoming.headers, "no-cache"),
+    }),
+    page({
+      method: "GET",
+      path: "/verify.html",
+      access: open,
+      answers,
+      handle: ({ incoming }) => built.file("verify.html", incoming.headers, "no-cache"),
+    }),
+  ]
 }
 
 /** Its handler decides who sees what, like that of the receipt itself. */

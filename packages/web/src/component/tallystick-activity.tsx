@@ -1,0 +1,236 @@
+// <tallystick-activity>: one person's activity, within a page of any product. It draws in a shadow
+// tree, with a style sheet that no policy counts as inline, and shows text as text only.
+
+import type { ActivityPage } from "@tallystick/client/wire"
+import { createActivityList, type ActivityList } from "../activity/activity-list.tsx"
+import type { englishDetails } from "../activity/detail-phrases.ts"
+import { english, englishActions, type ActionPhrase } from "../activity/phrases.ts"
+import type { ProvenEntry } from "../activity/prove-page.ts"
+import type { Reader } from "../activity/reader.ts"
+import { askJson, type Refusal, type Told } from "../ask.ts"
+import { elementOf } from "../elements/element-of.ts"
+import { redraw } from "../elements/redraw.ts"
+import { Icon, retryIcon } from "../parts/icon.tsx"
+import { RefusalSection } from "../parts/refusal-section.tsx"
+import { isHidden, isLinkOver, Skeleton } from "../parts/refused.tsx"
+import { formatTime } from "../parts/time-element.tsx"
+import { Verdict } from "../parts/verdict.tsx"
+import css from "./component.css?inline"
+
+const componentEnglish = {
+  ...english,
+  expired: "Your access has expired",
+  expiredSays: "Reload the page to see your activity.",
+  notShown: "Nothing to show",
+  notShownSays: "Your activity cannot be shown here.",
+}
+
+/** What stands in place of the English words; of actions, what is said of each. */
+export type ActivityPhrases = Partial<Readonly<typeof componentEnglish & typeof englishDetails>> & {
+  readonly actions?: Readonly<Record<string, ActionPhrase>>
+}
+
+/** Some of them are attributes, too. */
+const properties = ["address", "workspace", "token", "phrases", "trustedKeys"] as const
+const observed = ["address", "workspace", "token", "lang", "trusted-keys"]
+
+// A server that renders pages may import this, and has no elements.
+const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
+
+export class TallystickActivity extends Base {
+  static readonly observedAttributes: readonly string[] = observed
+
+  #token: string | undefined
+  #phrases: ActivityPhrases = {}
+  #trustedKeys: readonly string[] | undefined
+  #list: ActivityList | undefined
+  #isDue = false
+  #isExpired = false
+  #place = document.createElement("div")
+  #status = elementOf(<p class="unseen" role="status" />)
+
+  /** Where the service answers; the service that this script was loaded from, if there is none. */
+  get address(): string {
+    return this.getAttribute("address") ?? new URL("./", import.meta.url).href
+  }
+  set address(address: string) {
+    this.setAttribute("address", address)
+  }
+
+  get workspace(): string {
+    return this.getAttribute("workspace") ?? ""
+  }
+  set workspace(workspace: string) {
+    this.setAttribute("workspace", workspace)
+  }
+
+  /** An activity token. As a property it stands in no markup. */
+  get token(): string | undefined {
+    return this.#token ?? this.getAttribute("token") ?? undefined
+  }
+  set token(token: string | undefined) {
+    this.#token = token
+    this.#renew()
+  }
+
+  get phrases(): ActivityPhrases {
+    return this.#phrases
+  }
+  set phrases(phrases: ActivityPhrases) {
+    this.#phrases = phrases
+    this.#list?.draw()
+  }
+
+  /** Keys of the log, which came by another way: what they signed is not called unconfirmed. */
+  get trustedKeys(): readonly string[] {
+    return this.#trustedKeys ?? this.getAttribute("trusted-keys")?.match(/\S+/g) ?? []
+  }
+  set trustedKeys(keys: readonly string[]) {
+    this.#trustedKeys = keys
+    this.#renew()
+  }
+
+  connectedCallback(): void {
+    if (this.shadowRoot === null) {
+      const root = this.attachShadow({ mode: "open" })
+      root.adoptedStyleSheets = [sheet()]
+      root.append(this.#place, this.#status)
+      for (const name of properties) this.#takeUp(name)
+    }
+    this.#load()
+  }
+
+  attributeChangedCallback(name: string, before: string | null, now: string | null): void {
+    if (before === now) return
+    if (name === "lang") this.#list?.draw()
+    else this.#renew()
+  }
+
+  /** Nothing stays of what another token has shown, unless this one takes the place of an old one. */
+  #renew(): void {
+    if (!this.#isExpired) {
+      this.#list = undefined
+      this.#place.replaceChildren()
+    }
+    this.#load()
+  }
+
+  /** A property that was set before this script was loaded hides the accessor. */
+  #takeUp(name: (typeof properties)[number]): void {
+    if (!Object.hasOwn(this, name)) return
+    const value: unknown = Reflect.get(this, name)
+    Reflect.deleteProperty(this, name)
+    Reflect.set(this, name, value)
+  }
+
+  /** Once for all that is set in one go. */
+  #load(): void {
+    if (this.#isDue) return
+    this.#isDue = true
+    queueMicrotask(() => {
+      this.#isDue = false
+      if (!this.isConnected || this.workspace === "" || this.token === undefined) return
+      if (this.#list === undefined) redraw(this.#place, <Skeleton />)
+      this.#list ??= this.#createList()
+      void this.#list.load()
+    })
+  }
+
+  #createList(): ActivityList {
+    return createActivityList({
+      reader: () => this.#reader(),
+      ask: (query) => this.#ask(query),
+      prove: (page) => this.#prove(page),
+      working: (isWorking) => this.#place.setAttribute("aria-busy", String(isWorking)),
+      announce: (text) => {
+        this.#status.textContent = text
+      },
+      opened: (list) => redraw(this.#place, list),
+      refused: (refusal) => redraw(this.#place, this.#refused(refusal)),
+    })
+  }
+
+  #words(): Reader["words"] & typeof componentEnglish {
+    return { ...componentEnglish, ...this.#phrases }
+  }
+
+  #reader(): Reader {
+    const locale = this.closest<HTMLElement>("[lang]")?.lang || "en-GB"
+    return {
+      words: this.#words(),
+      actions: { ...englishActions, ...this.#phrases.actions },
+      locale,
+      time: (time, form) => formatTime(time, form, locale),
+      verifier: new URL("verify", this.#base()),
+    }
+  }
+
+  #base(): URL {
+    return new URL(this.address.replace(/\/*$/, "/"), document.baseURI)
+  }
+
+  async #ask(query: URLSearchParams): Promise<Told<ActivityPage>> {
+    const { token } = this
+    const url = new URL(
+      `v1/workspaces/${encodeURIComponent(this.workspace)}/activity`,
+      this.#base(),
+    )
+    url.search = query.toString()
+    const told = await askJson<ActivityPage>(url, { token })
+    this.#isExpired = !told.ok && told.refusal.code === "token_expired"
+    // Who listens gives another token, and what was asked for is asked for again.
+    if (this.#isExpired && token === this.token)
+      this.dispatchEvent(new Event("token-expired", { bubbles: true, composed: true }))
+    return told
+  }
+
+  /** What verifies is loaded with the first answer. Without it, nothing is shown as if it had. */
+  async #prove(page: ActivityPage): Promise<Told<readonly ProvenEntry[]>> {
+    try {
+      const { provePage } = await import("../activity/prove-page.ts")
+      return { ok: true, value: provePage(page, this.trustedKeys) }
+    } catch {
+      const detail = "the program that verifies entries could not be loaded"
+      return { ok: false, refusal: { status: 0, code: "unreachable", detail } }
+    }
+  }
+
+  #refused(refusal: Refusal): Node {
+    const words = this.#words()
+    const retry = (): void => this.#load()
+    const isOver = isLinkOver(refusal)
+    if (!isOver && !isHidden(refusal))
+      return <RefusalSection refusal={refusal} retry={retry} isPart words={words} />
+    return (
+      <section class="top" part="refusal">
+        <Verdict tone="neutral" title={isOver ? words.expired : words.notShown} isPart>
+          <p>{isOver ? words.expiredSays : words.notShownSays}</p>
+          <p class="actions">
+            <button type="button" class="button" part="button" onClick={retry}>
+              <Icon of={retryIcon} /> {words.retry}
+            </button>
+          </p>
+        </Verdict>
+      </section>
+    )
+  }
+}
+
+let shared: CSSStyleSheet | undefined
+
+/** The sheets of our pages, for a shadow tree; the host sets each colour and measure from outside. */
+function sheet(): CSSStyleSheet {
+  if (shared !== undefined) return shared
+  shared = new CSSStyleSheet()
+  shared.replaceSync(css)
+  return shared
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "tallystick-activity": TallystickActivity
+  }
+}
+
+if (globalThis.customElements?.get("tallystick-activity") === undefined)
+  globalThis.customElements?.define("tallystick-activity", TallystickActivity)

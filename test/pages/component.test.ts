@@ -1,0 +1,288 @@
+// <tallystick-activity>, embedded in a page of another origin that allows next to nothing.
+
+import assert from "node:assert/strict"
+import { createServer, type Server } from "node:http"
+import { after, before, test } from "node:test"
+import type { Browser, Page } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import { expectAccessible, noBrowser, openBrowser, watch } from "./browser.ts"
+
+const skip = noBrowser
+const own = { id: "usr_1", type: "user", email: "ada@example.com" }
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let product: Server
+let origin: string
+/** What the product's own script does. */
+let script = ""
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  await service.root.patch(`${workspace.path}/projects/core`, { activityLinks: true })
+  await writeMany(workspace, 60, {
+    changes: (place) => ({
+      action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
+      actor: place % 2 === 0 ? own : { id: "support_7", type: "staff" },
+      target: { id: own.id, type: "user", name: `<b>invoice ${place}</b>` },
+      occurredAt: new Date().toISOString(),
+      userVisible: true,
+    }),
+  })
+  const query = "projectId=all&includeArchive=true&limit=100&cursor=0&includeSystem=true"
+  await eventually("a checkpoint", async () => {
+    const { text } = await service.root.get(`${workspace.path}/events?${query}`)
+    return text.includes('"integrity":"pending"') ? undefined : true
+  })
+  product = createServer(({ url }, response) => {
+    // Its own scripts and those of the service; no style that stands in the page.
+    const policy = `default-src 'none'; script-src 'self' ${service.url}; connect-src ${service.url}; style-src 'self'; img-src data:; base-uri 'none'`
+    const [type, body] =
+      url === "/product.js"
+        ? ["text/javascript", script]
+        : url === "/product.css"
+          ? ["text/css", "tallystick-activity { --paper: rgb(1 2 3); --ink: rgb(250 250 250) }"]
+          : ["text/html", frame(url === "/styled")]
+    response.writeHead(200, { "content-type": type, "content-security-policy": policy }).end(body)
+  })
+  await new Promise<void>((resolve) => product.listen(0, "127.0.0.1", resolve))
+  const address = product.address()
+  origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await new Promise((resolve) => product.close(resolve))
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+function frame(isStyled: boolean): string {
+  return `<!doctype html>
+<html lang="en"><head><title>Product</title><link rel="icon" href="data:,">
+${isStyled ? `<link rel="stylesheet" href="/product.css">` : ""}
+<script type="module" src="/product.js"></script>
+<script type="module" src="${service.url}/tallystick-activity.js"></script></head>
+<body><main><h1>Your account</h1><tallystick-activity workspace="${workspace.id}"></tallystick-activity></main></body></html>`
+}
+
+async function tokenOf(subject: string): Promise<{ token: string; tokenId: string }> {
+  const reply = await workspace.reader.post(`${workspace.path}/activity/token`, {
+    projectId: "core",
+    subject,
+  })
+  assert.equal(reply.status, 201, reply.text)
+  return reply.json()
+}
+
+/** The property is set before the script of the element may have arrived. */
+const giving = (token: string): string =>
+  `document.querySelector("tallystick-activity").token = ${JSON.stringify(token)}`
+
+const sum = (page: Page) => page.locator("tallystick-activity .sum")
+
+test(
+  "in another product: each entry recomputed, used by keyboard, without a word to its policy",
+  { skip },
+  async () => {
+    script = giving((await tokenOf(own.id)).token)
+    await using watched = await watch(browser, { origin: [origin, service.url] })
+    const { page } = watched
+    await page.goto(origin)
+    await sum(page).getByText("Every entry below was recomputed").waitFor()
+    assert.equal(await page.locator("tallystick-activity .days li").count(), 50)
+    await page.getByText("You signed in").first().waitFor()
+    await page.getByText("<b>invoice 59</b>").first().waitFor()
+    await expectAccessible(page)
+
+    await page.getByRole("searchbox", { name: "Search your activity" }).focus()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    const details = page.locator("tallystick-activity .proof:not([hidden])")
+    await details.getByText("this is what was recorded").waitFor()
+    assert.equal(
+      await page.getByRole("button", { expanded: true }).textContent(),
+      "Receipt of invoice.document.viewed",
+    )
+    assert.equal(await details.getByText("Verify it").getAttribute("href"), `${service.url}/verify`)
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Show older" }).press("Enter")
+    await page.getByText("60 of 60").waitFor()
+    await page.getByRole("searchbox").fill("zebra")
+    await page.locator(".empty").getByText("Nothing matches “zebra”").waitFor()
+    assert.match(String(await page.getByRole("status").textContent()), /^Nothing matches/)
+    await page.getByRole("button", { name: "Show everything" }).press("Enter")
+    await page.getByText("50 of 60").waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "its look, its words and its language are the product's, and it has a theme of its own",
+  { skip },
+  async () => {
+    const { token } = await tokenOf(own.id)
+    script = `const activity = document.querySelector("tallystick-activity")
+    activity.lang = "de"
+    activity.setAttribute("theme", "dark")
+    activity.phrases = {
+      intact: "Alle Einträge wurden hier nachgerechnet",
+      today: "Heute",
+      shown: "{count} von {total}",
+      sealed: "Beleg",
+      recorded: "Aufgezeichnet",
+      actions: { "auth.session.created": ["Du hast dich angemeldet", "Jemand hat sich angemeldet"] },
+    }
+    ${giving(token)}`
+    await using watched = await watch(browser, { origin: [origin, service.url] })
+    const { page } = watched
+    await page.goto(`${origin}/styled`)
+    await sum(page).getByText("Alle Einträge wurden hier nachgerechnet").waitFor()
+    await page.getByText("50 von 60").waitFor()
+    await page.getByText("Heute").waitFor()
+    await page.getByText("Du hast dich angemeldet").first().waitFor()
+    await page
+      .getByText(
+        new Intl.DateTimeFormat("de", { month: "long", timeZone: "Europe/Madrid" }).format(),
+      )
+      .waitFor()
+    const beleg = page.getByRole("button", { name: "Beleg of invoice" })
+    await beleg.first().click()
+    await page.locator(".facts").getByText("Aufgezeichnet").waitFor()
+    const styleOf = (selector: string, name: string) =>
+      page.evaluate(
+        `{ const { shadowRoot } = document.querySelector("tallystick-activity")
+           const place = ${JSON.stringify(selector)}
+           getComputedStyle(place === ":host" ? shadowRoot.host : shadowRoot.querySelector(place)).getPropertyValue(${JSON.stringify(name)}) }`,
+      )
+    assert.equal(await styleOf(":host", "background-color"), "rgb(1, 2, 3)")
+    assert.equal(await styleOf(":host", "color-scheme"), "dark")
+    // A part has a name for the style sheets of the product.
+    assert.equal(await page.locator('[part="entry sealed"]').count(), 50)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "an entry that was altered on its way is loud, one without a proof is not said to be recomputed",
+  { skip },
+  async () => {
+    script = giving((await tokenOf(own.id)).token)
+    await using watched = await watch(browser, { origin: [origin, service.url] })
+    const { page } = watched
+    let alter: (text: string) => string = (text) =>
+      text.replace("auth.session.created", "auth.session.ended")
+    await page.route("**/v1/**", async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, body: alter(await answer.text()) })
+    })
+    await page.goto(origin)
+    await sum(page).getByText("Not what was recorded: 1 of the 50 entries below").waitFor()
+    assert.equal(await page.locator(".show.broken").count(), 1)
+    assert.equal(await page.locator('[part="entry broken"]').count(), 1)
+    alter = (text) => {
+      const { events, ...rest } = JSON.parse(text)
+      delete events[0].proof
+      return JSON.stringify({ events, ...rest })
+    }
+    await page.reload()
+    await sum(page).getByText("Shown without a proof: 1 of the 50 entries below").waitFor()
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "without the program that verifies, nothing is shown; with it, everything",
+  { skip },
+  async () => {
+    script = giving((await tokenOf(own.id)).token)
+    await using watched = await watch(browser, { origin: [origin, service.url], refused: [404] })
+    const { page } = watched
+    await page.route("**/assets/prove-page-*", (route) => route.fulfill({ status: 404 }))
+    await page.goto(origin)
+    await page.getByRole("heading", { name: "No connection" }).waitFor()
+    await page.getByText("The program that verifies entries could not be loaded").waitFor()
+    assert.equal(await page.locator("tallystick-activity li").count(), 0)
+    await expectAccessible(page)
+    await page.unroute("**/assets/prove-page-*")
+    await page.reload()
+    await sum(page).getByText("Every entry below was recomputed").waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "a token that expires is asked for by an event, and what was asked for goes on",
+  { skip },
+  async () => {
+    const [first, second] = [await tokenOf(own.id), await tokenOf(own.id)]
+    script = `const activity = document.querySelector("tallystick-activity")
+    window.expired = 0
+    document.addEventListener("token-expired", ({ target }) => {
+      window.expired++
+      if (window.next) target.token = window.next
+    })
+    ${giving(first.token)}`
+    await using watched = await watch(browser, { origin: [origin, service.url], refused: [401] })
+    const { page } = watched
+    await page.goto(origin)
+    await page.getByText("50 of 60").waitFor()
+    // A token lives for a minute at least, so that the service says it here for the first one.
+    await page.route("**/v1/**", async (route) => {
+      const { authorization } = await route.request().allHeaders()
+      if (authorization !== `Bearer ${first.token}`) return route.continue()
+      return route.fulfill({
+        status: 401,
+        headers: { "access-control-allow-origin": "*" },
+        json: { error: "token_expired", detail: "the token has expired" },
+      })
+    })
+    await page.getByRole("button", { name: "Show older" }).click()
+    await page.getByRole("heading", { name: "This did not work" }).waitFor()
+    assert.equal(await page.evaluate("window.expired"), 1)
+    assert.equal(await page.locator("tallystick-activity li").count(), 50)
+    await page.evaluate(`window.next = ${JSON.stringify(second.token)}`)
+    await page.getByRole("button", { name: "Try again" }).click()
+    await page.getByText("60 of 60").waitFor()
+    assert.equal(await page.evaluate("window.expired"), 2)
+    await page.evaluate("window.next = undefined")
+    await page.reload()
+    await page.getByRole("heading", { name: "Your access has expired" }).waitFor()
+    await expectAccessible(page)
+    await page.evaluate(giving(second.token))
+    await page.getByText("50 of 60").waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test("of what one token has shown nothing stays under another", { skip }, async () => {
+  const ada = await tokenOf(own.id)
+  const nobody = await tokenOf("usr_nobody")
+  script = giving(ada.token)
+  await using watched = await watch(browser, { origin: [origin, service.url], refused: [401] })
+  const { page } = watched
+  await page.goto(origin)
+  await page.getByText("50 of 60").waitFor()
+  await page.evaluate(giving(nobody.token))
+  await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
+  assert.equal(await page.locator("tallystick-activity li").count(), 0)
+  await page.evaluate(giving(ada.token))
+  await page.getByText("50 of 60").waitFor()
+  await service.root.delete(`${workspace.path}/tokens/${ada.tokenId}`)
+  await page.evaluate(giving("nonsense"))
+  await page.getByRole("heading", { name: "Nothing to show" }).waitFor()
+  assert.equal(await page.locator("tallystick-activity li").count(), 0)
+  await page.evaluate(giving(ada.token))
+  await page.getByRole("heading", { name: "Your access has expired" }).waitFor()
+  await watched.expectQuiet()
+})
