@@ -29,7 +29,7 @@ export function createFrontier(
 ): Frontier {
   assert(
     isSize(saved.size) && saved.hashes.length === onesIn(saved.size),
-    "one hash for each binary one of the size",
+    "a frontier has one hash for each 1 bit of its size",
   )
   assert(saved.hashes.every(isHash), "a hash has 32 bytes")
   let size = saved.size
@@ -40,7 +40,7 @@ export function createFrontier(
       return size
     },
     append(leaf, completed) {
-      assert(isHash(leaf) && isSize(size + 1), "a leaf has 32 bytes, and there is room for it")
+      assert(isHash(leaf) && isSize(size + 1), "a leaf has 32 bytes, and the tree has room for it")
       let level = 0
       let n = size
       let subtree = leaf

@@ -54,7 +54,7 @@ const noteLengthMax = 1_000_000
 
 /** Signs with each of the keys: two of them while one takes over from the other. */
 export function signNote(text: string, ...signers: readonly Signer[]): string {
-  assert(isNoteText(text) && signers.length > 0, "a note is text, signed")
+  assert(isNoteText(text) && signers.length > 0, "a note has valid text and at least one signer")
   const lines = signers.map((signer) =>
     formatSignatureLine({
       name: signer.name,

@@ -63,7 +63,7 @@ export function encodeRecord(fields: RecordFields): Uint8Array {
 
 /** Writes the record into `into`, from offset `at`. */
 export function writeRecord(into: Uint8Array, at: number, fields: RecordFields): void {
-  assert(at >= 0 && at + recordBytes <= into.length, "the record must fit")
+  assert(at >= 0 && at + recordBytes <= into.length, "the buffer has room for the record")
   assert(
     fields.ledgerId.length === 32 &&
       fields.previousHash.length === 32 &&

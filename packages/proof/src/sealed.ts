@@ -22,7 +22,7 @@ import { sha256, type Sha256 } from "./sha256.ts"
 export function disclosure(salt: Uint8Array, name: string, value: Json): string {
   assert(
     salt.length === disclosureSaltBytes && isClaimName(name),
-    "a disclosure has a salt of 16 bytes, and a name of the caller's own",
+    "a disclosure has a salt of 16 bytes, and a name that is not reserved",
   )
   return toBase64Url(utf8(canonicalize([toBase64Url(salt), name, value])))
 }

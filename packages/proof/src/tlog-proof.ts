@@ -36,7 +36,7 @@ export function formatTlogProof({ extra, index, hashes, checkpoint }: TlogProof)
     isSize(index) && hashes.every(isHash) && hashes.length <= proofHashesMax,
     "a proof has an index and hashes",
   )
-  assert(extra === undefined || extra.length > 0, "an empty extra line is none")
+  assert(extra === undefined || extra.length > 0, "the extra line is absent or has bytes")
   const extraLine = extra ? `extra ${toBase64(extra)}\n` : ""
   return `${header}\n${extraLine}index ${index}\n${hashes.map((hash) => `${toBase64(hash)}\n`).join("")}\n${checkpoint}`
 }

@@ -38,7 +38,7 @@ export function consistencyProof(
 }
 
 export function rootOf(size: number, node: NodeReader, hash: Sha256 = sha256): Uint8Array {
-  assert(isSize(size), "a tree has a size")
+  assert(isSize(size), "a size is a safe integer")
   return size === 0 ? emptyRoot : fold({ start: 0, end: size }, node, hash)
 }
 
@@ -52,7 +52,7 @@ export function consistencyNodes(from: number, to: number): Subtree[] {
 
 /** Largest first: the order in which a frontier keeps them. */
 export function rootNodes(size: number): Subtree[] {
-  assert(isSize(size), "a tree has a size")
+  assert(isSize(size), "a size is a safe integer")
   return subtreesOf({ start: 0, end: size })
 }
 
@@ -63,7 +63,7 @@ export function rootNodes(size: number): Subtree[] {
 type Range = { readonly start: number; readonly end: number }
 
 function inclusionRanges(index: number, size: number): Range[] {
-  assert(isSize(index) && isSize(size) && index < size, "the leaf stands in the tree")
+  assert(isSize(index) && isSize(size) && index < size, "the index is below the size")
   const siblings: Range[] = []
   let [start, end] = [0, size]
   while (end - start > 1) {

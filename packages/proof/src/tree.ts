@@ -138,7 +138,7 @@ export const emptyRoot: Uint8Array = /* @__PURE__ */ constantOf(
 
 function constantOf(hex: string): Uint8Array {
   const bytes = fromHex(hex)
-  assert(bytes !== undefined, "a constant in hex")
+  assert(bytes !== undefined, "the constant is hex")
   return bytes
 }
 

@@ -136,7 +136,7 @@ type Field = readonly [width: 2 | 4, value: number]
 
 /** From the flags to the length of the extra field, which both headers have. */
 function common({ name, size, crc }: ZipFile): readonly Field[] {
-  assert(isZipName(name) && size <= zipBytesMax, "a file of an archive has a plain name, and fits")
+  assert(isZipName(name) && size <= zipBytesMax, "a file has a valid name, and is not too large")
   return [
     [2, 0],
     [2, 0],

@@ -102,7 +102,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const known = trees.get(workspace)
     if (known !== undefined) return known
     const document = await registry.get("workspace", workspace, workspace)
-    assert(document !== undefined, "a chain belongs to a workspace")
+    assert(document !== undefined, "a workspace with entries has a document")
     for (const epoch of epochsOf(document).toReversed()) {
       const saved = await index.tree(epoch.workspace, epoch.number)
       const size = saved?.size ?? 0
@@ -116,7 +116,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 
   async function grownTo(epoch: Epoch, size: number, saved: Tree | undefined): Promise<Growing> {
     const { workspace, before, ledgerId } = epoch
-    assert(ledgerId.length === hashBytes, "a chain belongs to a workspace")
+    assert(ledgerId.length === hashBytes, "a ledgerId has 32 bytes")
     const signed = await signedOf(epoch)
     // Signed under another copy of the data: what is here now is then another history, which may
     // have grown beyond that one.

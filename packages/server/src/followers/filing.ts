@@ -232,7 +232,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     const opened: Segment[] = []
     for (const one of planned.absorbs) {
       const header = await segments.part(workspace, one, 0)
-      assert(header !== undefined, "what is listed is kept")
+      assert(header !== undefined, "a listed segment has a header")
       opened.push(openSegment(header, createPartCache(0)))
     }
     const steps = mergeSegments(opened)

@@ -253,13 +253,13 @@ async function assertResealed(registry: Registry, keyring: Keyring): Promise<voi
     ]
     assert(
       sealed.every((one) => generationOf(one) === keyring.generation),
-      `something of workspace ${id} is sealed under the secret before`,
+      `workspace ${id} has nothing sealed under the former secret`,
     )
   }
   for await (const { id, value } of every(registry, "member", instanceWorkspace))
     assert(
       passwordAnew(keyring, value) === undefined,
-      `the password of account ${id} is sealed under the secret before`,
+      `the password of account ${id} is not sealed under the former secret`,
     )
 }
 

@@ -176,7 +176,7 @@ export function openMemory(): MemoryStore {
       const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
         const before =
           place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
-        assert.equal(before.length, offset * 32, "a tile has no hole")
+        assert.equal(before.length, offset * 32, "a tile is filled without a gap")
         return [`${level}/${tile}`, concat(before, hashes)]
       })
       place.tree = tree

@@ -122,7 +122,10 @@ class Walk<C extends { goTo(index: number): void }> {
     const parts = this.#segment.streams[this.#stream]
     const at = parts.findLastIndex(({ first }) => first <= number)
     const place = parts[at]
-    assert(place !== undefined && number < this.#total, "a header knows how many items there are")
+    assert(
+      place !== undefined && number < this.#total,
+      "the header counts more items than this number",
+    )
     this.#first = place.first
     this.#end = parts[at + 1]?.first ?? this.#total
     const raw = this.#segment.held(place) ?? (yield* this.#segment.raw(place))

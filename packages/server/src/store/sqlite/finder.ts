@@ -97,7 +97,7 @@ export function finderQuestions(
     countMatches: (asked) => turn(++begun, count(...asked)),
     async goOn([also, search]) {
       const turns = unfinished.get(search)
-      assert(turns !== undefined, "only what is unfinished goes on")
+      assert(turns !== undefined, "only an unfinished search continues")
       // A search that fails has ended.
       unfinished.delete(search)
       return turn(search, turns, also)

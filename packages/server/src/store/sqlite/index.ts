@@ -56,7 +56,7 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
           const before =
             reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * 32) ??
             new Uint8Array()
-          assert.equal(before.length, offset * 32, "a tile has no hole")
+          assert.equal(before.length, offset * 32, "a tile is filled without a gap")
           putTile.run(log, level, tile, concat(before, added))
         }
         return true

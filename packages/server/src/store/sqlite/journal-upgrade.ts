@@ -153,7 +153,7 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
     const after = Number(last.get()?.["n"] ?? Number.MIN_SAFE_INTEGER)
     copied = within(upgraded, () => {
       const { changes } = copy.run(after, step)
-      assert.equal(same.get(after)?.["count"], changes, "what was copied is what was there")
+      assert.equal(same.get(after)?.["count"], changes, "the copy has as many rows as the original")
       return Number(changes)
     })
   }

@@ -108,7 +108,7 @@ export function createSegments(
     async put(workspace, name, parts, absorbed) {
       const { level, k } = name
       const { sequence = 0 } = journal.head(workspace) ?? {}
-      assert(sequence >= lastOf(name), "what a segment ends with is in the journal")
+      assert(sequence >= lastOf(name), "the journal has the last entry of the segment")
       const lastRecord = lastRecordOf(journal, workspace, name)
       within(search, () => {
         const number = numberOf(workspace) ?? Number(addWorkspace.run(workspace).lastInsertRowid)
