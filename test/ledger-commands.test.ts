@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from "node:net"
@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "./chain.ts"
 import { freePort, startProgram } from "./crash/programs.ts"
-import { program, tallystick, type Ended, type Run } from "./program.ts"
+import { program, run, tallystick, type Ended, type Run } from "./program.ts"
 import { damage } from "./promises/damaged.ts"
 import {
   eventFor,
@@ -366,6 +366,47 @@ test("events list: JSON lines are the API's entries, CSV is safe, and a table sh
   }
   await expectChain(reader, id)
 })
+
+const noTerminal =
+  spawnSync("script", ["--version"]).error === undefined && process.platform === "linux"
+    ? false
+    : "script is not installed here"
+
+test(
+  "on a terminal a table is as wide as that, CSV moves no cursor, and nothing waits for typing",
+  { skip: noTerminal },
+  async () => {
+    await using service = await startService()
+    const workspace = await makeWorkspace(service)
+    const changes = (place: number) => ({
+      action: `billing.invoice.${"approve".repeat(1 + place)}`,
+      target: { id: `inv_${place}`, type: "invoice", name: hostile },
+    })
+    await writeMany(workspace, 10, { changes })
+    const { id, reader } = workspace
+    const typed = async (command: string): Promise<string> => {
+      const shown = `stty cols 70; "${process.execPath}" "${program}" ${command}; echo "code $?"`
+      const { output } = await run("script", ["-qec", shown, "/dev/null"], {
+        environment: { ...process.env, ...as(reader, service).environment },
+      })
+      return output
+    }
+    const table = linesOf(await typed(`events list ${id}`))
+    assert.equal(table.length, 12, "titles, ten rows and the code")
+    for (const line of table) assert.ok(line.trimEnd().length <= 70, line)
+    assert.match(
+      table[1] ?? "",
+      /^1\d +2026-01-31 09:30:00Z {2}billing\.\S*… +usr_1 ada\S*… +inv_9 =\S*…\r$/,
+    )
+    const csv = await typed(`events list ${id} --format csv`)
+    assert.ok(csv.includes("⟨U+001B⟩[2J⟨U+202E⟩") && !csv.includes("\u001b"))
+    assert.match(
+      await typed(`events put ${id}`),
+      /^tallystick: nothing to record: .*\r\ncode 1\r\n$/,
+    )
+    await expectChain(reader, id)
+  },
+)
 
 test("events list: a broken entry is named, and the exit code is 3", async () => {
   await using service = await startService()
