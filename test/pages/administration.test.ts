@@ -6,7 +6,7 @@ import { after, before, test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
-import { goodPassword, join, type Person } from "../people.ts"
+import { goodPassword, join, setUpFirst, type Person } from "../people.ts"
 import {
   eventFor,
   eventually,
@@ -15,7 +15,15 @@ import {
   writeMany,
   type Service,
 } from "../service.ts"
-import { expectAccessible, expectFits, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
+import {
+  expectAccessible,
+  expectFits,
+  expectNarrow,
+  noBrowser,
+  openBrowser,
+  signInto,
+  watch,
+} from "./browser.ts"
 
 const skip = noBrowser
 const hostile = "\u202E<img src=x onerror=alert(1)>"
@@ -254,6 +262,26 @@ test("settings and projects are changed, and a rule that is none is named", { sk
   await expectAccessible(page)
   await watched.expectQuiet()
 })
+
+test(
+  "an admin of the instance sees how the service runs, and others do not",
+  { skip },
+  async () => {
+    const first = await setUpFirst(service)
+    await using watched = await opened("system", first)
+    const { page } = watched
+    await page.getByRole("heading", { name: "System" }).waitFor()
+    await page.getByText("at the median").waitFor()
+    await page.getByText("TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX").waitFor()
+    assert.ok(!(await page.content()).includes(service.rootKey), "no secret is shown")
+    await expectAccessible(page)
+    await expectNarrow(page)
+    await watched.expectQuiet()
+    await using other = await opened("system", admin)
+    await other.page.getByRole("heading", { name: "For admins of the instance" }).waitFor()
+    await other.expectQuiet()
+  },
+)
 
 for (const width of [1440, 390])
   test(`a viewer sees what they may, ${width} px wide`, { skip }, async () => {

@@ -21,6 +21,7 @@ import { openSettings } from "./settings/settings.tsx"
 import { openShell, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
 import { openThing } from "./things/thing.tsx"
+import { openSystem } from "./system/system.tsx"
 import { openWorkspaces } from "./workspaces/workspaces.tsx"
 
 /** Those in the bar. `g` and the key lead there. */
@@ -38,6 +39,7 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
 /** Those that other pages lead to. */
 const further: Readonly<Record<string, OpenView>> = {
   things: openThing,
+  system: openSystem,
   workspaces: openWorkspaces,
 }
 

@@ -141,6 +141,7 @@ function AccountMenu({ session: { member }, signOut, showKeys, changePassword }:
       <button type="button" class="wide-only" onClick={showKeys}>
         Keyboard shortcuts
       </button>
+      {member.instanceAdmin && <a href={linkTo("instance", ["system"])}>System</a>}
       <a href={new URL("docs", root).href}>API reference</a>
       <a href={new URL("verify", root).href}>Verify a file</a>
       <button type="button" class="apart" onClick={signOut}>

@@ -1,4 +1,4 @@
-import { Text } from "../parts/text.tsx"
+import { Lines } from "../parts/lines.tsx"
 import { wordDifference } from "./word-difference.ts"
 
 /** What is new in a text, and what is gone, word by word. */
@@ -24,20 +24,6 @@ export function Differences({
           </del>
         ),
       )}
-    </>
-  )
-}
-
-/** Lines stay lines: a newline is one of the characters that are otherwise shown by their number. */
-export function Lines({ of: text }: { readonly of: string }) {
-  return (
-    <>
-      {text.split(/\r?\n/).map((line, at) => (
-        <>
-          {at > 0 && "\n"}
-          <Text of={line} />
-        </>
-      ))}
     </>
   )
 }

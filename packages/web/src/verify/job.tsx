@@ -4,6 +4,7 @@ import type { Finding } from "@tallystick/proof"
 import { redraw } from "../elements/redraw.ts"
 import { Icon, fileIcon, saveIcon } from "../parts/icon.tsx"
 import { announce, elementOf } from "../parts/page.tsx"
+import { sizeText } from "../parts/size.ts"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { save } from "../save.ts"
@@ -137,9 +138,4 @@ function Result({ of: findings, name, at }: ResultProps) {
       </span>
     </div>
   )
-}
-
-export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }

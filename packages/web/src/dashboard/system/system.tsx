@@ -1,0 +1,204 @@
+// How the service itself is: for an admin of the instance.
+
+import type { Readiness, System } from "@tallystick/client/wire"
+import { askJson } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { Ago } from "../../parts/ago.tsx"
+import { Copy } from "../../parts/copy.tsx"
+import { Facts } from "../../parts/facts.tsx"
+import { attentionIcon, checkIcon, Icon, rightIcon } from "../../parts/icon.tsx"
+import { Lines } from "../../parts/lines.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Table } from "../../parts/table.tsx"
+import { sizeText } from "../../parts/size.ts"
+import { Text } from "../../parts/text.tsx"
+import { Verdict } from "../../parts/verdict.tsx"
+import { root } from "../../place.ts"
+import type { OpenView } from "../desk.ts"
+import { linkTo } from "../place.ts"
+
+const everyMs = 10_000
+
+export const openSystem: OpenView = (desk) => {
+  const title = "System"
+  if (!desk.session.member.instanceAdmin)
+    return {
+      title,
+      node: (
+        <section class="top">
+          <Verdict tone="neutral" title="For admins of the instance">
+            <p>An admin of the instance sees how the service runs, and can make you one.</p>
+          </Verdict>
+        </section>
+      ),
+    }
+  const place = elementOf(<div />)
+  const load = async (): Promise<void> => {
+    const [system, ready] = await Promise.all([
+      askJson<System>(new URL("v1/system", root)),
+      askJson<Readiness>(new URL("readyz?verbose", root)),
+    ])
+    if (!system.ok)
+      return redraw(place, <Refused refusal={system.refusal} retry={() => void load()} />)
+    redraw(place, <Whole system={system.value} ready={ready.ok ? ready.value : undefined} />)
+  }
+  place.append(<Skeleton />)
+  void load()
+  const timer = setInterval(() => !document.hidden && void load(), everyMs)
+  return { title, node: place, close: () => clearInterval(timer) }
+}
+
+interface WholeProps {
+  readonly system: System
+  readonly ready: Readiness | undefined
+}
+
+function Whole({ system, ready }: WholeProps) {
+  const { version, node, startedAt, data, broken, settings } = system
+  return (
+    <>
+      <section class="top">
+        <h1>System</h1>
+        <p class="lead soft">
+          Tallystick {version} on Node {node}, since <Ago at={startedAt} />.
+        </p>
+        {broken.length > 0 && (
+          <p class="state broken">
+            <Icon of={attentionIcon} />
+            <span>
+              Broken chains:{" "}
+              {broken.map((id) => (
+                <a href={linkTo(id, ["chain"])}>
+                  <Text of={id} />{" "}
+                </a>
+              ))}
+            </span>
+          </p>
+        )}
+        <Checks ready={ready} />
+      </section>
+      <Disk data={data} />
+      <Work system={system} />
+      <Configuration settings={settings} />
+    </>
+  )
+}
+
+function Disk({ data }: Pick<System, "data">) {
+  return (
+    <section>
+      <h2>Disk</h2>
+      <Facts
+        rows={[
+          ["Data", `${sizeText(data.bytes)}, kept by ${data.engine}`],
+          ["Left on the disk", data.freeBytes === undefined ? "unknown" : sizeText(data.freeBytes)],
+          ["Writes are refused below", sizeText(data.reserveBytes)],
+        ]}
+      />
+      <details>
+        <summary>
+          <Icon of={rightIcon} /> Files
+        </summary>
+        <Table
+          columns={[
+            { name: "File", isPlain: true, draw: ({ name }) => <Text of={name} /> },
+            { name: "Size", draw: ({ bytes }) => sizeText(bytes) },
+          ]}
+          items={data.files}
+        />
+      </details>
+    </section>
+  )
+}
+
+function Work({ system: { writing, followers, audit } }: { readonly system: System }) {
+  return (
+    <section>
+      <h2>Work</h2>
+      <Facts
+        rows={[
+          [
+            "Waiting for a commit",
+            `${number(writing.queued)} of ${number(writing.queuedMax)} places`,
+          ],
+          [
+            "A commit takes",
+            writing.medianUs === undefined || writing.p99Us === undefined
+              ? "nothing was written yet"
+              : `${msText(writing.medianUs)} at the median, ${msText(writing.p99Us)} at the 99th of 100 (of the last ${number(writing.commits)})`,
+          ],
+          ...followers.map(
+            ({ follower, entries }) =>
+              [
+                followerNames[follower] ?? follower,
+                entries === 0 ? "nothing waits" : `${number(entries)} entries wait`,
+              ] as const,
+          ),
+          [
+            "Reading all again",
+            audit && (
+              <span>
+                round {number(audit.round)}, {number(audit.entries)} entries; the rest was read on{" "}
+                <Ago at={audit.since} /> or later
+              </span>
+            ),
+          ],
+        ]}
+      />
+    </section>
+  )
+}
+
+const followerNames: Readonly<Record<string, string>> = {
+  indexer: "To be indexed",
+  filing: "To be filed for searches",
+  checkpointer: "To be sealed",
+  watching: "To be read back",
+}
+
+/** What `/readyz` looked at. */
+function Checks({ ready }: { readonly ready: Readiness | undefined }) {
+  return (
+    <Facts
+      rows={(ready?.checks ?? []).map(({ name, ok, detail }) => [
+        name,
+        <>
+          <span class={`state ${ok ? "intact" : "attention"}`}>
+            <Icon of={ok ? checkIcon : attentionIcon} />
+            <span>{ok ? "good" : "look"}</span>
+          </span>
+          {detail !== undefined && <Text of={detail} />}
+        </>,
+      ])}
+    />
+  )
+}
+
+function Configuration({ settings }: Pick<System, "settings">) {
+  const text = settings.map(({ name, value }) => `${name}=${value}`).join("\n")
+  return (
+    <section>
+      <h2>Configuration</h2>
+      <p class="soft">
+        As it runs now; secrets are not shown. <a href={new URL("metrics", root).href}>Metrics</a>{" "}
+        are for Prometheus. <code>tallystick doctor</code> looks at the machine, and{" "}
+        <code>tallystick fsck</code> at every byte.
+      </p>
+      <pre class="code" tabIndex={0}>
+        <Lines of={text} />
+      </pre>
+      <p class="actions">
+        <Copy text={text} label="Copy" isWide />
+      </p>
+    </section>
+  )
+}
+
+function msText(us: number): string {
+  return us < 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${Math.round(us / 1000)} ms`
+}
+
+function number(of: number): string {
+  return of.toLocaleString("en-GB")
+}
