@@ -486,7 +486,7 @@ test("the cookie is a safe one where browsers keep it, and the log says where it
     await using public_ = await startService({ environment: { TALLYSTICK_PUBLIC_URL: publicUrl } })
     const token = await firstToken(public_)
     assert.ok(
-      public_.output().includes(`curl -sS -w '\\n' ${publicUrl}/v1/setup \\\n`),
+      public_.output().includes(`  ${publicUrl}/ui/setup?first#t=${token}\n`),
       public_.output(),
     )
     const made = await public_
