@@ -26,7 +26,7 @@ import {
 } from "../store/search/segment-plan.ts"
 import type { KeptSegment, SegmentName } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
-import { bytesOf } from "../store/stored-bytes.ts"
+import { bytesOf } from "../store/entries.ts"
 import { detailOf, startLoop } from "./loop.ts"
 
 export type FilingReport =

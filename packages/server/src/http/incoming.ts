@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { LedgerError } from "../error.ts"
 import type { ClientAddress } from "./client-address.ts"
-import { signalOf } from "./client-disconnect.ts"
 import { parseQuery, type RawQuery } from "./shapes/query.ts"
 
 /** A request before its body is read. Only its framing is checked. */
@@ -53,4 +54,26 @@ export class Incoming {
   askForBody(): void {
     if (this.headers.expect !== undefined) this.#response.writeContinue()
   }
+}
+
+/** Kept on the socket itself: a weak map costs the garbage collector more. */
+const departure = Symbol("departure")
+
+interface Watched {
+  [departure]?: AbortSignal
+}
+
+/** Aborted when the connection is closed. Made when first asked for, once for each connection. */
+function signalOf(socket: Socket & Watched): AbortSignal {
+  const known = socket[departure]
+  if (known !== undefined) return known
+  const leaving = new AbortController()
+  const leave = (): void =>
+    leaving.abort(
+      new LedgerError("bad_request", "the client closed the connection before it was answered"),
+    )
+  if (socket.destroyed) leave()
+  else socket.once("close", leave)
+  socket[departure] = leaving.signal
+  return leaving.signal
 }

@@ -9,7 +9,7 @@ import { openMemory } from "../store/memory.ts"
 import { shareCommits } from "../store/sqlite/share-commits.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { SealedEntry } from "./seal.ts"
-import type { Chain, Placed } from "./submissions.ts"
+import type { Chain, Placed } from "./groups.ts"
 import { hasCode } from "./test-ledger.ts"
 import { createSequencer } from "./sequencer.ts"
 

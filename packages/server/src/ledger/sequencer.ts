@@ -10,8 +10,14 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
-import { linkAll, type LinkedGroup } from "./link.ts"
-import { takeGroup, type Chain, type Placed, type Submission } from "./submissions.ts"
+import {
+  linkAll,
+  takeGroup,
+  type Chain,
+  type LinkedGroup,
+  type Placed,
+  type Submission,
+} from "./groups.ts"
 import type { SealedEntry } from "./seal.ts"
 
 export interface Sequencer {

@@ -9,7 +9,7 @@ import type { HeldEntries } from "../store/held-entries.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { AlsoRead, Wanted } from "../store/search/search.ts"
-import { bytesOf } from "../store/stored-bytes.ts"
+import { bytesOf } from "../store/entries.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import {
   findEntries,

@@ -23,6 +23,26 @@ export interface Stored {
   readonly disclosures: string
 }
 
+/** How large an entry is. Reads are bounded by this. */
+export function bytesOf(stored: Pick<Stored, "body" | "disclosures"> | undefined): number {
+  return stored === undefined ? 0 : (stored.body?.length ?? 0) + stored.disclosures.length
+}
+
+/** The first entries, one at least, with no more than `bytesMax` together. */
+export function* upToBytes<T extends Stored | undefined>(
+  entries: Iterable<T>,
+  bytesMax: number,
+): Generator<T> {
+  let bytes = 0
+  let isFirst = true
+  for (const entry of entries) {
+    bytes += bytesOf(entry)
+    if (bytes > bytesMax && !isFirst) return
+    isFirst = false
+    yield entry
+  }
+}
+
 /** An entry that has its place in the chain and is about to be stored. */
 export interface Linked extends Omit<Stored, "workspace" | "sequence"> {
   readonly bodySalt: Uint8Array

@@ -32,7 +32,7 @@ import type {
   Tree,
   WatchedStore,
 } from "./store.ts"
-import { upToBytes } from "./stored-bytes.ts"
+import { upToBytes } from "./entries.ts"
 
 export interface MemoryStore {
   readonly served: Store

@@ -4,8 +4,8 @@
 
 import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
+import { bytesOf } from "../entries.ts"
 import type { JournalReader } from "../store.ts"
-import { bytesOf } from "../stored-bytes.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
 import type { Filed } from "./search.ts"

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
-import { bytesOf } from "../stored-bytes.ts"
+import { bytesOf } from "../entries.ts"
 import type { Stored } from "../store.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 

@@ -18,7 +18,7 @@ import type {
   Tree,
 } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
-import { upToBytes } from "../stored-bytes.ts"
+import { upToBytes } from "../entries.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"

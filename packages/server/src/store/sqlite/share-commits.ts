@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../../limits.ts"
-import { bytesOf } from "../stored-bytes.ts"
+import { bytesOf } from "../entries.ts"
 import type { Group, Journal, Outcome } from "../store.ts"
 
 export type CommitLimits = Pick<Limits, "commitEntriesMax" | "commitBytesMax">
