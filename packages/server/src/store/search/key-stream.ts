@@ -92,8 +92,11 @@ export class KeyWriter {
 
 /** Where bytes are read; what runs out of them reads zeros, and never goes on for ever. */
 export function varintAt(raw: Uint8Array, place: { at: number }): number {
-  let value = 0
-  let shift = 0
+  // Most have one byte.
+  let value = raw[place.at++] ?? 0
+  if (value < 0x80) return value
+  value &= 0x7f
+  let shift = 7
   for (;;) {
     const byte = raw[place.at++] ?? 0
     value |= (byte & 0x7f) << shift

@@ -82,6 +82,8 @@ export class ListCursor {
   /** How many numbers the shown list has, and where they are told. */
   count = 0
   #dataAt = 0
+  /** Of a list that has one number, that one. */
+  #only = 0
   #nextAt: number
 
   constructor(raw: Uint8Array, lists: number, most: number) {
@@ -114,7 +116,7 @@ export class ListCursor {
     else if (isBitmap(this.count, this.#most)) bytes = bytesFor(this.#most)
     else if (this.count > 1) bytes = varintAt(raw, place)
     this.#dataAt = place.at
-    if (this.count === 1 && !isBitmap(1, this.#most)) varintAt(raw, place)
+    if (this.count === 1 && !isBitmap(1, this.#most)) this.#only = varintAt(raw, place)
     this.#nextAt = place.at + bytes
     if (this.#nextAt > raw.length) throw new RangeError("not a list")
   }
@@ -132,6 +134,10 @@ export class ListCursor {
     }
     if (isBitmap(this.count, this.#most)) {
       set.addBytes(this.#raw, this.#dataAt, bytesFor(this.#most))
+      return
+    }
+    if (this.count === 1) {
+      set.add(this.#only)
       return
     }
     const place = this.#place

@@ -88,6 +88,10 @@ export class NumberSet {
     return true
   }
 
+  isFull(): boolean {
+    return this.count() === this.most
+  }
+
   /** The first number that is not below `from`; -1 if there is none. */
   next(from: number): number {
     let at = from >>> 5

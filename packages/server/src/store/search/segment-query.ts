@@ -185,6 +185,8 @@ function* applyTerms(
 function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet): Steps<void> {
   const isWhole = owners.every((owner) => sight[owner] === undefined)
   for (const owner of owners) {
+    // What all entries have is mostly in the values of one owner, and those may be very many.
+    if (isWhole && found.isFull()) return
     const of = isWhole ? found : new NumberSet(segment.count)
     if (term.kind === "text") yield* addText(segment, term, owner, of)
     else yield* addField(segment, term, owner, of)
