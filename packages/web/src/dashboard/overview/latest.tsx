@@ -123,7 +123,7 @@ export function whoRead(desk: Desk): Part {
     draw: ({ events }) =>
       events.length === 0 ? (
         <p class="soft small">
-          Nobody yet. Sign-ins, exports, packs, links and look-ups of a person are recorded.
+          Nobody yet. Exports, packs, links and look-ups of a person are recorded.
         </p>
       ) : (
         <ol>
