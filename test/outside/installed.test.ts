@@ -493,6 +493,17 @@ for (const { node } of lines.filter(({ serves }) => serves)) {
           "content-type": "application/json",
         }
         assert.equal((await fetch(url, { method: "POST", headers, body })).status, 202)
+        // The same by the command, under another key: it is another entry.
+        writeFileSync(join(folder, "event.json"), body)
+        const asked = `TALLYSTICK_URL=${new URL(url).origin} TALLYSTICK_KEY=${key} npx tallystick`
+        const script = [
+          "set -e",
+          `receipt=$(${asked} events put demo ../event.json 2>&1 | head -1)`,
+          `${asked} events list demo action:billing.invoice.approve --format csv | wc -l`,
+          `${asked} receipts get demo "$receipt" 2>&1 | head -1`,
+        ].join("\n")
+        const shown = await expectRun("bash", ["-c", script], { cwd: app, path: binOf(node) })
+        assert.match(shown, /^\s*3\nrcp_\w+: not confirmed\n$/)
       } finally {
         stop()
         await closed

@@ -140,7 +140,7 @@ keys
   .addHelpText(
     "after",
     notes(
-      `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`,
+      `${keysHelp}export TALLYSTICK_KEY=$(tallystick keys create acme --name billing --scope write)`,
     ),
   )
   .action(async (workspace: string, options: CreateOptions) => {
