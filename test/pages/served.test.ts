@@ -83,11 +83,11 @@ test("scripts stay small", async () => {
   const kilobyte = 1024
   const budgets: Readonly<Record<string, number>> = {
     "/r/x/y": 24 * kilobyte,
-    "/verify": 11 * kilobyte,
+    "/verify": 12 * kilobyte,
     "/a/x": 20 * kilobyte,
     "/ui": 60 * kilobyte,
     "/p/x/1": 9 * kilobyte,
-    "/e/x/y": 11 * kilobyte,
+    "/e/x/y": 12 * kilobyte,
   }
   for (const [path, most] of Object.entries(budgets)) {
     const scripts = (await assetsOf(path)).filter((asset) => asset.endsWith(".js"))
