@@ -34,7 +34,7 @@ test("the address of the service leads to the dashboard", async () => {
 
 test("a refusal is a page to a browser, and JSON to everybody else", async () => {
   const refusals: readonly (readonly [string, number, string, method?: string])[] = [
-    ["/ui/setup", 404, "not_found"],
+    ["/nothing/here", 404, "not_found"],
     ["/v1/workspaces/acme", 401, "unauthorized"],
     ["/v1/workspaces/%00", 401, "unauthorized"],
     ["/v1/events", 405, "method_not_allowed"],

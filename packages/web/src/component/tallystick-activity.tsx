@@ -4,7 +4,7 @@
 import type { ActivityPage } from "@tallystick/client/wire"
 import { createActivityList, type ActivityList } from "../activity/activity-list.tsx"
 import type { englishDetails } from "../activity/detail-phrases.ts"
-import { english, englishActions, type ActionPhrase } from "../activity/phrases.ts"
+import { english, englishActions, type ActionPhrase, type Words } from "../activity/phrases.ts"
 import type { ProvenEntry } from "../activity/prove-page.ts"
 import type { Reader } from "../activity/reader.ts"
 import { askJson, type Refusal, type Told } from "../ask.ts"
@@ -26,7 +26,7 @@ const componentEnglish = {
 }
 
 /** What stands in place of the English words; of actions, what is said of each. */
-export type ActivityPhrases = Partial<Readonly<typeof componentEnglish & typeof englishDetails>> & {
+export type ActivityPhrases = Partial<Words & typeof componentEnglish & typeof englishDetails> & {
   readonly actions?: Readonly<Record<string, ActionPhrase>>
 }
 
