@@ -1,10 +1,10 @@
-// Bytes that grow: what parts and headers are written into.
+// A growing buffer, into which parts and headers are written.
 
 export class ByteWriter {
   bytes: Buffer = Buffer.allocUnsafeSlow(4096)
   length = 0
 
-  /** Makes room for so many more bytes. */
+  /** Makes room for this many more bytes. */
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.bytes.length) return
@@ -39,7 +39,7 @@ export class ByteWriter {
     this.length = this.bytes.writeDoubleLE(value, this.length)
   }
 
-  /** A copy of what was written; the writer is empty then. */
+  /** Returns a copy of the written bytes, and empties the writer. */
   take(): Buffer {
     const taken = Buffer.from(this.bytes.subarray(0, this.length))
     this.length = 0

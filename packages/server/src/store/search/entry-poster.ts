@@ -1,15 +1,15 @@
-// Posts an entry under its keys. What has been read of it comes as fields (searchable-fields.ts),
-// or as bytes from the scanner (entry-scanner.ts), which is quicker.
+// Posts an entry under its search keys. Its fields come from searchable-fields.ts, or as bytes from
+// the faster scanner (entry-scanner.ts).
 
 import { KeyGroups, partyValue } from "./key-groups.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Field, Filed, Owner } from "./search.ts"
 import { ColumnWriter, idLength } from "./segment-columns.ts"
 
-/** What one entry costs in the table at first: it grows with what comes. */
+/** The initial size of the table for each entry. It grows as needed. */
 const keysPerEntry = 8
 const bytesPerEntry = 160
-/** Its prefix, its number, and the names that it was found by. */
+/** Its prefix, its number, and its names in searches. */
 const bytesPerGroup = 1024
 
 export class EntryPoster {
@@ -26,7 +26,7 @@ export class EntryPoster {
     id: this.groups.ofFilter("id"),
     receipt: this.groups.ofFilter("receipt"),
   }
-  /** Of the entry that was begun last: which of its ids stand in columns. */
+  /** Which ids of the current entry are in columns. */
   readonly #inColumn = { id: false, receipt: false }
   readonly #id = this.groups.ofField(["id"], "nobody", true)
   readonly #receipt = this.groups.ofField(["receipt"], "nobody", true)
@@ -36,12 +36,12 @@ export class EntryPoster {
     this.columns = new ColumnWriter(entries)
   }
 
-  /** What it holds of memory, nearly. */
+  /** Its memory, approximately. */
   get memoryBytes(): number {
     return this.table.memoryBytes + this.groups.prefixes.length * bytesPerGroup
   }
 
-  /** The place of the entry that was begun last. */
+  /** The position of the current entry. */
   get entry(): number {
     return this.table.items - 1
   }
@@ -51,7 +51,7 @@ export class EntryPoster {
     this.#inColumn.id = this.#inColumn.receipt = false
   }
 
-  /** What was posted of the entry is taken back. It is to be posted otherwise. */
+  /** Removes all keys of the current entry, so that it can be posted in another way. */
   undo(): void {
     const { columns, entry } = this
     this.table.undo()
@@ -82,7 +82,7 @@ export class EntryPoster {
     if (isVisible) this.table.post(this.filters.visible, 0)
   }
 
-  /** Puts an id into its column; false if it has not the form of those. */
+  /** Puts an id into its column; false if it does not have the ledger's form. */
   id(field: "id" | "receipt", from: Uint8Array, start: number, end: number): boolean {
     if (this.#inColumn[field] || end - start !== idLength || !hasPrefix(field, from, start))
       return false
@@ -116,7 +116,7 @@ export class EntryPoster {
     this.text(group, value.toLowerCase())
   }
 
-  /** An entry has one id. A second one is a value like others. */
+  /** An entry has one id. A second one is an ordinary value. */
   #isInColumn(group: number, value: string): boolean {
     const bytes = Buffer.from(value)
     return this.id(group === this.#id ? "id" : "receipt", bytes, 0, bytes.length)

@@ -1,6 +1,6 @@
-// Reads what can be searched of an entry from its stored bytes, without making objects of them:
-// bodies are canonical JSON, because the ledger wrote them. It posts what `filedOf` would say, for
-// less than half of the cost; what looks unusual in any way is left to `filedOf`.
+// Reads the searchable values of an entry from its stored bytes, without making objects: bodies are
+// canonical JSON, because the ledger wrote them. The result is that of `filedOf`, for less than
+// half of its cost. An entry that looks unusual in any way is left to `filedOf`.
 
 import { hash } from "node:crypto"
 import { kindOf, recordBytes } from "@tallystick/proof"
@@ -35,11 +35,11 @@ const wordsRequired = [
 ] as const
 type Word = (typeof wordsRequired)[number]
 
-/** Where a string stands: between its quotes. */
+/** The position of a string, between its quotes. */
 interface Span {
   start: number
   end: number
-  /** Only ASCII, and no escape. */
+  /** It has only ASCII characters and no escape. */
   isPlain: boolean
 }
 
@@ -51,9 +51,9 @@ interface PartySpans {
 /** The digests of an object's sealed members. */
 interface Digests {
   count: number
-  /** Where the first one stands; the others follow, each behind `","`. */
+  /** The position of the first one. The others follow, each after `","`. */
   start: number
-  /** Of how many the claim has not come yet. */
+  /** How many of them have no claim yet. */
   left: number
 }
 
@@ -71,7 +71,7 @@ export class EntryScanner {
   readonly #nameless: PathNode
   readonly #members = new NameList()
 
-  /** What is being read, and where it ends. */
+  /** The bytes that are being read, and their end. */
   #bytes: Buffer = Buffer.alloc(0)
   #end = 0
   #at = 0
@@ -80,7 +80,7 @@ export class EntryScanner {
   readonly #parties: Readonly<Record<"actor" | "target", PartySpans>>
   readonly #digests: Readonly<Record<Place, Digests>>
   #scratch: Buffer = Buffer.alloc(4096)
-  /** The day of the last entry: the next one is of the same. */
+  /** The day of the last entry, because the next one is most often of the same day. */
   #day: { readonly text: string; readonly ms: number } = { text: "", ms: 0 }
 
   constructor(poster: EntryPoster) {
@@ -126,7 +126,7 @@ export class EntryScanner {
     this.#digests = { actor: digests(), target: digests(), metadata: digests(), top: digests() }
   }
 
-  /** Posts an entry; false, and it is as it was when it began, if it is for `filedOf` to read. */
+  /** Posts an entry. False, with nothing posted, if `filedOf` must read it. */
   scan(stored: Stored): boolean {
     try {
       this.#entry(stored)
@@ -200,7 +200,7 @@ export class EntryScanner {
     return isVisible
   }
 
-  /** The names of bodies are few, so each is one text for all of them. */
+  /** Bodies have few names, so all bodies share one string for each. */
   #memberName(): string {
     this.#string(this.#span)
     this.#expect(colon)
@@ -225,7 +225,7 @@ export class EntryScanner {
     } while (this.#hasMore(closeBrace))
   }
 
-  /** What every body says, and what filters ask for. */
+  /** The members that every body has, for filters. */
   #said(isVisible: boolean): void {
     const poster = this.#poster
     const { id, receipt, action, projectId, occurredAt, source, lane } = this.#words
@@ -245,7 +245,7 @@ export class EntryScanner {
     this.#postParty("target", isVisible)
   }
 
-  /** In UTC and to the millisecond, as most write it, the day is looked up; else by hand. */
+  /** Looks the day up if the time is in UTC with milliseconds, as most are; else parses it. */
   #postTime({ start, end }: Span): void {
     const bytes = this.#bytes
     const day = end - start === 24 && bytes[end - 1] === 0x5a ? this.#dayMs(start) : undefined
@@ -259,7 +259,7 @@ export class EntryScanner {
     this.#poster.occurred(instant.ms, instant.ns)
   }
 
-  /** When the day began that a time in UTC is of; undefined if it has another form. */
+  /** The beginning of the day of a time in UTC; undefined if the time has another form. */
   #dayMs(start: number): number | undefined {
     const { text, ms } = this.#day
     if (isName(text, this.#bytes, start, dayLength)) return ms
@@ -282,7 +282,7 @@ export class EntryScanner {
     if (isVisible) this.#postSubject(this.#poster.filters[party], id, type)
   }
 
-  // ---- Values, of metadata and of what was sealed.
+  // ---- Values, of metadata and of sealed fields.
 
   #value(node: PathNode, owner: Owner, depth: number): void {
     switch (this.#bytes[this.#at]) {
@@ -305,7 +305,7 @@ export class EntryScanner {
     }
   }
 
-  /** The members of an object; `place` where digests of sealed ones may stand among them. */
+  /** The members of an object; with `place`, digests of sealed members may be among them. */
   #object(node: PathNode, owner: Owner, depth: number, place: "metadata" | undefined): void {
     if (depth > depthMax) throw unusual
     this.#at++
@@ -338,7 +338,7 @@ export class EntryScanner {
       : node.child(this.#textOf(span))
   }
 
-  /** A number, true or false, as canonical JSON writes it; null says nothing. */
+  /** A number, true or false, as canonical JSON writes it; null is not searchable. */
   #scalar(node: PathNode, owner: Owner): void {
     const start = this.#at
     const end = this.#scalarEnd()
@@ -360,7 +360,7 @@ export class EntryScanner {
     return this.#at
   }
 
-  // ---- What was sealed.
+  // ---- Sealed fields.
 
   #disclosed(body: Buffer, disclosures: string): void {
     let start = 0
@@ -443,7 +443,7 @@ export class EntryScanner {
     throw unusual
   }
 
-  /** An array of digests: only where the first begins, and how many there are. */
+  /** An array of digests: the position of the first, and their number. */
   #digestsOf(place: Place): void {
     const digests = this.#digests[place]
     this.#expect(openBracket)
@@ -532,7 +532,7 @@ export class EntryScanner {
 
   // ---- Posting.
 
-  /** A string in lower case. What is not plain is lowered as a whole: case may depend on neighbours. */
+  /** A string in lower case. One that is not plain ASCII is lowered as a whole. */
   #post(group: number, span: Span): void {
     if (!span.isPlain) {
       this.#poster.text(group, this.#textOf(span).toLowerCase())

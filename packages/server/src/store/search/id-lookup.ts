@@ -1,5 +1,5 @@
-// Finds entries by the ids that stand in columns. A whole id or its start is a time, or a span of
-// times, and then random bits.
+// Finds entries by the ids in columns. An id is a time and random bits; the start of an id is a
+// span of times.
 
 import type { FieldTerm, TextTerm } from "@tallystick/client/grammar"
 import type { NumberSet } from "./number-set.ts"
@@ -40,7 +40,7 @@ function soughtByValue(field: IdField, { value, isPrefix }: FieldTerm): Sought {
   return sought.startsWith(prefix) ? { digits: sought.slice(prefix.length), isPrefix } : "none"
 }
 
-/** Adds the entries that have an id in the column, and one that matches a term. */
+/** Adds the entries whose id in the column matches a term. */
 export function* addByIds(
   segment: Segment,
   field: IdField,

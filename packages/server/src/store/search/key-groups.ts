@@ -1,9 +1,9 @@
-// The first part of a key: under which names an entry stands, whose they are, and whether words
-// are found in what follows.
+// The first part of a search key: the names of a field, the owner of the field, and whether the
+// words of its value can be searched.
 
 import type { Owner } from "./search.ts"
 
-/** Bytes that are in no UTF-8. */
+/** Bytes that never occur in UTF-8. */
 export const nameEnd = 0xff
 export const nameJoin = 0xfe
 
@@ -20,7 +20,7 @@ const tags: Readonly<Record<Owner, readonly [exact: string, text: string]>> = {
 }
 const owners = ["nobody", "actor", "target"] as const
 
-/** The tags of whom a reader may find by, words or not. */
+/** The tags of the owners by whose fields a reader may search, with and without words. */
 export function tagsOf(owner: Owner): readonly number[] {
   return tags[owner].map((tag) => tag.charCodeAt(0))
 }
@@ -37,7 +37,7 @@ export function ownerOf(tag: number): Owner {
   return owners.find((owner) => tagsOf(owner).includes(tag)) ?? "nobody"
 }
 
-/** What filters ask for, in groups of their own: as it is, and no field. */
+/** Values for filters, in groups of their own. They keep their case and are not fields. */
 export type Filter =
   | "project"
   | "system"
@@ -52,7 +52,7 @@ export function filterPrefix(filter: Filter): Buffer {
   return Buffer.concat([Buffer.of(nameJoin), Buffer.from(filter), Buffer.of(nameEnd)])
 }
 
-/** The subject of a filter `actor` or `target`: both in their case. */
+/** The subject of a filter `actor` or `target`, with its case kept. */
 export function partyValue({ id, type }: { readonly id: string; readonly type: string }): Buffer {
   return Buffer.concat([Buffer.from(id), Buffer.of(nameEnd), Buffer.from(type)])
 }
@@ -69,9 +69,9 @@ export function isShort(name: string): boolean {
   return name.length * 3 <= nameBytesMax || Buffer.byteLength(name) <= nameBytesMax
 }
 
-/** The groups of a segment that is being made, numbered as they come. */
+/** The groups of a segment that is being made, numbered in order of appearance. */
 export class KeyGroups {
-  /** What the keys of a group begin with. */
+  /** The prefix of all keys of a group. */
   readonly prefixes: Buffer[] = []
   readonly #numbers = new Map<string, number>()
 
@@ -99,7 +99,7 @@ export class KeyGroups {
     return this.prefixes.length - 1
   }
 
-  /** Each group's place in the order of their bytes. */
+  /** The rank of each group in byte order. */
   ranks(): Uint32Array {
     const order = this.prefixes.map((_, group) => group)
     order.sort((one, other) =>

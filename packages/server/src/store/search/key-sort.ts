@@ -8,7 +8,7 @@ import type { PostingTable } from "./posting-table.ts"
 const chunkBytes = 4
 const placeBits = 24
 const placeMask = 2 ** placeBits - 1
-/** So few are sorted quicker by comparing them. */
+/** Comparing is faster for so few keys. */
 const smallRun = 8
 
 export class KeySort {
@@ -29,7 +29,7 @@ export class KeySort {
     this.#copy = new Uint32Array(order.length)
   }
 
-  /** No recursion: keys that are each the start of the next would have it go as deep as they are. */
+  /** Without recursion: keys that are prefixes of each other would make it too deep. */
   run(start: number, end: number): void {
     const runs = [{ from: start, to: end, known: 0 }]
     for (let run = runs.pop(); run !== undefined; run = runs.pop()) {
@@ -57,7 +57,7 @@ export class KeySort {
       const key = order[at] ?? 0
       const start = (starts[key] ?? 0) + depth
       const left = this.#table.endOf(key) - start
-      // A key that ends here is before those that go on with zeros.
+      // A key that ends here comes before those that continue with zeros.
       halves[at * 2] = (Math.min(left, chunkBytes + 1) << placeBits) | (at - from)
       let chunk = 0
       for (let place = 0; place < chunkBytes; place++)
@@ -78,7 +78,7 @@ export class KeySort {
     )
   }
 
-  /** How many more bytes all of them have in common. */
+  /** How many more bytes they all share. */
   #inCommon(from: number, to: number, known: number): number {
     const { arena, starts } = this.#table
     const first = this.#order[from] ?? 0

@@ -1,28 +1,28 @@
-// Keys in the order of their bytes, in parts of about 32 KiB. Each key is told by what it has in
-// common with the one before. A part begins anew, and so does every sixteenth key of it:
+// Keys in byte order, in parts of about 32 KiB. A key is stored as the length that it shares with
+// the previous key, and the rest. The first key of a part and every sixteenth are stored whole:
 //
-//     u32 · ⌈n/16⌉   where each sixteenth key begins, counted from the first
+//     u32 · ⌈n/16⌉   offset of each sixteenth key, counted from the first
 //     n keys         varint shared · varint length · bytes
 //
-// How many keys there are, `n`, and what tells a part from those before it stand in the header.
+// The header has the number of keys, `n`, and a separator between a part and those before it.
 // Integers of a fixed size are little-endian.
 
 import { ByteWriter } from "./byte-writer.ts"
 
-/** What parts are cut at: what one lookup decompresses. */
+/** The size at which a part ends, which is what one lookup decompresses. */
 const partBytes = 32 * 1024
 export const restartEvery = 16
 
-/** A part that is finished. */
+/** A finished part. */
 export interface StreamPart {
-  /** The number of its first key, counted through all parts of the stream. */
+  /** The number of its first key in the whole stream. */
   readonly first: number
   /** Above all keys of the parts before, and not above its own; empty for lists. */
   readonly separator: Uint8Array
   readonly raw: Uint8Array
 }
 
-/** What keys and lists have in common: items, each sixteenth of which can be found at once. */
+/** Items of which each sixteenth can be found directly: keys or lists. */
 export class ItemWriter {
   readonly body = new ByteWriter()
   readonly parts: StreamPart[] = []
@@ -31,7 +31,7 @@ export class ItemWriter {
   #restarts: number[] = []
   separator: Uint8Array = new Uint8Array()
 
-  /** Begins an item; true where it must be told without the one before. */
+  /** Begins an item. True if it must be stored whole. */
   begin(): boolean {
     const isRestart = (this.count - this.#first) % restartEvery === 0
     if (isRestart) this.#restarts.push(this.body.length)
@@ -66,7 +66,7 @@ export class KeyWriter {
   #last: Buffer = Buffer.alloc(256)
   #lastLength = 0
 
-  /** A key that is above the one before. */
+  /** Adds a key, which is above the previous one. */
   add(key: Uint8Array, length: number): void {
     if (length > this.#last.length) {
       const larger = Buffer.alloc(length * 2)
@@ -90,7 +90,7 @@ export class KeyWriter {
   }
 }
 
-/** Where bytes are read; what runs out of them reads zeros, and never goes on for ever. */
+/** A reading position. Beyond the end it reads zeros, so damaged bytes cause no endless loop. */
 export function varintAt(raw: Uint8Array, place: { at: number }): number {
   // Most have one byte.
   let value = raw[place.at++] ?? 0
@@ -105,13 +105,13 @@ export function varintAt(raw: Uint8Array, place: { at: number }): number {
   }
 }
 
-/** Reads the keys of one part in order, from any of them on. */
+/** Reads the keys of one part in order, from any key on. */
 export class KeyCursor {
   readonly #raw: Uint8Array
   /** Keys in this part. */
   readonly count: number
   readonly #place = { at: 0 }
-  /** The key that is shown, by its place in the part; `count` behind the last one. */
+  /** The position of the current key in the part; `count` after the last one. */
   index = -1
   key: Buffer = Buffer.allocUnsafe(256)
   length = 0
@@ -122,7 +122,7 @@ export class KeyCursor {
     this.#place.at = restartAt(raw, count, 0)
   }
 
-  /** Shows the next key; false behind the last one. */
+  /** Moves to the next key; false after the last one. */
   next(): boolean {
     if (++this.index >= this.count) return false
     const shared = varintAt(this.#raw, this.#place)
@@ -142,7 +142,7 @@ export class KeyCursor {
     return true
   }
 
-  /** Shows the key at a place. */
+  /** Moves to the key at a position. */
   goTo(index: number): void {
     if (index < this.index || index - this.index > restartEvery) this.#restart(index)
     while (this.index < index && this.next());
@@ -156,7 +156,7 @@ export class KeyCursor {
   }
 }
 
-/** Where the sixteenth items of a part begin, in a part of so many items. */
+/** The offsets of each sixteenth item, in a part of so many items. */
 export function restartAt(raw: Uint8Array, items: number, restart: number): number {
   const restarts = Math.ceil(items / restartEvery)
   if (restart === 0) return restarts * 4
@@ -213,7 +213,7 @@ export function compareBytes(
   return compareAt(one, 0, oneLength, other, otherLength)
 }
 
-/** Below zero where the bytes from `start` on stand before the others. */
+/** Negative if the bytes from `start` on come before the others. */
 function compareAt(
   one: Uint8Array,
   start: number,

@@ -1,8 +1,8 @@
-// Lists of numbers, ascending, each below a number that all of them share, `most`. In parts of
-// about 32 KiB, cut as those of keys:
+// Lists of ascending numbers, all below the same number, `most`. In parts of about 32 KiB, like
+// those of keys:
 //
-//     u32 · ⌈n/16⌉   where each sixteenth list begins, counted from the first
-//     n lists        varint count, and then, by how many there are:
+//     u32 · ⌈n/16⌉   offset of each sixteenth list, counted from the first
+//     n lists        varint count, and then, depending on the count:
 //                      all      nothing
 //                      ≥ most/8 a bitmap: bit i & 7 of byte i >>> 3 is the number i
 //                      1        varint of the number
@@ -72,14 +72,14 @@ function varintBytes(value: number): number {
   return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5
 }
 
-/** Reads the lists of one part in order, from any of them on. */
+/** Reads the lists of one part in order, from any list on. */
 export class ListCursor {
   readonly #raw: Uint8Array
   readonly #lists: number
   readonly #most: number
   readonly #place = { at: 0 }
   #index = -1
-  /** How many numbers the shown list has, and where they are told. */
+  /** The count of the current list, and the position of its numbers. */
   count = 0
   #dataAt = 0
   /** Of a list that has one number, that one. */
@@ -93,7 +93,7 @@ export class ListCursor {
     this.#nextAt = restartAt(raw, lists, 0)
   }
 
-  /** Shows the list at a place. */
+  /** Moves to the list at a position. */
   goTo(index: number): void {
     if (index < this.#index || index - this.#index > restartEvery) {
       const restart = Math.floor(index / restartEvery)
@@ -103,7 +103,7 @@ export class ListCursor {
     while (this.#index < index) this.next()
   }
 
-  /** Shows the next list. Whoever asks knows that there is one. */
+  /** Moves to the next list. There must be one. */
   next(): void {
     const place = this.#place
     const raw = this.#raw
@@ -121,7 +121,7 @@ export class ListCursor {
     if (this.#nextAt > raw.length) throw new RangeError("not a list")
   }
 
-  /** What it takes to look at it, nearly, in bytes and numbers. */
+  /** The approximate cost of reading it, in bytes and numbers. */
   get work(): number {
     return 8 + (isBitmap(this.count, this.#most) ? bytesFor(this.#most) : this.count)
   }
@@ -148,7 +148,7 @@ export class ListCursor {
     }
   }
 
-  /** How many of its numbers a set has. */
+  /** How many of its numbers are in a set. */
   countIn(set: NumberSet): number {
     if (this.count === this.#most) return set.count()
     if (isBitmap(this.count, this.#most))
@@ -163,7 +163,7 @@ export class ListCursor {
     return found
   }
 
-  /** Its numbers plus `more`, written into an array from a place on. */
+  /** Writes its numbers plus `more` into an array, from a position on. */
   copyTo(numbers: Uint32Array, start: number, more: number): void {
     const place = this.#place
     place.at = this.#dataAt

@@ -1,10 +1,10 @@
-// What a search means: plain filters over one entry after another. Every index is held against it,
-// and what is not in an index yet is looked through by it.
+// Defines what a search means, as a plain filter over one entry after another. Tests compare the
+// segments with it, and searches use it for the newest entries, which are in no segment yet.
 
 import { wordsOf, type FieldTerm, type Term, type TextTerm } from "@tallystick/client/grammar"
 import type { Field, Filed, Instant, Owner, Wanted } from "./search.ts"
 
-/** An entry whose words are told apart once, when it may have those that are looked for. */
+/** An entry whose words are split once, at the first search that needs them. */
 export interface Findable {
   readonly filed: Filed
   readonly fields: Readonly<Record<Owner, readonly Words[]>>
@@ -87,7 +87,7 @@ function isBefore({ occurredMs, occurredNs }: Filed, { ms, ns }: Instant): boole
   return occurredMs < ms || (occurredMs === ms && occurredNs < ns)
 }
 
-/** All terms hold; of those that name one field without `-`, one is enough. */
+/** All terms must match; of several terms for one field without `-`, one is enough. */
 function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
   return terms.every((term) =>
     term.not

@@ -1,11 +1,11 @@
-// The names of metadata, as they stand in the bytes of one entry after another: each is made a text,
-// and a group of keys, when it is met first.
+// The names of metadata in the bytes of entries. Each becomes a string and a group of keys when it
+// occurs for the first time.
 
 import type { EntryPoster } from "./entry-poster.ts"
 import { isShort } from "./key-groups.ts"
 import type { Owner } from "./search.ts"
 
-/** Names that were met, as texts. They come in about the same order each time. */
+/** Known names, as strings. Entries have them in about the same order. */
 export class NameList {
   readonly #names: string[] = []
   #next = 0
@@ -25,7 +25,7 @@ export class NameList {
   }
 }
 
-/** More than the members of a body, and few enough to look through. */
+/** More than the members of a body, and few enough to scan. */
 const knownNamesMax = 32
 
 export function isName(name: string, bytes: Uint8Array, start: number, length: number): boolean {
@@ -34,7 +34,7 @@ export function isName(name: string, bytes: Uint8Array, start: number, length: n
   return true
 }
 
-/** A name of metadata with what it is a part of; or of members that have no name to be found by. */
+/** A name of metadata and its parent; or a member that has no searchable name. */
 export class PathNode {
   readonly #poster: EntryPoster
   readonly #path: string | undefined

@@ -1,30 +1,29 @@
-// Which key stands in which items: keys are a group's number and bytes, items are numbered as they
-// come. Values and their entries are gathered so, and words and their values. A hash table over
-// one long buffer, because an entry has twenty keys, and an object for each would cost more than
-// all else.
+// Records which key occurs in which items. A key is the number of a group and bytes; items are
+// numbered in order. It holds values with their entries, and words with their values. It is a hash
+// table over one long buffer: an entry has twenty keys, and an object for each would cost most.
 
 import { KeySort } from "./key-sort.ts"
 
-/** Of FNV-1a, by which keys are hashed. */
+/** The constants of FNV-1a, which hashes keys. */
 const hashFactor = 0x01000193
 
 export class PostingTable {
-  /** The keys' bytes, end to end. A new key is written behind them, at `end`. */
+  /** The bytes of all keys, end to end. A new key is written at `end`. */
   arena: Buffer
   end = 0
-  /** Different keys so far. */
+  /** The number of different keys. */
   count = 0
   items = 0
 
-  /** By a key's number: where its bytes begin, its group, its hash, the item it was met in last. */
+  /** For each key: the offset of its bytes, its group, its hash, its last item. */
   starts: Uint32Array
   groups: Uint32Array
   #hashes: Int32Array
   #lastItem: Int32Array
-  /** Numbers of keys plus one, at the places that their hashes say; 0 is free. */
+  /** The hash table: numbers of keys plus one; 0 is free. */
   #slots: Int32Array
 
-  /** Numbers of the keys of all items, end to end, and where those of an item begin. */
+  /** The keys' numbers of all items, end to end, and the start of each item. */
   #posted: Uint32Array
   #postedCount = 0
   #itemStarts: Uint32Array
@@ -41,7 +40,7 @@ export class PostingTable {
     this.#itemStarts = new Uint32Array(1024)
   }
 
-  /** What the table holds of memory, nearly. */
+  /** The memory of the table, approximately. */
   get memoryBytes(): number {
     return this.end + this.count * 32 + this.#postedCount * 4
   }
@@ -62,14 +61,14 @@ export class PostingTable {
     this.#itemStarts[this.items++] = this.#postedCount
   }
 
-  /** The last item is as it was when it began; keys that nothing else has are left without items. */
+  /** Removes all keys of the last item. A key that only this item had stays, without items. */
   undo(): void {
     const start = this.#itemStarts[this.items - 1] ?? 0
     for (let at = start; at < this.#postedCount; at++) this.#lastItem[this.#posted[at] ?? 0] = 0
     this.#postedCount = start
   }
 
-  /** Posts the key whose bytes stand at `end`, in the item that was begun last. */
+  /** Adds the key whose bytes are at `end` to the current item. */
   post(group: number, length: number): void {
     const { arena, end } = this
     let hash = group ^ length
@@ -158,7 +157,7 @@ export class PostingTable {
     return { items, starts }
   }
 
-  /** The numbers of all keys, by their groups' ranks and then by their bytes. */
+  /** The numbers of all keys, sorted by their groups' ranks and then by their bytes. */
   sorted(rankOf: Uint32Array, ranks: number): Uint32Array {
     const ends = new Uint32Array(ranks + 1)
     for (let key = 0; key < this.count; key++) {

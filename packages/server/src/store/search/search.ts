@@ -8,7 +8,7 @@ import type { Lane, Subject } from "../documents.ts"
 
 export type { Instant }
 
-/** A value that a search can find an entry by. */
+/** A value by which a search can find an entry. */
 export interface Field {
   /**
    * The names under which the whole value, or its start, is compared: `action`, `actor`, `email`,
@@ -26,7 +26,7 @@ export interface Field {
  */
 export type Owner = "nobody" | "actor" | "target"
 
-/** What a search knows of an entry. */
+/** The searchable values of an entry. */
 export interface Filed {
   readonly sequence: number
   readonly projectId: string
@@ -75,18 +75,18 @@ export interface Wanted {
   readonly subject?: Subject
 }
 
-/** Whether words are looked for. All else is a list, which costs a page and some counters. */
+/** Whether it searches for words. Any other is a list, which costs a page and some counters. */
 export function isSearch({ query }: Pick<Wanted, "query">): boolean {
   return query !== undefined && query.terms.length > 0
 }
 
 export interface Hits {
-  /** Newest first, all of them below `before`. */
+  /** Newest first, all below `before`. */
   readonly sequences: readonly number[]
   readonly hasMore: boolean
   /** Of all that match, wherever the page is. */
   readonly total: number
-  /** The last entry that was recorded when it was asked. */
+  /** The last recorded entry when the search began. */
   readonly end: number
   /** What was to be read besides. */
   readonly held?: HeldEntries
@@ -101,7 +101,7 @@ export interface AlsoRead {
   readonly bytesMax: number
 }
 
-/** What is counted of all that matches. */
+/** What to count about all matches. */
 export type Counting =
   | {
       readonly kind: "timeline"
@@ -115,7 +115,7 @@ export type Counting =
       readonly field: string
       /** The commonest alone. */
       readonly limit: number
-      /** Different values that are counted at most: each is held until all are. */
+      /** The most different values that are counted, because all of them are in memory. */
       readonly valuesMax: number
     }
 
@@ -131,7 +131,7 @@ export interface Counted {
  */
 export type Turn = <T>(step: (also?: AlsoRead) => Promise<T>) => Promise<T>
 
-/** Finds what has been recorded. */
+/** Finds recorded entries. */
 export interface Finder {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>

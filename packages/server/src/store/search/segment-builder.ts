@@ -1,5 +1,5 @@
-// Makes a segment of entries as they come. What it holds is bounded: when its table is large, what
-// it has is made a segment of its own, and they are merged at the end. That gives the same bytes.
+// Makes a segment from entries. Its memory is bounded: when its table is large, it makes a smaller
+// segment and begins again, and merges them at the end. The bytes are the same.
 
 import { strict as assert } from "node:assert"
 import type { Stored } from "../store.ts"
@@ -19,22 +19,22 @@ import { eachWord } from "./value-words.ts"
 export interface SegmentBuilder {
   /** Entries so far. */
   readonly count: number
-  /** In the order of their sequences. What is gone from the journal in between is missing here. */
+  /** Adds an entry, in the order of sequences. Entries that the journal lacks are skipped. */
   add(stored: Stored): void
   addFiled(filed: Filed): void
-  /** The entries up to this sequence are gone from the journal. */
+  /** The journal lacks the entries up to this sequence. */
   addMissing(last: number): void
   finish(): MadeSegment
-  /** The same in steps, for a thread in which others wait. It asks for no parts. */
+  /** The same in steps, for a thread that has other work. It asks for no parts. */
   finishing(): Steps<MadeSegment>
 }
 
-/** Of what is posted; words take as much again. 65,536 ordinary entries have a third of it. */
+/** The most bytes of the table; words take as much again. 65,536 ordinary entries need a third. */
 const postedBytesMax = 48 * 1024 * 1024
-/** Keys and words that are written until there is a pause: about a millisecond. */
+/** Keys and words between two pauses: about a millisecond. */
 const keysPerStep = 2048
 
-/** `first` is the sequence that its entries begin with, and `entries` how many come at most. */
+/** `first` is the sequence of its first entry, and `entries` the most entries. */
 export function createSegmentBuilder(
   first: number,
   entries: number,
@@ -133,7 +133,7 @@ function* segmentOf(
 
 const nothing = Buffer.alloc(0)
 
-/** By the tag of the value that they are in: its place in the order of tags. */
+/** The rank of the tag of a word's value. */
 const textTags = Buffer.from("ANT")
 
 function postWords(words: PostingTable, key: Buffer, prefix: Buffer, length: number): void {

@@ -1,11 +1,11 @@
-// What a segment has of every entry, by its place: when it occurred, when its ids were made, and
-// what is random in them.
+// The columns of a segment, with a row for every entry: when it occurred, when its ids were made,
+// and the random bits of the ids.
 
 import type { StreamPart } from "./key-stream.ts"
 import type { Segment, Span, StreamName } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
-/** Of an id in the ledger's form: 26 digits of five bits. */
+/** The random part of an id in the ledger's form: 26 digits of five bits. */
 export const randomBytes = 17
 export const idLength = 40
 export const timeDigits = 10
@@ -18,14 +18,14 @@ type Columns = Pick<
   "occurred" | "nanos" | "made" | "ids" | "receipts"
 >
 
-/** Gathers them. What is said of no entry is absent. */
+/** Collects the columns. A column without values is absent. */
 export class ColumnWriter {
   occurred: Float64Array
   nanos: Uint32Array
   made: Float64Array
   ids: Buffer
   receipts: Buffer
-  /** How many entries have one. */
+  /** How many entries have a value. */
   readonly #rows = { id: 0, receipt: 0 }
 
   constructor(entries: number) {
@@ -36,7 +36,7 @@ export class ColumnWriter {
     this.receipts = Buffer.alloc(entries * randomBytes)
   }
 
-  /** Puts an id into its column, from behind its prefix; false if it is of another form. */
+  /** Puts an id without its prefix into its column; false if it has another form. */
   setId(entry: number, field: "id" | "receipt", from: Uint8Array, start: number): boolean {
     const rows = this.#rowsOf(field)
     const row = entry * randomBytes
@@ -52,7 +52,7 @@ export class ColumnWriter {
     return true
   }
 
-  /** As if the entry's ids had never been put. */
+  /** Removes the entry's ids. */
   clearIds(entry: number, has: { readonly id: boolean; readonly receipt: boolean }): void {
     this.made[entry] = absent
     for (const field of ["id", "receipt"] as const) {
@@ -66,7 +66,7 @@ export class ColumnWriter {
     return field === "id" ? this.ids : this.receipts
   }
 
-  /** Takes over what another segment has, from a place on. */
+  /** Copies the columns of another segment, from a row on. */
   *copy(segment: Segment, from: number): Steps<void> {
     this.occurred.set(yield* timesIn(segment, "occurred"), from)
     this.nanos.set(yield* numbersIn(segment, "nanos"), from)
@@ -110,7 +110,7 @@ function spanOf(times: Float64Array, count: number): Span {
   return latest < earliest ? { earliest: 0, latest: -1 } : { earliest, latest }
 }
 
-/** From 1: 0 is what is absent. */
+/** Counted from 1: 0 means absent. */
 function placeIn({ earliest }: Span, time = absent): number {
   return Number.isNaN(time) ? 0 : time - earliest + 1
 }
@@ -144,7 +144,7 @@ function rowsOf(rows: Buffer, count: number): StreamPart[] {
   return parts
 }
 
-/** Milliseconds since 1970 of each entry; NaN where it has none. */
+/** Milliseconds since 1970 of each entry; NaN if it has none. */
 export function* timesIn(segment: Segment, column: "occurred" | "made"): Steps<Float64Array> {
   const { earliest } = segment.facts[column]
   const times = yield* numbersIn(segment, column)
@@ -170,7 +170,7 @@ export function* numbersIn(
   return numbers
 }
 
-/** The random bytes of an entry's id or receipt. Only of an entry that has one in the column. */
+/** The random bytes of an entry's id or receipt. The entry must have one in the column. */
 export function* randomOf(
   segment: Segment,
   column: "ids" | "receipts",
@@ -200,7 +200,7 @@ function readId(from: Uint8Array, start: number, row: Uint8Array, rowAt: number)
   return readRandom(from, start + timeDigits, start + idLength - 4, row, rowAt) ? time : absent
 }
 
-/** Packs digits of five bits; false if one is none. */
+/** Packs digits of five bits; false if a character is not a digit. */
 export function readRandom(
   from: Uint8Array,
   start: number,

@@ -1,5 +1,5 @@
-// Counts of what matches in a segment: by time, and by the values of a field. Counts of several
-// segments add up.
+// Counts the matches in a segment, by time and by the values of a field. Counts of several segments
+// are added up.
 
 import { LedgerError } from "../../error.ts"
 import { NumberSet } from "./number-set.ts"
@@ -20,7 +20,7 @@ import {
 import type { SegmentMatches } from "./segment-query.ts"
 import type { Steps } from "./segments.ts"
 
-/** By lane, project or value: as `Counted` has them. */
+/** The counts by lane, project or value, as in `Counted`. */
 export type Counts = Map<string, number[]>
 
 type Timeline = Extract<Counting, { readonly kind: "timeline" }>
@@ -49,7 +49,7 @@ export function addCounts(total: Counts, counts: Counts, counting: Counting): vo
   if (counting.kind === "values") refuseMany(total, counting)
 }
 
-/** In the order in which they are shown; of values the commonest. */
+/** The counts in the order of the answer; of values, the commonest. */
 export function countedOf(counts: Counts, counting: Counting): readonly Counted[] {
   const all = [...counts].map(([name, of]) => ({ name, counts: of }))
   const byName = (a: Counted, b: Counted): number => (a.name < b.name ? -1 : 1)
@@ -61,7 +61,7 @@ export function countedOf(counts: Counts, counting: Counting): readonly Counted[
 
 // ---- By time.
 
-/** Matches before and behind the timeline are not in it. */
+/** Matches before and after the timeline are not counted. */
 function* addTimeline(
   segment: Segment,
   { entries }: SegmentMatches,
@@ -80,7 +80,7 @@ function* addTimeline(
   }
 }
 
-/** For each entry the place of its lane or project in `groups`. */
+/** For each entry, the index of its lane or project in `groups`. */
 function* groupsIn(
   segment: Segment,
   entries: NumberSet,

@@ -1,4 +1,4 @@
-// Finds keys and words in a segment, and gathers their lists.
+// Finds keys and words in a segment, and reads their lists.
 
 import { strict as assert } from "node:assert"
 import { filterPrefix, joinedNames, nameEnd, nameJoin, tagsOf, type Filter } from "./key-groups.ts"
@@ -17,7 +17,7 @@ interface Numbers {
   next(from: number): number
 }
 
-/** From the first up to, and without, the end. */
+/** From the first number to the end, which is excluded. */
 export class Range implements Numbers {
   readonly from: number
   readonly end: number
@@ -49,7 +49,7 @@ export class NumberList implements Numbers {
   }
 }
 
-/** Bytes and numbers that are looked at, nearly, until there is a pause: some 100 µs. */
+/** Bytes and numbers that are read between two pauses, approximately: some 100 µs. */
 export const workPerStep = 32_768
 
 /** The number of one key, as a range that is empty where it does not stand. */

@@ -1,4 +1,4 @@
-// Which segments cover which entries, and which is to be made next.
+// Decides which segments cover which entries, and which one to make next.
 
 import { strict as assert } from "node:assert"
 import { segmentSizes, type KeptSegment, type SegmentName } from "./segments.ts"
@@ -9,7 +9,7 @@ export interface PlannedSegment {
   readonly absorbs: readonly KeptSegment[]
 }
 
-/** Of large entries nothing is written before a search asks, or 4,096 of them are there. */
+/** A segment of large entries is made once a search waits, or 4,096 entries are there. */
 export const usualLevel = 1
 /**
  * Segments that together are larger stay as they are: to merge them takes as much memory. Ordinary
@@ -74,7 +74,7 @@ export function smallerOf({ level, k }: SegmentName): SegmentName | undefined {
   return { level: level - 1, k: (k * sizeOf(level)) / sizeOf(level - 1) }
 }
 
-/** Segments that fill one of the level above, and are not too large to be one. */
+/** Segments that make one of the next level, if that is not too large. */
 export function mergeOf(kept: readonly KeptSegment[]): PlannedSegment | undefined {
   for (let level = 1; level < segmentSizes.length; level++) {
     const ratio = sizeOf(level) / sizeOf(level - 1)
