@@ -616,6 +616,19 @@ test("a missing or wrong address or key is one sentence that says what to set, a
       assert.ok(!errors.includes(reader.bearer ?? "") && !errors.includes("tsk a"), errors)
     }),
   )
+  // Another service, at the address of which somebody thinks that it is ours.
+  await using other = await startLying("{}")
+  const elsewhere = { ...good, TALLYSTICK_URL: other.url }
+  const commands = ["list", "tail", "values", "timeline", "put"].map((name) => ["events", name, id])
+  await Promise.all(
+    [...commands, ["events", "put", id, ...complete]].map(async ([...args]) => {
+      if (args[1] === "values") args.push("actor")
+      const { code, output, errors } = await tallystick(args, elsewhere, { input: "{}\n" })
+      assert.deepEqual([code, output], [1, ""], args.join(" "))
+      assert.match(errors, /^tallystick: the answer is not one of a Tallystick service; is the ad/)
+    }),
+  )
+
   const fromFile = { TALLYSTICK_URL: service.url, TALLYSTICK_KEY_FILE: file }
   assert.deepEqual((await tallystick(list, fromFile)).code, 0)
   const port = { TALLYSTICK_PORT: new URL(service.url).port, TALLYSTICK_KEY: reader.bearer }

@@ -6,7 +6,7 @@ import { printable } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { shownEntry } from "./entry-fields.ts"
 import { rowPrinter, textOf, type Field, type Format, type Shown } from "./rows-output.ts"
-import { patience, userServiceOf, type AskingTerminal } from "./service-calls.ts"
+import { patience, requireAnswer, userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import type { Terminal } from "./terminal.ts"
 
 type ListTerminal = Terminal & AskingTerminal
@@ -32,6 +32,7 @@ export async function listEvents(
     const asked = { ...filter, cursor, limit: Math.min(limit - shown, pageLimitMax) }
     const isFirst = cursor === 0
     const page = await ask(({ events }) => events.list(workspaceId, asked, isFirst ? {} : patience))
+    requireAnswer(Array.isArray(page.events))
     print(page.events)
     shown += page.events.length
     for (const { sequence, integrity } of page.events) {
@@ -89,6 +90,7 @@ export async function listValues(
   const { values } = await userServiceOf(terminal).ask(({ events }) =>
     events.values(workspaceId, asked),
   )
+  requireAnswer(Array.isArray(values))
   rowPrinter(terminal, format, shownValue)(values)
 }
 
@@ -113,6 +115,7 @@ export async function showTimeline(
   const { buckets } = await userServiceOf(terminal).ask(({ events }) =>
     events.timeline(workspaceId, asked),
   )
+  requireAnswer(Array.isArray(buckets))
   const groups = [...new Set(buckets.flatMap(({ counts }) => Object.keys(counts)))].toSorted()
   const shown = shownAs<Timeline["buckets"][number]>([
     ["start", ({ start }) => start],

@@ -16,7 +16,13 @@ import { canonicalize, printable, printableJson, type JsonObject } from "@tallys
 import { StartError } from "../error.ts"
 import { readInput, type InputLine } from "./event-input.ts"
 import { eventOf, fieldsOf, type EventFields, type EventOptions } from "./event-options.ts"
-import { patience, userServiceOf, type AskingTerminal, type UserService } from "./service-calls.ts"
+import {
+  patience,
+  requireAnswer,
+  userServiceOf,
+  type AskingTerminal,
+  type UserService,
+} from "./service-calls.ts"
 import { counted, type Terminal } from "./terminal.ts"
 
 export interface PutOptions extends EventOptions {
@@ -83,6 +89,7 @@ async function putOne(
       event,
       idempotencyKey === undefined ? {} : { idempotencyKey },
     )
+    requireAnswer(typeof written.receipt.receipt === "string")
     say(json ? `${printableJson(written)}\n` : `${printable(written.receipt.receipt)}\n`)
     if (written.replayed) remark("tallystick: it was recorded before; this is its receipt\n")
     return exitCodes.recorded
@@ -125,6 +132,7 @@ async function putMany(
   const counts: Counts = { recorded: 0, replayed: 0, refused: 0 }
   let failed: number | undefined
   const limits = await ask(({ service }) => service.limits())
+  requireAnswer(typeof limits.batchEventsMax === "number")
   for await (const lines of batchesOf(input, limits)) {
     try {
       const results = await putBatch(client, lines, many)

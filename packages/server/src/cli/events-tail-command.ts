@@ -5,7 +5,7 @@ import { delay } from "../clock.ts"
 import { shownEntry } from "./entry-fields.ts"
 import type { Filter } from "./events-list-command.ts"
 import { rowPrinter, type Format } from "./rows-output.ts"
-import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
+import { requireAnswer, userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import type { Terminal } from "./terminal.ts"
 
 /** `after`: a sequence; undefined for what is recorded from now on. */
@@ -44,7 +44,9 @@ async function newestIn(
   { projectId = "all", includeSystem = false }: Filter,
 ): Promise<number> {
   const query = { projectId, includeSystem, storage: "all", limit: 1 } as const
-  return (await events.list(workspaceId, query)).nextCursor
+  const { nextCursor } = await events.list(workspaceId, query)
+  requireAnswer(typeof nextCursor === "number")
+  return nextCursor
 }
 
 const retryMs = 1000

@@ -82,6 +82,12 @@ export function userServiceOf(
   return { client, ask, explain }
 }
 
+/** JSON that is no such answer comes from another service than ours, at a wrong address. */
+export function requireAnswer(isOne: boolean): void {
+  if (!isOne)
+    throw new StartError("the answer is not one of a Tallystick service; is the address right?")
+}
+
 function explained(error: unknown, baseUrl: string, advice: string): StartError {
   if (!(error instanceof TallystickError)) throw error
   return new StartError(`${printable(sentenceOf(error, baseUrl))}${advice}`, { cause: error })
