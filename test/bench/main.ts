@@ -7,6 +7,7 @@
 //   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --followers 1000  a writer beside so many who follow
 //   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
+//   npm run bench -- --web             the dashboard in a real browser: sizes, paint, scrolling, new rows
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
 import { mkdtempSync, rmSync } from "node:fs"
@@ -23,6 +24,7 @@ import { measureSearchLag, type SearchLag } from "./search-lag.ts"
 import { measureSegments } from "./segments.ts"
 import { measureStress } from "./stress.ts"
 import { compareVersions } from "./versions.ts"
+import { measureWeb } from "./web.ts"
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     turns: { type: "string", default: "3" },
     against: { type: "string" },
     search: { type: "boolean", default: false },
+    web: { type: "boolean", default: false },
     followers: { type: "string" },
     peers: { type: "boolean", default: false },
   },
@@ -46,6 +49,7 @@ try {
   )
   if (values.search) for (const line of measureSegments(entries)) say(line)
   else if (values.peers) await peers()
+  else if (values.web) await web()
   else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
     await ratios()
@@ -187,6 +191,12 @@ async function followers(count: number): Promise<void> {
   say("| --- | --- | --- | --- | --- | --- | --- |")
   for await (const row of measureFollowers({ folder, followers: count, turns, seconds }))
     say(`| ${row.join(" | ")} |`)
+}
+
+async function web(): Promise<void> {
+  say("| the dashboard in a browser | measured |")
+  say("| --- | --- |")
+  for await (const row of measureWeb({ folder, entries, turns })) say(`| ${row.join(" | ")} |`)
 }
 
 async function versions(before: string): Promise<void> {

@@ -13,6 +13,8 @@ interface ArrivalsParts {
   readonly isAway: () => boolean
   readonly add: (entries: readonly ListedEntry[]) => void
   readonly changed: () => void
+  /** At most every ten seconds: what was counted is not so any more. */
+  readonly recount: () => void
 }
 
 export interface Arrivals {
@@ -29,10 +31,11 @@ export interface Arrivals {
 
 /** More than these, and nobody can read them as they come. */
 const shownPerSecondMax = 20
-const gatherMs = 100
+const gatherMs = 50
 const announceMs = 10_000
+const recountMs = 10_000
 
-export function createArrivals({ desk, isAway, add, changed }: ArrivalsParts): Arrivals {
+export function createArrivals({ desk, isAway, add, changed, recount }: ArrivalsParts): Arrivals {
   let isLive = false
   let waiting = 0
   let lostAt: Date | undefined
@@ -40,6 +43,7 @@ export function createArrivals({ desk, isAway, add, changed }: ArrivalsParts): A
   let gathered: ListedEntry[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   let second = { at: 0, count: 0 }
+  let recounting: ReturnType<typeof setTimeout> | undefined
   let unsaid = 0
   let saidAt = -Infinity
 
@@ -59,6 +63,10 @@ export function createArrivals({ desk, isAway, add, changed }: ArrivalsParts): A
     if (isLive && waiting === 0 && !isTooFast && !isAway()) add(entries)
     else waiting += entries.length
     say(entries.length, now)
+    recounting ??= setTimeout(() => {
+      recounting = undefined
+      if (isLive) recount()
+    }, recountMs)
     changed()
   }
 
@@ -80,7 +88,8 @@ export function createArrivals({ desk, isAway, add, changed }: ArrivalsParts): A
   function end(): void {
     stop()
     clearTimeout(timer)
-    timer = undefined
+    clearTimeout(recounting)
+    timer = recounting = undefined
     gathered = []
   }
 

@@ -67,6 +67,7 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     </table>,
   )
   let shown: Shown | undefined
+  let dayOf = rememberingDay()
   let lines: readonly Line[] = []
   /** Where each line begins, and where the last one ends. */
   let tops: readonly number[] = [0]
@@ -140,6 +141,8 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
   }
 
   function layOut(): void {
+    const { rows = [], checkpoint } = shown ?? {}
+    lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf)
     const width = narrow.matches ? 1 : 0
     let top = 0
     tops = [0, ...lines.map(({ kind }) => (top += heights[kind][width]))]
@@ -148,6 +151,7 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
   function redraw(): void {
     for (const { row } of drawn.values()) row.remove()
     drawn.clear()
+    dayOf = rememberingDay()
     header.textContent = `Time, ${zoneName(new Date())}`
     layOut()
     draw()
@@ -178,12 +182,7 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
       shown = next
       table.setAttribute("aria-rowcount", String(next.total + 1))
       if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
-      if (isOther) {
-        lines = linesOf(next.rows, next.checkpoint?.sequence ?? 0, (time) =>
-          timeText(new Date(time), "day").replace(/ \d+$/, thisYearGone),
-        )
-        layOut()
-      }
+      if (isOther) layOut()
       draw()
     },
     redraw,
@@ -235,9 +234,18 @@ function Head({ children }: { readonly children?: Node }) {
   )
 }
 
-/** The year is said where it is not this one. */
-function thisYearGone(year: string): string {
-  return Number(year) === new Date().getFullYear() ? "" : year
+/** The day of a time; thousands of rows have few. Zones differ by quarters of an hour. */
+function rememberingDay(): (time: string) => string {
+  const quarterMs = 900_000
+  const known = new Map<number, string>()
+  // The year is said where it is not this one.
+  const thisYear = new RegExp(` ${new Date().getFullYear()}$`)
+  return (time) => {
+    const quarter = Math.floor(Date.parse(time) / quarterMs)
+    const day = known.get(quarter) ?? timeText(new Date(time), "day").replace(thisYear, "")
+    known.set(quarter, day)
+    return day
+  }
 }
 
 /** Stands for lines that are not in the document. */

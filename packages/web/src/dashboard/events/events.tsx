@@ -25,6 +25,7 @@ import { isEntryName } from "./open-entry.ts"
 import { createRangeMenu } from "./range-menu.tsx"
 import { startRecomputer } from "./recompute.ts"
 import { createResults } from "./results.tsx"
+import type { Rows } from "./rows.ts"
 import { createSearchBox } from "./search-box.tsx"
 import { Summary } from "./summary.tsx"
 import { createTimeline } from "./timeline.tsx"
@@ -40,6 +41,23 @@ export const openEvents: OpenView = (desk, place) => {
 
 /** Kept while following; the rest is asked for again when it is looked at. */
 const liveRowsMax = 500
+
+/** Of an actor, by its id in lower case. */
+function nameIn(rows: Rows | undefined): (id: string) => string | undefined {
+  const named = rows?.all.flatMap(({ entry }) =>
+    typeof entry?.actor.name === "string"
+      ? [[entry.actor.id.toLowerCase(), entry.actor.name] as const]
+      : [],
+  )
+  const names = new Map(named)
+  return (id) => names.get(id)
+}
+
+/** The ledger of the instance has no other entries than the service's own. */
+function askedBy(desk: Desk, query: URLSearchParams): Asked {
+  const asked = askedIn(query)
+  return { ...asked, withSystem: asked.withSystem || desk.workspace === "instance" }
+}
 
 function createExplorer(desk: Desk, place: Place) {
   const over = new AbortController()
@@ -90,6 +108,7 @@ function createExplorer(desk: Desk, place: Place) {
     isAway: () => table.node.getBoundingClientRect().top < 0,
     add: (entries) => finding.rows?.prepend(entries, liveRowsMax),
     changed: draw,
+    recount: count,
   })
   const live = elementOf(
     <button type="button" id="live" class="button live" aria-pressed={false} onClick={turnLive}>
@@ -146,7 +165,7 @@ function createExplorer(desk: Desk, place: Place) {
   }
 
   function moved({ query, rest: [name] }: Place): void {
-    const next = askedIn(query)
+    const next = askedBy(desk, query)
     if (!isAsked || JSON.stringify(next) !== JSON.stringify(finding.asked)) ask(next)
     isAsked = true
     if (!node.isConnected) page.replaceChildren(node)
@@ -170,8 +189,13 @@ function createExplorer(desk: Desk, place: Place) {
     announce(`${(rows?.total ?? 0).toLocaleString("en-GB")} entries`)
     const newest = rows?.all[0]?.sequence ?? 0
     if (reachesNow(asked.range, at)) arrivals.follow(newest, filter)
-    void timeline.load(desk, filter, at)
-    facets.show(asked, at)
+    count()
+  }
+
+  function count(): void {
+    const now = new Date()
+    void timeline.load(desk, finding.filter, now)
+    facets.show(finding.asked, now, nameIn(finding.rows))
   }
 
   // What is shown --------------------------------------------------------------------------------

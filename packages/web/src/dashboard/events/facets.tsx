@@ -29,9 +29,12 @@ interface FacetsParts {
 
 export interface Facets {
   readonly node: HTMLElement
-  show(asked: Asked, now: Date): void
+  /** `nameOf` is the name of an actor, by its id in lower case, where some row shows it. */
+  show(asked: Asked, now: Date, nameOf: NameOf): void
   showChain(state: ChainState): void
 }
+
+type NameOf = (id: string) => string | undefined
 
 interface Value {
   readonly value: string
@@ -54,6 +57,7 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
   const saved = elementOf(<div />)
   let asked: Asked | undefined
   let at = new Date()
+  let nameOf: NameOf = () => undefined
   let round = 0
   const facets = fields.map(({ field, name, isOpen }) => {
     const place = elementOf(<div />)
@@ -71,7 +75,8 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
       const wanted = (counted = round)
       const told = await valuesOf(desk, field, asked, at)
       if (wanted !== round) return
-      if (told.ok) drawValues(place, field, told.value, asked, search)
+      if (told.ok)
+        drawValues(place, field === "actor" ? nameOf : undefined, field, told.value, asked, search)
       else redraw(place, <RefusedLine refusal={told.refusal} />)
     }
     fold.addEventListener("toggle", () => void look())
@@ -107,9 +112,10 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
   }
   return {
     node,
-    show(next, now) {
+    show(next, now, names) {
       asked = next
       at = now
+      nameOf = names
       system.checked = next.withSystem
       drawSaved()
       void countAll()
@@ -141,6 +147,7 @@ async function valuesOf(
 
 function drawValues(
   place: Element,
+  nameOf: NameOf | undefined,
   field: string,
   found: readonly Value[],
   asked: Asked,
@@ -172,8 +179,8 @@ function drawValues(
               onChange={turn}
             />
             {field === "lane" && <LaneLetter of={value} />}
-            <span>
-              <Text of={value} />
+            <span title={nameOf?.(value) && value}>
+              <Text of={nameOf?.(value) ?? value} />
             </span>
             <data value={counts.get(value) ?? 0}>
               {(counts.get(value) ?? 0).toLocaleString("en-GB")}

@@ -37,6 +37,7 @@ export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
     desk,
     isAway: () => false,
     changed: () => {},
+    recount: () => {},
     add(entries) {
       const first = entries.at(-1)
       if (first === undefined) return

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { ListedEntry } from "@tallystick/client/wire"
+import { createRows } from "./rows.ts"
+
+/** As many are asked for at once. */
+const pageRows = 100
+
+const entry = (sequence: number): ListedEntry =>
+  // These are all that is looked at, and the proof that is not to be kept.
+  ({ sequence, occurredAt: `t${sequence}`, proof: {} }) as ListedEntry
+
+/** A ledger of so many entries, and what was asked of it. */
+function ledger(size: number) {
+  const asked: number[] = []
+  const made = { size, sealed: size }
+  const rows = createRows({
+    async load(cursor, limit) {
+      asked.push(cursor)
+      const newest = cursor === 0 ? made.size : Math.min(made.size, cursor - 1)
+      const events = Array.from({ length: Math.min(limit, newest) }, (_, at) => entry(newest - at))
+      const nextCursor = events.at(-1)?.sequence ?? 0
+      return { ok: true, value: { events, total: made.size, hasMore: nextCursor > 1, nextCursor } }
+    },
+    recompute: async (entries) =>
+      entries.map(({ sequence }) => ({
+        state: sequence <= made.sealed ? ("sealed" as const) : ("pending" as const),
+        isKeyTrusted: false,
+      })),
+    changed: () => {},
+  })
+  return { rows, asked, made }
+}
+
+const sequences = (count: number, from: number): number[] =>
+  Array.from({ length: count }, (_, at) => from - at)
+
+test("pages follow each other, each row once, recomputed and without its proof", async () => {
+  const { rows } = ledger(250)
+  await rows.begin()
+  assert.equal(rows.all.length, pageRows)
+  while (rows.hasMore) await rows.older()
+  assert.deepEqual(
+    rows.all.map(({ sequence }) => sequence),
+    sequences(250, 250),
+  )
+  assert.ok(rows.all.every(({ state }) => state === "sealed"))
+  assert.ok(rows.all.every((row) => row.entry !== undefined && !("proof" in row.entry)))
+})
+
+test("of what lies far behind the place alone is kept, and it is asked for again", async () => {
+  const { rows, asked } = ledger(5500)
+  await rows.begin()
+  while (rows.hasMore) await rows.older()
+  assert.equal(rows.all.length, 5500)
+  assert.equal(rows.all.filter((row) => row.entry === undefined).length, 400)
+  const isKept = (place: number): boolean => rows.all[place]?.entry !== undefined
+  assert.deepEqual([isKept(0), isKept(399), isKept(400)], [false, false, true])
+  await rows.again(5500)
+  assert.equal(asked.at(-1), 5501)
+  assert.deepEqual([isKept(0), isKept(99), isKept(100)], [true, true, false])
+  assert.deepEqual(
+    rows.all.map(({ sequence }) => sequence),
+    sequences(5500, 5500),
+  )
+})
+
+test("new ones stand in front once, and are settled when they are listed again", async () => {
+  const { rows, made } = ledger(120)
+  await rows.begin()
+  made.size = 123
+  rows.prepend([123, 122, 121, 120].map(entry), 50)
+  assert.deepEqual(
+    rows.all.slice(0, 4).map(({ sequence, state }) => [sequence, state]),
+    [
+      [123, "unchecked"],
+      [122, "unchecked"],
+      [121, "unchecked"],
+      [120, "sealed"],
+    ],
+  )
+  assert.equal(rows.total, 123)
+  assert.equal(rows.all.filter((row) => row.entry !== undefined).length, 50)
+  await rows.again(123)
+  assert.equal(rows.all[0]?.state, "pending")
+  made.sealed = 123
+  await rows.again(123)
+  assert.equal(rows.all[0]?.state, "sealed")
+  assert.equal(rows.all.filter((row) => row.entry !== undefined).length, pageRows)
+})
+
+test("a page that is refused leaves what was there, and can be asked for again", async () => {
+  let isRefused = false
+  const refusal = { status: 503, code: "overloaded", detail: "too much" }
+  const rows = createRows({
+    load: async (cursor) =>
+      isRefused
+        ? { ok: false, refusal }
+        : {
+            ok: true,
+            value: {
+              events: [entry(cursor === 0 ? 2 : 1)],
+              total: 2,
+              hasMore: cursor === 0,
+              nextCursor: cursor === 0 ? 2 : 1,
+            },
+          },
+    recompute: async (entries) => entries.map(() => ({ state: "sealed", isKeyTrusted: false })),
+    changed: () => {},
+  })
+  await rows.begin()
+  isRefused = true
+  await rows.older()
+  assert.deepEqual([rows.refusal?.code, rows.all.length], ["overloaded", 1])
+  isRefused = false
+  await rows.older()
+  assert.deepEqual([rows.refusal, rows.all.length], [undefined, 2])
+})
