@@ -150,6 +150,37 @@ test("explorer: filters count, and outside the range is said", { skip }, async (
   await watched.expectQuiet()
 })
 
+test("explorer: time by keyboard, and a search that is kept", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, "&range=24h&query=lane:security")
+  await recomputed(page, "All 50 rows")
+  const plot = page.getByRole("slider", { name: /^Entries over time/ })
+  await plot.focus()
+  await page.keyboard.press("End")
+  assert.match((await plot.getAttribute("aria-valuetext")) ?? "", /: \d+ entries/)
+  await page.keyboard.press("Shift+ArrowLeft")
+  await page.keyboard.press("Shift+ArrowLeft")
+  assert.match((await plot.getAttribute("aria-valuetext")) ?? "", /^3 selected/)
+  await page.keyboard.press("Enter")
+  await page.waitForURL((url) => url.searchParams.has("from") && url.searchParams.has("to"))
+  await page
+    .locator(".summary b")
+    .getByText(/^[1-9]\d?$/)
+    .waitFor()
+  await plot.and(page.locator(":focus")).waitFor()
+  await page.keyboard.press("Escape")
+  await page.waitForURL((url) => url.searchParams.get("range") === "24h")
+  await recomputed(page, "All 50 rows")
+  await page.getByText("Saved searches").click()
+  await page.getByRole("button", { name: "Save this search" }).click()
+  await page.goto(`${service.url}/ui/events?workspace=${workspace.id}`)
+  await recomputed(page, /All 100/)
+  await page.keyboard.press("/")
+  await page.getByRole("option", { name: "lane:security saved" }).click()
+  await recomputed(page, "All 50 rows")
+  await watched.expectQuiet()
+})
+
 test(
   "explorer: narrow, rows are cards, filters a sheet, an entry the whole page",
   { skip },

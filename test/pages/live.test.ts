@@ -118,6 +118,18 @@ test("live: where no stream comes through, it asks again and again", { skip }, a
   await watched.expectQuiet()
 })
 
+test("live: a connection that is lost is said, and nothing is missed", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.route("**/events/feed**", (route) => route.abort())
+  await explore(watched, workspace.id)
+  await page.getByText(/Connection lost, showing \d\d:\d\d:\d\d/).waitFor()
+  await writeMany(workspace, 2, { changes: now })
+  await page.unrouteAll({ behavior: "wait" })
+  await page.getByRole("button", { name: "2 new, show" }).waitFor()
+  await page.getByText(/Connection lost/).waitFor({ state: "detached" })
+})
+
 test("export: what is found comes as a file, every entry of it", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched, workspace.id)

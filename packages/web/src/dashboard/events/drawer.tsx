@@ -1,43 +1,24 @@
 // One entry beside the list: what happened, how far it is proven, and everything that was recorded.
 
-import type { CreatedReceiptToken, ListedEntry, Party } from "@tallystick/client/wire"
+import type { CreatedReceiptToken, ListedEntry } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
-import { Hash } from "../../parts/hash.tsx"
-import {
-  Icon,
-  attentionIcon,
-  checkIcon,
-  crossIcon,
-  historyIcon,
-  leftIcon,
-  minusIcon,
-  pendingIcon,
-  plusIcon,
-  rightIcon,
-  waitingIcon,
-} from "../../parts/icon.tsx"
-import { LaneLetter } from "../../parts/lane.tsx"
+import { Icon, crossIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
-import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
-import { termText } from "./asked.ts"
-import { clockApart, Name } from "./entry-line.tsx"
+import { EntryLink } from "./entry-link.tsx"
+import type { OpenedEntry } from "./entry-panel.ts"
 import { Sentence } from "./entry-sentence.tsx"
+import { Failure, Trail } from "./entry-trail.tsx"
 import { Metadata } from "./metadata.tsx"
-import type { Neighbours } from "./open-entry.ts"
-import type { Recomputed } from "./recompute.ts"
+import { Particulars } from "./particulars.tsx"
 import { related } from "./related.tsx"
-
-export interface OpenedEntry extends Neighbours {
-  readonly found: Recomputed
-}
 
 interface DrawerParts {
   readonly desk: Desk
@@ -146,7 +127,7 @@ function Whole({ opened, ...parts }: WholeProps) {
       {found.failure !== undefined && <Failure of={found} />}
       <Particulars entry={entry} {...parts} />
       <Metadata of={entry.metadata} />
-      <Link opened={opened} entryHref={parts.entryHref} />
+      <EntryLink opened={opened} entryHref={parts.entryHref} />
       <ReceiptPart entry={entry} {...parts} />
       <Provenance of={entry} />
       {related(entry, parts.desk, parts.entryHref)}
@@ -155,275 +136,11 @@ function Whole({ opened, ...parts }: WholeProps) {
   )
 }
 
-/** How far it is proven, on the stick. */
-function Trail({ entry, found }: OpenedEntry) {
-  const isSealed = found.state === "sealed"
-  const [, key = ""] = entry.proof?.vkey.split("+") ?? []
-  const verified = {
-    sealed: ["intact", checkIcon, "Verified", "hash, link and place,", "in this browser"],
-    pending: ["intact", checkIcon, "Verified", "hash and link,", "in this browser"],
-    unproven: ["attention", attentionIcon, "Not checked", "no proof came", "with it"],
-    broken: ["broken", crossIcon, "Broken", "this is not what", "was recorded"],
-  } as const
-  const [tone, icon, word, first, second] = verified[found.state]
-  return (
-    <ol class="trail">
-      <Step tone="intact" icon={checkIcon} word="Recorded">
-        #{entry.sequence.toLocaleString("en-GB")}, on disk
-        <br />
-        <Time at={entry.timestamp} form="second" />
-      </Step>
-      {isSealed ? (
-        <Step tone="intact" icon={checkIcon} word="Sealed">
-          by checkpoint #{(found.checkpointSize ?? 0).toLocaleString("en-GB")}
-          <br />
-          key <code>{key}</code>
-        </Step>
-      ) : (
-        <Step tone="pending" icon={pendingIcon} word={found.state === "pending" ? "Pending" : "–"}>
-          {found.state === "pending" ? "no checkpoint covers it yet" : ""}
-        </Step>
-      )}
-      <Step tone={tone} icon={icon} word={word}>
-        {first}
-        <br />
-        {second}
-      </Step>
-    </ol>
-  )
-}
-
-interface StepProps {
-  readonly tone: string
-  readonly icon: string
-  readonly word: string
-  readonly children?: Child
-}
-
-function Step({ tone, icon, word, children }: StepProps) {
-  return (
-    <li class={tone}>
-      <span class={`state ${tone}`}>
-        <Icon of={icon} /> {word}
-      </span>
-      <span class="said">{children}</span>
-    </li>
-  )
-}
-
-function Failure({ of: { failure, expected, found } }: { readonly of: Recomputed }) {
-  return (
-    <div class="panel small">
-      <p class="broken">
-        What is shown here does not hash to what was recorded. It differs in{" "}
-        <code>
-          <Text of={failure ?? ""} />
-        </code>
-        .
-      </p>
-      {expected !== undefined && (
-        <p>
-          Expected <code>{<Text of={expected} />}</code>
-          {found !== undefined && (
-            <>
-              , found <code>{<Text of={found} />}</code>
-            </>
-          )}
-        </p>
-      )}
-      <p>Keep this entry, and ask whoever runs the ledger.</p>
-    </div>
-  )
-}
-
-interface ParticularsProps extends DrawerParts {
+interface ReceiptProps extends DrawerParts {
   readonly entry: ListedEntry
 }
 
-function Particulars({ entry, desk, find }: ParticularsProps) {
-  const { actor, target, projectId, lane, source, kind } = entry
-  const own = (field: string, value: string, shown?: Child) => (
-    <Particular term={termText(field, value)} find={find}>
-      {shown ?? <Text of={value} />}
-    </Particular>
-  )
-  return (
-    <dl class="particulars">
-      <Times of={entry} />
-      <dt>Actor</dt>
-      {own("actor", actor.id, <Thing of={actor} desk={desk} />)}
-      <dt>Target</dt>
-      {own("target", target.id, <Thing of={target} desk={desk} />)}
-      <dt>Action</dt>
-      {own("action", entry.action)}
-      <dt>Project</dt>
-      {own("project", projectId)}
-      <dt>Lane</dt>
-      {own(
-        "lane",
-        lane,
-        <>
-          <LaneLetter of={lane} /> <Text of={lane} />
-        </>,
-      )}
-      <dt>Source</dt>
-      {own("source", source)}
-      {kind !== "event" && <dt>Kind</dt>}
-      {kind !== "event" && own("kind", kind)}
-    </dl>
-  )
-}
-
-function Times({ of: entry }: { readonly of: ListedEntry }) {
-  const received = entry.receivedAt ?? entry.timestamp
-  const apart = clockApart(entry)
-  const ms = Date.parse(received) - Date.parse(entry.occurredAt)
-  return (
-    <>
-      <dt>Occurred</dt>
-      <dd>
-        <Time at={entry.occurredAt} form="exact" />
-      </dd>
-      <dt>Received</dt>
-      <dd>
-        {apart === undefined ? (
-          <>
-            {ms >= 0 ? `${(ms / 1000).toFixed(3)} s later` : `${(-ms / 1000).toFixed(3)} s before`}{" "}
-            <span class="quiet">
-              <Time at={received} form="second" />
-            </span>
-          </>
-        ) : (
-          <>
-            <Time at={received} form="exact" />
-            <span class={entry.clockAhead ? "attention" : "soft"}>
-              <Icon of={waitingIcon} /> {apart}
-            </span>
-          </>
-        )}
-      </dd>
-    </>
-  )
-}
-
-interface ParticularProps {
-  readonly term: string
-  readonly find: (term: string) => void
-  readonly children?: Child
-}
-
-function Particular({ term, find, children }: ParticularProps) {
-  return (
-    <dd>
-      {children}
-      <span class="add">
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Search ${term}`}
-          title={`Search ${term}`}
-          onClick={() => find(term)}
-        >
-          <Icon of={plusIcon} />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Search without ${term}`}
-          title={`Search without ${term}`}
-          onClick={() => find(`-${term}`)}
-        >
-          <Icon of={minusIcon} />
-        </button>
-      </span>
-    </dd>
-  )
-}
-
-interface ThingProps {
-  readonly of: Party
-  readonly desk: Desk
-}
-
-/** Its name leads to everything it did and everything done to it. */
-function Thing({ of: party, desk }: ThingProps) {
-  const { id, type, name, email } = party
-  return (
-    <>
-      {type === undefined ? (
-        <Name of={party} />
-      ) : (
-        <a href={desk.link(["things", type, id])} title="Its history">
-          <Name of={party} /> <Icon of={historyIcon} />
-        </a>
-      )}
-      <code class="quiet">
-        <Text of={aside(party)} />
-      </code>
-      {typeof email === "string" && name !== undefined && (
-        <span class="quiet">
-          <Text of={email} />
-        </span>
-      )}
-    </>
-  )
-}
-
-/** `usr_1 · user`, without what its name says already. */
-function aside({ id, type, name, email }: Party): string {
-  const isShown = typeof name !== "string" && typeof email !== "string"
-  return [isShown ? undefined : id, type].filter((text) => text !== undefined).join(" · ")
-}
-
-interface LinkProps {
-  readonly opened: OpenedEntry
-  readonly entryHref: (sequence: number) => string
-}
-
-/** The two ends of the link that must be equal: the picture is the check. */
-function Link({ opened: { entry, before, found }, entryHref }: LinkProps) {
-  const hash = found.hash ?? entry.hash
-  const previous = found.previousHash ?? entry.previousHash
-  const number = (sequence: number): string => `#${sequence.toLocaleString("en-GB")}`
-  const isEqual = before?.hash === previous
-  return (
-    <>
-      <h3>
-        Hash <span class="quiet">SHA-256</span>
-        <Copy text={hash} label="Copy hash" />
-      </h3>
-      <p class="hash-of-entry">
-        <Hash of={hash} />
-      </p>
-      <h3>
-        Previous{" "}
-        {before === undefined ? (
-          <span class="quiet">{entry.sequence === 1 ? "the ledger itself" : ""}</span>
-        ) : (
-          <a href={entryHref(before.sequence)}>{number(before.sequence)}</a>
-        )}
-        <Copy text={previous} label="Copy previous hash" />
-      </h3>
-      <p class="hash-of-entry">
-        <Hash of={previous} />
-      </p>
-      {before !== undefined && (
-        <p class="join">
-          <span>{number(before.sequence)} is</span>
-          <b>{before.hash.slice(-4)}</b>
-          <span class={isEqual ? "intact" : "broken"}>
-            <Icon of={isEqual ? checkIcon : crossIcon} />
-            <span class="unseen">{isEqual ? "equal" : "not equal"}</span>
-          </span>
-          <b>{previous.slice(-4)}</b>
-          <span>says {number(entry.sequence)}</span>
-        </p>
-      )}
-    </>
-  )
-}
-
-function ReceiptPart({ entry, desk, mark, isMarked }: ParticularsProps) {
+function ReceiptPart({ entry, desk, mark, isMarked }: ReceiptProps) {
   const { receipt } = entry
   const page = new URL(`r/${encodeURIComponent(desk.workspace)}/${receipt}`, root).href
   return (

@@ -3,8 +3,12 @@
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
 import type { Drawer } from "./drawer.tsx"
-import { openEntry } from "./open-entry.ts"
-import type { Recomputer } from "./recompute.ts"
+import { openEntry, type Neighbours } from "./open-entry.ts"
+import type { Recomputed, Recomputer } from "./recompute.ts"
+
+export interface OpenedEntry extends Neighbours {
+  readonly found: Recomputed
+}
 
 interface PanelParts {
   readonly desk: Desk

@@ -33,7 +33,14 @@ const width = 10
 
 export function createTimeline({ zoom, undo }: TimelineParts): TimelineView {
   const plot = elementOf(
-    <div class="plot" role="slider" tabIndex={0} aria-label={howTo} aria-valuemin={0} />,
+    <div
+      id="timeline"
+      class="plot"
+      role="slider"
+      tabIndex={0}
+      aria-label={howTo}
+      aria-valuemin={0}
+    />,
   )
   const axis = elementOf(<ol class="axis" aria-hidden="true" />)
   const readout = elementOf(<p class="readout" aria-hidden="true" />)

@@ -1,0 +1,54 @@
+// The hash of an entry, and its link to the one before it.
+
+import { Copy } from "../../parts/copy.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { Icon, checkIcon, crossIcon } from "../../parts/icon.tsx"
+import type { OpenedEntry } from "./entry-panel.ts"
+
+interface LinkProps {
+  readonly opened: OpenedEntry
+  readonly entryHref: (sequence: number) => string
+}
+
+/** The two ends of the link that must be equal: the picture is the check. */
+export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkProps) {
+  const hash = found.hash ?? entry.hash
+  const previous = found.previousHash ?? entry.previousHash
+  const number = (sequence: number): string => `#${sequence.toLocaleString("en-GB")}`
+  const isEqual = before?.hash === previous
+  return (
+    <>
+      <h3>
+        Hash <span class="quiet">SHA-256</span>
+        <Copy text={hash} label="Copy hash" />
+      </h3>
+      <p class="hash-of-entry">
+        <Hash of={hash} />
+      </p>
+      <h3>
+        Previous{" "}
+        {before === undefined ? (
+          <span class="quiet">{entry.sequence === 1 ? "the ledger itself" : ""}</span>
+        ) : (
+          <a href={entryHref(before.sequence)}>{number(before.sequence)}</a>
+        )}
+        <Copy text={previous} label="Copy previous hash" />
+      </h3>
+      <p class="hash-of-entry">
+        <Hash of={previous} />
+      </p>
+      {before !== undefined && (
+        <p class="join">
+          <span>{number(before.sequence)} is</span>
+          <b>{before.hash.slice(-4)}</b>
+          <span class={isEqual ? "intact" : "broken"}>
+            <Icon of={isEqual ? checkIcon : crossIcon} />
+            <span class="unseen">{isEqual ? "equal" : "not equal"}</span>
+          </span>
+          <b>{previous.slice(-4)}</b>
+          <span>says {number(entry.sequence)}</span>
+        </p>
+      )}
+    </>
+  )
+}
