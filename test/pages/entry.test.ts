@@ -70,7 +70,7 @@ const recomputed = (page: Page, text: string | RegExp) =>
 
 test("entry: it is opened and left by keyboard, and proven here", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched)
+  const page = await explore(watched, "&query=invoice")
   await recomputed(page, /All 60/)
   await page.keyboard.press("j")
   await page.keyboard.press("j")

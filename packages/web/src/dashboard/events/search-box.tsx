@@ -17,6 +17,7 @@ import {
   type Suggestion,
 } from "./completion.ts"
 import { recentSearches, savedSearches } from "./kept-searches.ts"
+import { isEntryName } from "./open-entry.ts"
 
 interface BoxParts {
   /** The whole search has changed. */
@@ -80,7 +81,9 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
 
   function submit(event: Event): void {
     event.preventDefault()
-    commit(`${committed} ${input.value}`)
+    const typed = input.value.trim()
+    // The id of an entry opens it, whatever else is looked for.
+    commit(isEntryName(typed) ? typed : `${committed} ${typed}`)
   }
 
   function commit(text: string): void {
