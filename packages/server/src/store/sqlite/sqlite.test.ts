@@ -1,7 +1,15 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -94,6 +102,21 @@ function tests(): void {
       [3],
     )
     assert.deepEqual(await journal.after("acme", 3, 1000), [])
+  })
+
+  test("a start that cannot read the last entries fails, and leaves no thread and no lock behind", async () => {
+    const folder = freshFolder()
+    await (await openFolder(folder)).close()
+    fill(folder, 500, 1)
+    const pageBytes = 16_384
+    const page = firstPageOfEntries(folder)
+    const file = openSync(join(folder, "journal.db"), "r+")
+    writeSync(file, Buffer.alloc(pageBytes, 0xff), 0, pageBytes, (page - 1) * pageBytes)
+    closeSync(file)
+    const before = threadsOf()
+    for (let time = 0; time < 2; time++)
+      await assert.rejects(openFolder(folder), /database disk image is malformed/)
+    assert.equal(threadsOf(), before)
   })
 
   test("a run that lacks one entry is not put into the index, and the key of that entry is known after a restart", async () => {
@@ -548,6 +571,18 @@ function fill(folder: string, count: number, firstN: number): void {
      INSERT INTO entries (n, workspace, sequence, record, receipt, idem)
      SELECT value + ${firstN} - 1, 7, value, CAST(printf('%0118d', value) AS BLOB), printf('rcp_%036X', value), printf('%022x', value) FROM counted`,
   )
+}
+
+function firstPageOfEntries(folder: string): number {
+  using journal = new DatabaseSync(join(folder, "journal.db"), { readOnly: true })
+  const first =
+    "SELECT pageno FROM dbstat WHERE name = 'entries' AND pagetype = 'leaf' ORDER BY path"
+  return Number(journal.prepare(first).get()?.["pageno"])
+}
+
+/** How many ports to threads keep this process alive. */
+function threadsOf(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length
 }
 
 /** What somebody with another program, or a fault, does to a file. */
