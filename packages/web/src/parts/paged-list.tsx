@@ -3,12 +3,15 @@
 import type { Refusal, Told } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
+import { CopyCurl } from "./curl.tsx"
 import { elementOf } from "./page.tsx"
 import { Refused, Skeleton } from "./refused.tsx"
 
 interface ListProps<Item> {
   readonly load: (cursor: string | undefined) => Promise<Told<ItemPage<Item>>>
   readonly draw: (items: readonly Item[]) => Node
+  /** What answers it, for whoever wants the same from a program. */
+  readonly url: string
   /** What stands there when there is none. */
   readonly empty: () => Child
 }
@@ -24,7 +27,7 @@ export interface PagedList {
   reload(): void
 }
 
-export function pagedList<Item>({ load, draw, empty }: ListProps<Item>): PagedList {
+export function pagedList<Item>({ load, draw, url, empty }: ListProps<Item>): PagedList {
   const place = elementOf(<div class="paged" />)
   let items: readonly Item[] = []
   let latest: symbol | undefined
@@ -47,13 +50,14 @@ export function pagedList<Item>({ load, draw, empty }: ListProps<Item>): PagedLi
         {refusal !== undefined && (
           <Refused refusal={refusal} retry={() => void next(cursor ?? undefined)} isPart />
         )}
-        {refusal === undefined && typeof cursor === "string" && (
-          <p class="actions older">
+        <p class="actions older">
+          {refusal === undefined && typeof cursor === "string" && (
             <button type="button" class="button" onClick={() => void next(cursor)}>
               Show older
             </button>
-          </p>
-        )}
+          )}
+          <CopyCurl url={url} />
+        </p>
       </>,
     )
   }

@@ -15,6 +15,7 @@ import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
 import { Made } from "./made.tsx"
 
 const scopeSentences: Readonly<Record<Scope, string>> = {
@@ -26,12 +27,7 @@ const unusedMs = 90 * 86_400_000
 
 export function keysPart(desk: Desk): Node {
   const list = pagedList<ApiKey>({
-    async load(cursor) {
-      const told = await desk.get<ApiKeyList>(["api-keys"], { cursor })
-      if (!told.ok) return told
-      const { apiKeys, nextCursor } = told.value
-      return { ok: true, value: { items: apiKeys, nextCursor } }
-    },
+    ...listed(desk, ["api-keys"], ({ apiKeys }: ApiKeyList) => apiKeys),
     empty: () => <p class="soft">There is no key yet. A program needs one to write or to read.</p>,
     draw: (keys) => (
       <Table

@@ -14,6 +14,7 @@ import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
 import { Made } from "./made.tsx"
 
 const roles: readonly (readonly [value: string, text: string])[] = [
@@ -23,12 +24,7 @@ const roles: readonly (readonly [value: string, text: string])[] = [
 
 export function membersPart(desk: Desk): Node {
   const list = pagedList<Member>({
-    async load(cursor) {
-      const told = await desk.get<MemberList>(["members"], { cursor })
-      if (!told.ok) return told
-      const { members, nextCursor } = told.value
-      return { ok: true, value: { items: members, nextCursor } }
-    },
+    ...listed(desk, ["members"], ({ members }: MemberList) => members),
     empty: () => <p class="soft">Nobody signs in to this workspace yet.</p>,
     draw: (members) => <Table columns={columns(desk, () => list)} items={members} />,
   })

@@ -9,17 +9,13 @@ import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { Made } from "./made.tsx"
 
 export function tokensPart(desk: Desk): Node {
   const list = pagedList<Token>({
-    async load(cursor) {
-      const told = await desk.get<TokenList>(["tokens"], { cursor })
-      if (!told.ok) return told
-      const { tokens, nextCursor } = told.value
-      return { ok: true, value: { items: tokens, nextCursor } }
-    },
+    ...listed(desk, ["tokens"], ({ tokens }: TokenList) => tokens),
     empty: () => (
       <p class="soft">
         There is none yet. A link to a receipt, a policy or a pack is made where that is shown; one

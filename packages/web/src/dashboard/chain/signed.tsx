@@ -5,6 +5,7 @@ import type { LogKeys } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
+import { CopyCurl } from "../../parts/curl.tsx"
 import { Facts } from "../../parts/facts.tsx"
 import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Icon, rightIcon, saveIcon } from "../../parts/icon.tsx"
@@ -69,6 +70,7 @@ export function signedPart(desk: Desk) {
           <button type="button" class="button" onClick={() => void saveCheckpoint(desk)}>
             <Icon of={saveIcon} /> Save this checkpoint
           </button>
+          <CopyCurl url={apiUrl(desk.workspace, "integrity").href} />
         </p>
         {keys}
         <Compare desk={desk} />

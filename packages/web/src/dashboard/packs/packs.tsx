@@ -15,18 +15,14 @@ import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { apiUrl } from "../../place.ts"
 import type { Desk, OpenView } from "../desk.ts"
+import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import type { Place } from "../place.ts"
 
 export const openPacks: OpenView = (desk, place) => {
   const list = pagedList<Pack>({
-    async load(cursor) {
-      const told = await desk.get<PackList>(["evidence-packs"], { cursor })
-      if (!told.ok) return told
-      const { packs, nextCursor } = told.value
-      return { ok: true, value: { items: packs, nextCursor } }
-    },
+    ...listed(desk, ["evidence-packs"], ({ packs }: PackList) => packs),
     empty: () => (
       <p class="soft">
         There is none yet. A pack holds entries with their proofs, the policies that they name, and

@@ -25,6 +25,7 @@ import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import "./policies.css"
 
@@ -116,12 +117,9 @@ interface OfProject {
 function Versions({ desk, project }: OfProject) {
   const editor = elementOf(<div />)
   const list = pagedList<PolicyVersion>({
-    async load(cursor) {
-      const told = await desk.get<PolicyList>(["published-policy"], { projectId: project, cursor })
-      if (!told.ok) return told
-      const { policies, nextCursor } = told.value
-      return { ok: true, value: { items: policies, nextCursor } }
-    },
+    ...listed(desk, ["published-policy"], ({ policies }: PolicyList) => policies, {
+      projectId: project,
+    }),
     empty: () => <p class="soft">This project has no policy yet.</p>,
     draw: (versions) => <Table columns={columns(desk)} items={versions} />,
   })

@@ -12,6 +12,7 @@ import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { listed } from "../listed.ts"
 
 export const openSettings: OpenView = (desk) => ({
   title: "Settings",
@@ -33,12 +34,7 @@ export const openSettings: OpenView = (desk) => ({
 
 function Projects({ desk }: { readonly desk: Desk }) {
   const list = pagedList<Project>({
-    async load(cursor) {
-      const told = await desk.get<ProjectList>(["projects"], { cursor })
-      if (!told.ok) return told
-      const { projects, nextCursor } = told.value
-      return { ok: true, value: { items: projects, nextCursor } }
-    },
+    ...listed(desk, ["projects"], ({ projects }: ProjectList) => projects),
     empty: () => <p class="soft">There is none yet.</p>,
     draw: (projects) => <Table columns={columns(desk, () => list)} items={projects} />,
   })

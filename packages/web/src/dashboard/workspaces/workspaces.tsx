@@ -68,6 +68,7 @@ function listOfAll(): Node {
     return { ok: true, value: { items: workspaces, nextCursor } } as const
   }
   return pagedList<Workspace>({
+    url: new URL("v1/workspaces", root).href,
     load,
     empty: () => <p class="soft">There is none yet.</p>,
     draw: (items) => <Table columns={columns} items={items} />,
