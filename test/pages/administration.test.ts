@@ -146,7 +146,10 @@ test("a person's activity is opened by a link, which is listed and revoked", { s
 })
 
 test("a pack is made of a search, downloaded, verified, and handed out", { skip }, async () => {
-  await using watched = await opened("packs?query=action:auth.session.created", viewer)
+  await using watched = await opened(
+    "packs?new=1&range=all&query=action:auth.session.created",
+    viewer,
+  )
   const { page } = watched
   await page.getByLabel("Title").fill(hostile)
   await page.getByText("10 entries now").waitFor()

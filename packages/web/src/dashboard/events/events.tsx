@@ -130,7 +130,7 @@ function createExplorer(desk: Desk, place: Place) {
         <ExportMenu
           desk={desk}
           filter={() => finding.filter}
-          text={() => finding.asked.text}
+          asked={() => finding.asked}
           total={() => finding.rows?.total ?? 0}
         />
       }

@@ -11,18 +11,18 @@ import { apiUrl } from "../../place.ts"
 import { save } from "../../save.ts"
 import type { Desk } from "../desk.ts"
 import { searchOf, type Query } from "../place.ts"
+import { addressOf, type Asked } from "./asked.ts"
 import { csvHeader, csvRow } from "./csv.ts"
 
 interface ExportProps {
   readonly desk: Desk
   readonly filter: () => Query
-  /** The search as it would be typed. */
-  readonly text: () => string
+  readonly asked: () => Asked
   readonly total: () => number
 }
 
 export function ExportMenu(props: ExportProps) {
-  const { desk, filter, text } = props
+  const { desk, filter, asked } = props
   const url = (): string => {
     const address = apiUrl(desk.workspace, "events")
     address.search = searchOf(filter()).toString()
@@ -40,7 +40,7 @@ export function ExportMenu(props: ExportProps) {
       <button
         type="button"
         class="apart"
-        onClick={() => desk.go(desk.link(["packs"], { query: text() }))}
+        onClick={() => desk.go(desk.link(["packs"], { ...addressOf(asked()), new: 1 }))}
       >
         Evidence pack of it …
       </button>

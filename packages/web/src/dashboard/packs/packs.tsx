@@ -18,7 +18,10 @@ import type { Desk, OpenView } from "../desk.ts"
 import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
-import type { Place } from "../place.ts"
+import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
+import type { Place, Query } from "../place.ts"
+
+const everything: Asked = { text: "", range: { since: "all" }, withSystem: false }
 
 export const openPacks: OpenView = (desk, place) => {
   const list = pagedList<Pack>({
@@ -46,7 +49,7 @@ export const openPacks: OpenView = (desk, place) => {
           <button
             type="button"
             class="button main"
-            onClick={() => openNewPack(desk, list, wantedIn(desk, place) ?? { query: "" })}
+            onClick={() => openNewPack(desk, list, wantedIn(desk, place) ?? { asked: everything })}
           >
             New pack
           </button>
@@ -58,15 +61,15 @@ export const openPacks: OpenView = (desk, place) => {
 }
 
 /** What a pack is made of: rows that were marked, or what a search finds. */
-type Wanted = { readonly receiptIds: readonly string[] } | { readonly query: string }
+type Wanted = { readonly receiptIds: readonly string[] } | { readonly asked: Asked }
 
+/** `new`: the dialog opens at once, with the search of the page that led here. */
 function wantedIn(desk: Desk, { query }: Place): Wanted | undefined {
   if (query.has("marked")) {
     const receiptIds = markedIn(desk.workspace).map(({ receipt }) => receipt)
     if (receiptIds.length > 0) return { receiptIds }
   }
-  const search = query.get("query")
-  return search === null ? undefined : { query: search }
+  return query.has("new") ? { asked: askedIn(query) } : undefined
 }
 
 function columns(desk: Desk): readonly Column<Pack>[] {
@@ -122,10 +125,11 @@ function HandOut({ desk, pack }: { readonly desk: Desk; readonly pack: Pack }) {
 function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
   openDialog("New evidence pack", (close) => {
     const count = elementOf(<p class="soft small" role="status" />)
+    const { from, to } = "asked" in wanted ? boundsOf(wanted.asked.range, new Date()) : {}
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
       const told = await desk.send<Pack>("POST", ["evidence-packs"], {
         title: textIn(values, "title"),
-        ...("receiptIds" in wanted ? wanted : { filter: filterIn(values) }),
+        ...("receiptIds" in wanted ? wanted : { filter: filled(filterIn(values, wanted.asked)) }),
       })
       if (!told.ok) return told.refusal
       if ("receiptIds" in wanted) clearMarks(desk.workspace)
@@ -138,7 +142,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
       const form = count.closest("form")
       if (form === null || "receiptIds" in wanted) return
       const told = await desk.get<EventsPage>(["events"], {
-        ...filterIn(new FormData(form)),
+        ...filterIn(new FormData(form), wanted.asked),
         limit: 1,
       })
       redraw(
@@ -162,14 +166,19 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
               label="Search"
               isMono
               optional
-              value={wanted.query}
+              value={wanted.asked.text}
               placeholder="actor:usr_12 lane:security"
             />
             <div class="form-pair">
-              <Field name="from" label="From" type="datetime-local" optional />
-              <Field name="to" label="To" type="datetime-local" optional />
+              <Field
+                name="from"
+                label="From"
+                type="datetime-local"
+                optional
+                value={localTime(from)}
+              />
+              <Field name="to" label="To" type="datetime-local" optional value={localTime(to)} />
             </div>
-            <Field name="project" label="Project" isMono optional />
             {count}
           </>
         )}
@@ -182,21 +191,27 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
 }
 
 /** As the list of entries takes it; the archive is searched as well. */
-function filterIn(values: FormData): Record<string, string> {
+function filterIn(values: FormData, { withSystem }: Asked): Query {
   const instant = (name: string): string | undefined => {
     const text = textIn(values, name)
     return text === undefined ? undefined : new Date(text).toISOString()
   }
-  const given = {
-    projectId: textIn(values, "project") ?? "all",
-    storage: "all",
-    query: textIn(values, "query"),
-    from: instant("from"),
-    to: instant("to"),
-  }
+  const range = { from: instant("from"), to: instant("to") }
+  return filterOf({ text: textIn(values, "query") ?? "", range, withSystem }, new Date())
+}
+
+/** A body names what is asked for, and nothing else. */
+function filled(filter: Query): Query {
   return Object.fromEntries(
-    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined),
+    Object.entries(filter).filter(([, value]) => value !== undefined && value !== ""),
   )
+}
+
+/** As a field for a time shows it: in the reader's own zone. */
+function localTime(time: string | undefined): string {
+  if (time === undefined) return ""
+  const date = new Date(time)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 function openLink(desk: Desk, { packId, title }: Pack): void {
