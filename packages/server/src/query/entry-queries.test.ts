@@ -201,6 +201,10 @@ test("what the search knows of and the journal does not have is broken at its pl
       action: "",
       metadata: {},
     })
+  // A feed does not go there: what will be recorded at these places would be missed.
+  const asked = { wanted: { system: "with" }, storage: "all", after: 0, limit: 9 } as const
+  const feed = await queries.after(workspaceOf(90), { ...asked, bytesMax: 64 * 1024 }, 0)
+  assert.deepEqual([feed.sequences, feed.nextAfter], [[], 0])
 })
 
 test("a page ends before its budget, after one entry at least, and paging shows each entry once", async () => {
