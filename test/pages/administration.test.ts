@@ -233,6 +233,9 @@ test(
     await page.getByLabel("Reason").fill("asked by themselves")
     await page.getByRole("button", { name: "Look up" }).click()
     await page.getByRole("heading", { name: "1 of person_1" }).waitFor()
+    await page.getByLabel("Person").fill("p@example.com")
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByText("This looks like an e-mail address").waitFor()
     await page.getByText("This look-up is recorded").waitFor()
     const { text } = await service.root.get(
       `${workspace.path}/events?projectId=system&query=action:policy.consent.lookup`,

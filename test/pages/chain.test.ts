@@ -8,6 +8,7 @@ import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
 import {
+  auditedSoon,
   expectAccessible,
   expectFits,
   noBrowser,
@@ -29,7 +30,7 @@ let viewer: Person
 before(async () => {
   if (skip !== false) return
   browser = await openBrowser()
-  service = await startService()
+  service = await startService({ environment: auditedSoon })
   workspace = await makeWorkspace(service)
   viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
   await writeMany(workspace, entries)

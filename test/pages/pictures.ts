@@ -7,7 +7,7 @@ import type { ChainState } from "@tallystick/client/wire"
 import type { Browser } from "playwright-core"
 import { setUpFirst } from "../people.ts"
 import { eventually, make, makeKey, startService, writeMany } from "../service.ts"
-import { noBrowser, openBrowser, signInto, watch } from "./browser.ts"
+import { auditedSoon, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
 
 const folder = join(import.meta.dirname, "../../docs/pictures")
 const week = 7 * 86_400_000
@@ -41,12 +41,7 @@ const happenings = [
 ] as const
 
 assert.equal(noBrowser, false, "no browser is installed")
-// So that the whole chain has been read again when the pictures are taken.
-const environment = {
-  TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
-  TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "1000",
-}
-await using service = await startService({ environment })
+await using service = await startService({ environment: auditedSoon })
 await make(service.root, "/v1/workspaces", { id: "acme" })
 const writer = await makeKey(service, "acme", { name: "billing-api", scopes: ["write"] })
 await makeKey(service, "acme", { name: "auditor", scopes: ["read"], expiresInSeconds: 7_776_000 })

@@ -1,17 +1,19 @@
 // One document: going from page to page loads nothing anew. The address says what is shown.
 
 import type { Session } from "@tallystick/client/wire"
-import { ask } from "../ask.ts"
+import { ask, type Refusal } from "../ask.ts"
 import { keep } from "../kept.ts"
+import { closeDialogs, openDialog } from "../parts/dialog.tsx"
+import { RefusedLine } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
 import { openAccess } from "./access/access.tsx"
 import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
-import { createDesk, type Desk, type OpenView, type View } from "./desk.ts"
+import { createDesk, isSignedOut, type Desk, type OpenView, type View } from "./desk.ts"
 import { openConsents } from "./consents/consents.tsx"
 import { openEvents } from "./events/events.tsx"
-import { openNotFound } from "./not-found.tsx"
+import { openForbidden, openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPacks } from "./packs/packs.tsx"
 import { openPasswordChange } from "./password-change.tsx"
@@ -59,6 +61,7 @@ interface DashboardParts {
 
 export function showDashboard({ session, workspaces, signedOut }: DashboardParts): void {
   const over = new AbortController()
+  const reach = reachOf(session, workspaces)
   let view: View | undefined
   let desk: Desk | undefined
   let shown: { readonly page: string; readonly workspace: string } | undefined
@@ -66,7 +69,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     jumps: pages.flatMap(({ key, name, page }) =>
       key === undefined
         ? []
-        : [{ key, name, go: () => go(linkTo(workspaceOf(currentPlace()), [page])) }],
+        : [{ key, name, go: () => go(linkTo(reach.namedIn(currentPlace()), [page])) }],
     ),
     signal: over.signal,
   })
@@ -80,20 +83,16 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   })
   function leave(why: "asked" | "session ended"): void {
     over.abort()
+    closeDialogs()
     view?.close?.()
     desk?.chain.close()
     signedOut(why)
   }
   async function signOut(): Promise<void> {
-    await ask(new URL("v1/session", root), { method: "DELETE" })
+    const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
+    if (!answer.ok && !isSignedOut(answer.refusal)) return openNotSignedOut(answer.refusal)
     history.replaceState(null, "", new URL("ui", root))
     leave("asked")
-  }
-  function workspaceOf({ query }: Place): string {
-    const named = query.get("workspace") ?? lastWorkspace.get()
-    // The ledger of the instance itself is the last that somebody wants to see.
-    const [usual = "instance"] = workspaces.filter((id) => id !== "instance")
-    return workspaces.includes(named) ? named : usual
   }
   function go(href: string, how?: "replace"): void {
     if (how === "replace") history.replaceState(null, "", href)
@@ -111,21 +110,23 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
       signedOut: () => leave("session ended"),
     })
     drawChainStatus(shell.status, opened)
+    if (!reach.has(workspace)) return opened
     opened.chain.watch(() => drawChainStatus(shell.status, opened))
     void opened.chain.look()
     return opened
   }
   function draw(): void {
     const place = currentPlace()
-    const workspace = workspaceOf(place)
+    const workspace = reach.namedIn(place)
     nameWorkspace(place, workspace)
-    lastWorkspace.set(workspace)
+    if (reach.has(workspace)) lastWorkspace.set(workspace)
     const isSame = place.page === shown?.page && workspace === shown.workspace
     if (isSame && view?.moved !== undefined) return view.moved(place)
     view?.close?.()
     shown = { page: place.page, workspace }
     desk = deskOf(workspace)
-    view = viewOf(place)(desk, place)
+    const open = reach.has(workspace) || place.page === "workspaces" ? viewOf(place) : openForbidden
+    view = open(desk, place)
     document.title = `${view.title} · ${workspace} · Tallystick`
     shell.mark(workspace, place.page, view.isWide ?? false)
     keys.use(view.shortcuts ?? [])
@@ -135,6 +136,26 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   addEventListener("popstate", draw, over)
   document.addEventListener("click", (event) => follow(event, go), over)
   draw()
+}
+
+/** Which workspaces the member reaches, and which one an address is about. */
+function reachOf({ member }: Session, workspaces: readonly string[]) {
+  const has = (id: string): boolean =>
+    id !== "" && (workspaces.includes(id) || member.instanceAdmin)
+  return {
+    has,
+    /** What an address names is never replaced: it would show another ledger than was meant. */
+    namedIn({ query }: Place): string {
+      // The ledger of the instance itself is the last that somebody wants to see.
+      const [usual = "instance"] = workspaces.filter((id) => id !== "instance")
+      const last = lastWorkspace.get()
+      return query.get("workspace") || (has(last) ? last : usual)
+    },
+  }
+}
+
+function openNotSignedOut(refusal: Refusal): void {
+  openDialog("You are still signed in", () => <RefusedLine refusal={refusal} />)
 }
 
 function viewOf({ page }: Place): OpenView {

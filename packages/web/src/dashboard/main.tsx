@@ -8,6 +8,7 @@ import "../style/stick.css"
 import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
+import { keep } from "../kept.ts"
 import { openPage } from "../parts/page.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { root } from "../place.ts"
@@ -15,6 +16,17 @@ import { showDashboard } from "./dashboard.tsx"
 import { isSignedOut } from "./desk.ts"
 import { showSetUp, showSignIn } from "./entrance.tsx"
 import { currentPlace } from "./place.ts"
+
+/** Who is signed in, for the other tabs: they share the cookie, and show somebody else then. */
+const signedIn = keep<string>(
+  "signed in",
+  (text) => text ?? "",
+  (id) => id,
+)
+let shown = signedIn.get()
+signedIn.watch(() => {
+  if (signedIn.get() !== shown) location.reload()
+})
 
 if (currentPlace().page === "setup") showSetUp(openPage(), enter)
 else await begin()
@@ -37,10 +49,14 @@ async function open(session: Session): Promise<void> {
   const workspaces = await workspacesOf(session)
   if ("code" in workspaces)
     return openPage().show(<Refused refusal={workspaces} retry={() => void open(session)} />)
+  show(session.member.id)
   showDashboard({
     session,
     workspaces,
-    signedOut: (why) => showSignIn(openPage(), enter, why === "session ended"),
+    signedOut(why) {
+      show("")
+      showSignIn(openPage(), enter, why === "session ended")
+    },
   })
 }
 
@@ -51,4 +67,10 @@ async function workspacesOf(session: Session): Promise<readonly string[] | Refus
   const told = await askJson<WorkspaceList>(new URL("v1/workspaces?limit=100", root))
   if (!told.ok) return told.refusal
   return [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
+}
+
+/** Empty: nobody. */
+function show(id: string): void {
+  shown = id
+  signedIn.set(id)
 }

@@ -1,5 +1,7 @@
 import { Verdict } from "../parts/verdict.tsx"
+import { Text } from "../parts/text.tsx"
 import type { OpenView } from "./desk.ts"
+import { linkTo } from "./place.ts"
 
 export const openNotFound: OpenView = (desk) => ({
   title: "Not found",
@@ -8,6 +10,23 @@ export const openNotFound: OpenView = (desk) => ({
       <Verdict tone="neutral" title="There is no such page">
         <p>
           <a href={desk.link(["overview"])}>Go to the overview</a>
+        </p>
+      </Verdict>
+    </section>
+  ),
+})
+
+export const openForbidden: OpenView = ({ workspace, session }) => ({
+  title: "Not yours",
+  node: (
+    <section class="top">
+      <Verdict tone="neutral" title="You do not belong to this workspace">
+        <p>
+          If <Text of={workspace} /> exists, one of its admins can invite{" "}
+          <Text of={session.member.email} /> under Access, Members.
+        </p>
+        <p>
+          <a href={linkTo("", ["workspaces"])}>Your workspaces</a>
         </p>
       </Verdict>
     </section>

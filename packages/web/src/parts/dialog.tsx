@@ -22,3 +22,8 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   document.body.append(dialog)
   dialog.showModal()
 }
+
+/** Whoever leaves takes none along: it would lie over what comes next. */
+export function closeDialogs(): void {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close()
+}

@@ -1,12 +1,12 @@
 // Keys of programs: what each may do, who made it, when it was last used.
 
 import type { ApiKey, ApiKeyList, CreatedApiKey, MadeByKey, Scope } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
+import type { Refusal, Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Ago } from "../../parts/ago.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Check, Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
 import { Below, Table, type Column } from "../../parts/table.tsx"
@@ -16,6 +16,7 @@ import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { listed } from "../listed.ts"
+import type { Query } from "../place.ts"
 import { Made } from "./made.tsx"
 
 const scopeSentences: Readonly<Record<Scope, string>> = {
@@ -60,7 +61,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
             <Text of={name} />
           </b>
           <Below>
-            <code>tsk_{keyId.replace(/^.*_/, "")}_…</code>
+            <code>{beginningOf(keyId)}</code>
           </Below>
         </>
       ),
@@ -82,10 +83,21 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
             Revoke<span class="unseen"> {key.name}</span>
           </button>
         ) : (
-          stateOf(key)
+          <>
+            {stateOf(key)}
+            <br />
+            <button type="button" class="plain" onClick={() => void askLeft(desk, key, changed)}>
+              What it made<span class="unseen">: {key.name}</span>
+            </button>
+          </>
         ),
     },
   ]
+}
+
+/** As much of its text as is known: whoever finds a key somewhere can tell which it is. */
+function beginningOf(keyId: string): string {
+  return `tsk_${keyId.replace(/^.*_/, "")}_…`
 }
 
 function LastUse({ of: key }: { readonly of: ApiKey }) {
@@ -202,44 +214,60 @@ function apiOf({ workspaceId }: ApiKey): string {
   return new URL(`v1/workspaces/${workspaceId}`, root).href
 }
 
-function revoke(desk: Desk, { keyId, name }: ApiKey, changed: () => void): void {
-  const end = async (cascade: boolean): Promise<Refusal | undefined> => {
-    const told = await desk.send<MadeByKey | undefined>(
-      "DELETE",
-      ["api-keys", keyId],
-      undefined,
-      cascade ? { cascade } : {},
-    )
-    if (!told.ok) return told.refusal
-    changed()
-    const left = told.value
-    if (left !== undefined && !cascade) offerCascade(left)
-    return undefined
-  }
-  const offerCascade = ({ apiKeys, members }: MadeByKey): void => {
-    const names = [...apiKeys.map((key) => key.name), ...members.map(({ email }) => email)]
-    if (names.length === 0) return
-    confirm({
-      title: "End what it made, too?",
-      says: (
-        <>
-          The key is revoked. These were made with it, and still work:{" "}
-          <Text of={names.join(", ")} />.
-        </>
-      ),
-      action: "End them as well",
-      act: () => end(true),
-    })
-  }
+function revoke(desk: Desk, key: ApiKey, changed: () => void): void {
   confirm({
     title: "Revoke this key?",
     says: (
       <>
-        “<Text of={name} />” is refused from now on, and so are the links that it made. Nothing that
-        it recorded changes. This cannot be undone.
+        “<Text of={key.name} />
+        ”, whose text begins with <code>{beginningOf(key.keyId)}</code>, is refused from now on, and
+        so are the links that it made. Nothing that it recorded changes. This cannot be undone.
       </>
     ),
     action: "Revoke it",
-    act: () => end(false),
+    async act() {
+      const told = await end(desk, key, {})
+      if (!told.ok) return told.refusal
+      changed()
+      if (told.value !== undefined) offerCascade(desk, key, told.value, changed)
+      return undefined
+    },
   })
+}
+
+function end(desk: Desk, { keyId }: ApiKey, query: Query): Promise<Told<MadeByKey | undefined>> {
+  return desk.send("DELETE", ["api-keys", keyId], undefined, query)
+}
+
+function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => void): void {
+  const names = [...made.apiKeys.map(({ name }) => name), ...made.members.map(({ email }) => email)]
+  if (names.length === 0) return
+  confirm({
+    title: "End what it made, too?",
+    says: (
+      <>
+        The key is revoked. These were made with it, and still work: <Text of={names.join(", ")} />.
+      </>
+    ),
+    action: "End them as well",
+    async act() {
+      const told = await end(desk, key, { cascade: true })
+      if (!told.ok) return told.refusal
+      changed()
+      return undefined
+    },
+  })
+}
+
+/** Revoking again changes nothing, and tells what a key has left behind. */
+async function askLeft(desk: Desk, key: ApiKey, changed: () => void): Promise<void> {
+  const told = await end(desk, key, {})
+  if (told.ok && told.value !== undefined) return offerCascade(desk, key, told.value, changed)
+  openDialog("What it made", () =>
+    told.ok ? (
+      <p class="soft">Nothing that this key made still works.</p>
+    ) : (
+      <RefusedLine refusal={told.refusal} />
+    ),
+  )
 }

@@ -21,7 +21,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
     {
       intact: [sealIcon, `Chain intact to #${intactTo.toLocaleString("en-GB")}`],
       broken: [crossIcon, "Chain broken"],
-      neutral: [waitingIcon, state.size === 0 ? "Nothing recorded yet" : "Not sealed yet"],
+      neutral: [waitingIcon, unearned(state)],
     } as const
   )[tone]
   return (
@@ -44,7 +44,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
           </>
         ) : (
           <>
-            {tone === "intact" && "No broken link. "}
+            {state.checkpoint && "No broken link is known. "}
             {checkedSentence(unchecked, state)}{" "}
             {state.checkpoint && (
               <>
@@ -59,11 +59,19 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
   )
 }
 
+/** Nothing of it was checked since it was written. */
+function unearned({ size, checkpoint }: ChainState): string {
+  if (size === 0) return "Nothing recorded yet"
+  return checkpoint === undefined
+    ? "Not sealed yet"
+    : `Sealed to #${checkpoint.sequence.toLocaleString("en-GB")}`
+}
+
 function checkedSentence(unchecked: number, { checkpoint }: ChainState): string {
   const sealed = checkpoint?.sequence ?? 0
   if (sealed === 0) return ""
   if (unchecked <= 0) return "Every sealed entry was read and hashed again in the last 7 days."
   if (unchecked >= sealed)
-    return "The service reads every entry again in turns, and has yet to begin."
+    return "The service reads every entry again in turns, and has yet to begin with these."
   return `All but ${unchecked.toLocaleString("en-GB")} sealed entries were read and hashed again in the last 7 days.`
 }

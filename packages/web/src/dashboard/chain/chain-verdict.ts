@@ -33,11 +33,13 @@ export function verdictOf(state: ChainState, nowMs: number): ChainVerdict {
     unchecked += Math.max(0, Math.min(from - 1, sealed) - next + 1)
     next = Math.max(next, to + 1)
   }
+  unchecked += Math.max(0, sealed - next + 1)
   const [fault] = faults
   return {
-    tone: fault !== undefined ? "broken" : sealed === 0 ? "neutral" : "intact",
+    // Green is earned: by a check since it was written.
+    tone: fault !== undefined ? "broken" : unchecked >= sealed ? "neutral" : "intact",
     intactTo: fault === undefined ? sealed : Math.min(sealed, fault.sequence - 1),
-    unchecked: unchecked + Math.max(0, sealed - next + 1),
+    unchecked,
     firstUnchecked: uncheckedFrom(ranges, 1),
   }
 }

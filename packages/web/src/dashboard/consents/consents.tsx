@@ -26,7 +26,7 @@ export const openConsents: OpenView = (desk) => {
           </p>
           {counts}
         </section>
-        <LookUp desk={desk} />
+        <LookUp desk={desk} found={() => void drawCounts(desk, counts)} />
       </>
     ),
   }
@@ -95,7 +95,7 @@ function Counts({ title, of: { values }, href }: CountsProps) {
   )
 }
 
-function LookUp({ desk }: { readonly desk: Desk }) {
+function LookUp({ desk, found }: { readonly desk: Desk; readonly found: () => void }) {
   const place = elementOf(<div aria-live="polite" />)
   const submit = async (values: FormData): Promise<Refusal | undefined> => {
     const [subject, reason] = [textIn(values, "subject"), textIn(values, "reason")]
@@ -105,6 +105,8 @@ function LookUp({ desk }: { readonly desk: Desk }) {
     const told = await desk.send<ConsentsPage>("POST", ["consents", "lookup"], body)
     if (!told.ok) return told.refusal
     const page = told.value
+    // Some may have been recorded since the page was opened.
+    found()
     redraw(
       place,
       <Found
@@ -169,6 +171,12 @@ function Found({ desk, page, older }: FoundProps) {
         {total === 0 ? "No consent of " : `${total.toLocaleString("en-GB")} of `}
         <Text of={subject} />
       </h3>
+      {total === 0 && subject.includes("@") && (
+        <p class="soft">
+          This looks like an e-mail address. A look-up is by the id that the consents name: find it
+          with a search for <code>kind:consent email:…</code> under Events.
+        </p>
+      )}
       {events.length > 0 && <Table columns={columns(desk)} items={events} />}
       <p class="small quiet">
         This look-up is recorded: <code>{lookupReceiptId}</code>{" "}
