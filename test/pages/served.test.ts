@@ -182,6 +182,7 @@ test("the saved verifier is one file, whose policy lets nothing out", async () =
     [status, headers.get("content-type"), headers.get("cache-control")],
     [200, "text/html; charset=utf-8", "no-cache"],
   )
+  assert.equal(headers.get("content-security-policy"), "frame-ancestors 'none'")
   const [, policy = ""] = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(text) ?? []
   for (const part of [
     "default-src 'none'",

@@ -106,7 +106,7 @@ async function said(page: Page, name: string): Promise<string> {
 async function trust(page: Page): Promise<void> {
   await page.getByLabel("Add a key").fill(vkey)
   await page.getByRole("button", { name: "Trust this key", exact: true }).click()
-  await page.locator(".keys bdi").getByText(vkey).waitFor()
+  await page.locator(".keys code bdi").getByText(vkey).waitFor()
 }
 
 /** The same evidence, wherever the verifier was opened. */
@@ -247,3 +247,17 @@ test(
     await watched.expectQuiet()
   },
 )
+
+test("a file name is shown without a character that is not seen", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await page.goto(`${service.url}/verify`)
+  await page
+    .locator("input[type=file]")
+    .first()
+    .setInputFiles({ name: "\u202Egnp.json", mimeType: "text/plain", buffer: Buffer.from("hello") })
+  assert.match(await said(page, "⟨U+202E⟩gnp.json"), /^Not readable/)
+  await page.getByRole("button", { name: "Remove ⟨U+202E⟩gnp.json" }).waitFor()
+  assert.doesNotMatch(await page.content(), /\u202E/)
+  await watched.expectQuiet()
+})

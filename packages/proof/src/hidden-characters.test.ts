@@ -15,6 +15,15 @@ test("what is not seen, or turns the line round, is shown by its number", () => 
     assert.equal(printable(text), shown)
 })
 
+test("ids that differ only in what a font does not draw do not look alike", () => {
+  for (const number of ["3164", "FFA0", "115F", "1160", "17B4", "180B", "034F", "FE0F", "2800"]) {
+    const character = String.fromCodePoint(parseInt(number, 16))
+    assert.equal(printable(`usr_91${character}`), `usr_91⟨U+${number}⟩`)
+  }
+  assert.equal(printable("usr_91\u{E0100}"), "usr_91⟨U+E0100⟩")
+  assert.equal(printable("\u2764\uFE0F"), "\u2764⟨U+FE0F⟩")
+})
+
 test("nothing of a text is lost, and only numbers are marked", () => {
   const parts = hiddenCharacters("a\u202Eb\u202E")
   assert.deepEqual(

@@ -127,10 +127,16 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
       path: "/verify.html",
       access: open,
       answers,
-      handle: ({ incoming }) => built.file("verify.html", incoming.headers, "no-cache"),
+      handle: async ({ incoming }) => {
+        const { headers, ...answer } = await built.file("verify.html", incoming.headers, "no-cache")
+        return { ...answer, headers: { ...headers, "content-security-policy": unframed } }
+      },
     }),
   ]
 }
+
+/** The file has its policy in itself, where a browser ignores this part. */
+const unframed = "frame-ancestors 'none'"
 
 /** Its handler decides who sees what, like that of the receipt itself. */
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const

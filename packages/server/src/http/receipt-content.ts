@@ -1,6 +1,7 @@
 // A receipt that anyone may see, drawn by the service: what it states, for browsers without scripts.
 // With scripts the page takes its place, and shows what it has recomputed.
 
+import { printable } from "@tallystick/proof"
 import type { Party, ReceiptAnswer } from "@tallystick/client/wire"
 import { tag, type Html } from "./html.ts"
 
@@ -8,7 +9,7 @@ export function receiptContent({ receipt, entry, verified }: ReceiptAnswer, apiU
   const { sequence, timestamp, action, lane, projectId, workspaceId } = entry
   const number = sequence.toLocaleString("en-GB")
   const time = `${timestamp.slice(0, 10)} ${timestamp.slice(11, 19)} UTC`
-  return tag`<header class="bar"><span class="brand">tallystick</span><span class="about">${shown(workspaceId)}, project ${shown(projectId)}</span></header>
+  return tag`<header class="bar"><span class="brand">tallystick</span><span class="about">${printable(workspaceId)}, project ${printable(projectId)}</span></header>
 <main id="main">
 <section class="top"><div class="verdict"><span class="seal neutral"></span><div>
 <h1>${verified ? "Recorded, as the server states" : "The server states that this is broken"}</h1>
@@ -17,9 +18,9 @@ export function receiptContent({ receipt, entry, verified }: ReceiptAnswer, apiU
 <section><h2>What was recorded</h2>
 <dl class="what">
 <div><dt>Who</dt><dd>${party(receipt.actor)}</dd></div>
-<div><dt>Did what</dt><dd><code>${shown(action)}</code></dd></div>
+<div><dt>Did what</dt><dd><code>${printable(action)}</code></dd></div>
 <div><dt>To whom</dt><dd>${party(receipt.target)}</dd></div>
-<div><dt>Lane</dt><dd>${shown(lane)}</dd></div>
+<div><dt>Lane</dt><dd>${printable(lane)}</dd></div>
 </dl></section>
 <noscript><section><h2>Check it yourself</h2>
 <dl class="facts"><dt>Hash</dt><dd><code>${receipt.eventHash}</code></dd><dt>Previous</dt><dd><code>${receipt.previousHash}</code></dd></dl>
@@ -32,13 +33,5 @@ tallystick verify receipt.json --key '&lt;the key of this ledger that you noted&
 
 function party({ id, name, email, type }: Party): Html {
   const beside = [name, email, name ?? email ?? type].find((text) => text !== undefined)
-  return tag`<code>${shown(id)}</code> ${shown(beside ?? "")}`
-}
-
-/** Like the pages, shows invisible characters and those that reverse the line by their number. */
-function shown(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `⟨U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`,
-  )
+  return tag`<code>${printable(id)}</code> ${printable(beside ?? "")}`
 }

@@ -1,6 +1,6 @@
 // One file of evidence on the page: its progress, then what was found.
 
-import type { Finding } from "@tallystick/proof"
+import { printable, type Finding } from "@tallystick/proof"
 import { redraw } from "../elements/redraw.ts"
 import { Icon, fileIcon, saveIcon } from "../parts/icon.tsx"
 import { announce, elementOf } from "../parts/page.tsx"
@@ -22,14 +22,15 @@ export interface Job {
 }
 
 export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
-  const place = elementOf(<section class="result" aria-label={evidence.name} />)
+  const name = printable(evidence.name)
+  const place = elementOf(<section class="result" aria-label={name} />)
   let running: { cancel(): void } | undefined
   let findings: readonly Finding[] | undefined
   const remove = (): void => {
     running?.cancel()
     place.remove()
     removed(job)
-    announce(`${evidence.name} was removed`)
+    announce(`${name} was removed`)
   }
   const show = (found: readonly Finding[], packed: Packed | undefined): void => {
     findings = found
@@ -40,7 +41,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
       <PackedEntries of={packed} />,
       <Result of={found} name={evidence.name} at={new Date().toISOString()} />,
     )
-    announce(`${evidence.name}: ${verdictTitles[worstOf(found)]}`)
+    announce(`${name}: ${verdictTitles[worstOf(found)]}`)
   }
   const start = (): void => {
     running?.cancel()
@@ -81,7 +82,10 @@ function FileName({ of: { name, bytes }, remove, label }: FileNameProps) {
       <span class="quiet">{sizeText(bytes)}</span>
       <button type="button" class="plain" onClick={remove}>
         {label}
-        <span class="unseen"> {name}</span>
+        <span class="unseen">
+          {" "}
+          <Text of={name} />
+        </span>
       </button>
     </div>
   )

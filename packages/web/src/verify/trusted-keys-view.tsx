@@ -44,7 +44,11 @@ function List() {
           </span>
           <Copy text={vkey} label="Copy key" />
           <button type="button" class="plain small" onClick={() => distrust(vkey)}>
-            Remove<span class="unseen"> key {vkey}</span>
+            Remove
+            <span class="unseen">
+              {" "}
+              key <Text of={vkey} />
+            </span>
           </button>
         </li>
       ))}
