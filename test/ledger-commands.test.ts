@@ -564,7 +564,7 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
     [wrong, 3, /^rcp_\w+: NOT GENUINE\n/],
     [right.replaceAll("inv_9", "inv_8"), 3, /^rcp_\w+: NOT GENUINE\n {2}content does not hold/],
     [right.replace('"lane":"operations"', '"lane":"\u009b2J"'), 3, /: NOT GENUINE\n/],
-    ['{"receipt":{},"entry":{}}', 2, /^rcp_\w+: not confirmed\n {2}it has no proof/],
+    ['{"receipt":{},"entry":{}}', 2, /^rcp_\w+: not checked\n {2}it has no proof/],
     ["[]", 1, /^tallystick: the service's answer is not about a receipt\n$/],
     ["null", 1, /^tallystick: the service's answer is not about a receipt\n$/],
     ["<html>", 1, /^tallystick: the answer has status 200 and is not JSON; is http.* its address/],

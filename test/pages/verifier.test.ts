@@ -111,9 +111,11 @@ async function trust(page: Page): Promise<void> {
 
 /** The same evidence, wherever the verifier was opened. */
 async function expectVerdicts(page: Page): Promise<void> {
-  const names = ["receipt.json", "first.tlog-proof", "pack.zip"]
+  const names = ["receipt.json", "pack.zip", "first.tlog-proof"]
   await give(page, ...names)
-  for (const name of names) assert.match(await said(page, name), /^Consistent, not confirmed/, name)
+  for (const name of names.slice(0, 2))
+    assert.match(await said(page, name), /^Consistent, not confirmed/, name)
+  assert.match(await said(page, "first.tlog-proof"), /^Cannot be checked/, "it names no key")
   await trust(page)
   for (const name of names) {
     const place = page.locator(`section.result[aria-label="${name}"]`)
@@ -259,5 +261,55 @@ test("a file name is shown without a character that is not seen", { skip }, asyn
   assert.match(await said(page, "⟨U+202E⟩gnp.json"), /^Not readable/)
   await page.getByRole("button", { name: "Remove ⟨U+202E⟩gnp.json" }).waitFor()
   assert.doesNotMatch(await page.content(), /\u202E/)
+  await watched.expectQuiet()
+})
+
+test("what was not checked is never called consistent, recorded or genuine", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  const answer = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
+  const { proof, ...bare } = answer
+  const earlier = { ...bare.entry, sequence: bare.entry.sequence - 1 }
+  const changed = JSON.stringify(bare).replaceAll("usr_1", "usr_2")
+  const unsealed = { ...answer, proof: { ...proof, tlogProof: null } }
+  await page.goto(`${service.url}/verify`)
+  await trust(page)
+  for (const [name, content, title, word, reason] of [
+    ["empty.json", '{"receipt":{},"entry":[]}', "Cannot be checked", "not checked", "no proof"],
+    ["bare.json", changed, "Cannot be checked", "not checked", "no proof"],
+    [
+      "page.json",
+      JSON.stringify({ events: [bare.entry, earlier] }),
+      "Cannot be checked",
+      "not checked",
+      "no proof",
+    ],
+    [
+      "unsealed.json",
+      JSON.stringify(unsealed),
+      "Not yet sealed",
+      "not confirmed",
+      "no signed checkpoint",
+    ],
+  ] as const) {
+    await writeFile(inFolder(name), content)
+    await give(page, name)
+    assert.match(await said(page, name), new RegExp(`^${title}`), name)
+    const place = page.locator(`section.result[aria-label="${name}"]`)
+    await place.locator(".verdict .seal.neutral").waitFor()
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [command, "verify", name, "--key", vkey],
+      {
+        cwd: folder.path,
+        encoding: "utf8",
+      },
+    )
+    assert.equal(status, 2, name)
+    assert.match(stdout, new RegExp(`: ${word}\n {2}[^\n]*${reason}`), name)
+    for (const text of [stdout, String(await place.textContent())])
+      assert.doesNotMatch(text, /consistent|it was recorded|is genuine|: genuine|verified/i, name)
+  }
+  await expectAccessible(page)
   await watched.expectQuiet()
 })

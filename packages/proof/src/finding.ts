@@ -3,7 +3,7 @@ import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
 import { equalJson, parseJson, readJson } from "./json.ts"
 import { packGroup } from "./pack-form.ts"
 import { verifyPack, type PackVerdict } from "./pack.ts"
-import { verifyReceipt, type Verdict } from "./receipt.ts"
+import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
 import type { Sha256 } from "./sha256.ts"
 import { parseTilePath } from "./tile.ts"
 import { verifyTlogProof } from "./tlog-proof.ts"
@@ -18,6 +18,8 @@ export interface Finding {
   readonly item?: string
   readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
+  /** Of what is unconfirmed. */
+  readonly because?: Because | "key_missing"
   /** One sentence that explains the verdict. Absent if it is genuine. */
   readonly reason?: string
   /** Where it differs, and what was expected there. */
@@ -28,6 +30,11 @@ export interface Finding {
   readonly notCovered: readonly string[]
   /** What the bytes say. A forger may have written them. */
   readonly facts: Readonly<Record<string, string | number>>
+}
+
+/** Whether there was nothing to compute from, and so nothing at all is known of it. */
+export function isUnchecked({ because }: Pick<Finding, "because">): boolean {
+  return because === "proof_missing" || because === "key_missing"
 }
 
 export interface Difference {
@@ -244,16 +251,17 @@ function concluded(
   refutation?: string,
   difference?: Difference,
 ): Finding {
-  const isUnconfirmed = verdict.verdict === "unconfirmed"
-  const reason = isUnconfirmed ? reasons[verdict.because] : refutation
+  const because = verdict.verdict === "unconfirmed" ? verdict.because : undefined
+  const reason = because === undefined ? refutation : reasons[because]
   return {
     what,
     verdict: verdict.verdict,
+    ...(because !== undefined && { because }),
     ...(reason !== undefined && { reason }),
     ...(difference && { difference }),
     checks: verdict.checks.map(({ name, ok }) => ({
       name,
-      ok: ok || (isUnconfirmed ? null : false),
+      ok: ok || (because === undefined ? false : null),
     })),
     notCovered,
     facts,
@@ -275,7 +283,8 @@ function announcedBy(metadata: unknown): { readonly newKey?: string } {
 const reasons = {
   key_not_trusted:
     "everything agrees, but no key that you trust has signed it, and anyone can make a key",
-  not_sealed: "it was recorded, and no signed checkpoint covers it yet; get it again in a second",
+  not_sealed:
+    "no signed checkpoint covers it, so nothing shows yet that a ledger recorded it; get it again in a second",
   proof_missing:
     "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
   content_missing: "the record is genuine, and its content is gone, as after its retention",
@@ -328,7 +337,11 @@ function ofProof(text: string, { trustedKeys, ...input }: TrustedInput): Finding
   // The file does not contain the key: without it, nothing else can be checked.
   if (failure === "unsigned") {
     const checks = [{ name: "key", ok: null }]
-    return { ...refuted("proof", unsigned, checks), verdict: "unconfirmed" }
+    return {
+      ...refuted("proof", unsigned, checks),
+      verdict: "unconfirmed",
+      because: "key_missing",
+    }
   }
   const reason = fault(failure, undefined, expected, found)
   return refuted("proof", reason, [{ name: failure, ok: false }])

@@ -43,6 +43,7 @@ export {
   type Difference,
   type Finding,
   type Folder,
+  isUnchecked,
   type TrustedInput,
 } from "./finding.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"

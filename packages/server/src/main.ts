@@ -79,7 +79,7 @@ program
   .addHelpText(
     "after",
     notes(`
-Exit codes: 0 everything is genuine; 3 something is not; 1 a file cannot be read; 2 nothing is wrong, but a trusted key's signature or a
+Exit codes: 0 everything is genuine; 3 something is not; 1 a file cannot be read; 2 nothing is found wrong, but the proof, a trusted key's signature or a
 checkpoint is missing. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is not confirmed (with --json: true, false, null).
 
 Example:

@@ -323,7 +323,7 @@ confirmed\`: everything may agree, but the service itself names the key that sig
 
 ${keyHelp("read")} A public receipt needs no key.
 
-Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is wrong, but a trusted key's signature or a checkpoint is missing; 3 it is not genuine;
+Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is found wrong, but the proof, a trusted key's signature or a checkpoint is missing; 3 it is not genuine;
 1 it cannot be got.
 
 Example:

@@ -40,7 +40,7 @@ export async function getReceipt(
   const facts = { ...membersOf(entry), ...finding.facts }
   if (json) terminal.say(`${printableJson({ receipt, entry, finding })}\n`)
   else terminal.say(textOfFinding({ ...finding, file: receiptId, facts }))
-  if (trustedKeys.length === 0 && finding.verdict === "unconfirmed")
+  if (trustedKeys.length === 0 && finding.because === "key_not_trusted")
     terminal.remark(
       "tallystick: the service itself named this key; to confirm the receipt, give the log's key from another source with --key\n",
     )

@@ -6,6 +6,7 @@ import {
   examineExport,
   examineFile,
   fromUtf8,
+  isUnchecked,
   parseVkey,
   printable,
   readJson,
@@ -146,9 +147,10 @@ const words = {
 } as const
 
 /** For people. */
-export function textOf({ file, verdict, reason, checks, notCovered, facts }: FileFinding): string {
+export function textOf(finding: FileFinding): string {
+  const { file, verdict, reason, checks, notCovered, facts } = finding
   const lines = [
-    `${file}: ${words[verdict]}`,
+    `${file}: ${isUnchecked(finding) ? "not checked" : words[verdict]}`,
     ...(reason === undefined ? [] : [`  ${reason}`]),
     ...checks.map(({ name, ok }) => `  ${ok === null ? "?   " : ok ? "ok  " : "FAIL"}  ${name}`),
     ...Object.entries(facts).map(([name, value]) => `  ${name}: ${value}`),

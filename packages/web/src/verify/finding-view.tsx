@@ -13,25 +13,35 @@ import { Verdict, type Tone } from "../parts/verdict.tsx"
 import { publicKeyOf } from "../public-key.ts"
 import { trust } from "../trusted-keys.ts"
 
-type Word = Finding["verdict"]
+type Unsure = NonNullable<Finding["because"]>
+type Outcome = Exclude<Finding["verdict"], "unconfirmed"> | Unsure
 
-export const verdictTitles: Readonly<Record<Word, string>> = {
-  genuine: "Genuine",
-  unconfirmed: "Consistent, not confirmed",
-  refuted: "Not genuine",
-  unreadable: "Not readable",
+/** The worst first. Nothing is called consistent that was not computed. */
+const outcomes = {
+  refuted: ["Not genuine", "broken"],
+  unreadable: ["Not readable", "neutral"],
+  proof_missing: ["Cannot be checked", "neutral"],
+  key_missing: ["Cannot be checked", "neutral"],
+  not_sealed: ["Not yet sealed", "neutral"],
+  key_not_trusted: ["Consistent, not confirmed", "attention"],
+  content_missing: ["The record is genuine, its content is gone", "intact"],
+  genuine: ["Genuine", "intact"],
+} as const satisfies Readonly<Record<Outcome, readonly [title: string, tone: Tone]>>
+
+function outcomeOf({ verdict, because }: Finding): Outcome {
+  return verdict === "unconfirmed" ? (because ?? "proof_missing") : verdict
 }
-const tones: Readonly<Record<Word, Tone>> = {
-  genuine: "intact",
-  unconfirmed: "attention",
-  refuted: "broken",
-  unreadable: "neutral",
-}
-const worstFirst: readonly Word[] = ["refuted", "unreadable", "unconfirmed", "genuine"]
 
 /** The worst of them counts. */
-export function worstOf(findings: readonly Finding[]): Word {
-  return worstFirst.find((word) => findings.some(({ verdict }) => verdict === word)) ?? "unreadable"
+function worstOf(findings: readonly Finding[]): Outcome {
+  const found = new Set(findings.map(outcomeOf))
+  // They are the keys of the table.
+  return (Object.keys(outcomes) as Outcome[]).find((one) => found.has(one)) ?? "unreadable"
+}
+
+/** What is said of all of them in a few words. */
+export function titleOfAll(findings: readonly Finding[]): string {
+  return outcomes[worstOf(findings)][0]
 }
 
 export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
@@ -48,7 +58,7 @@ function OneFinding({ of: finding }: { readonly of: Finding }) {
   const { key } = facts
   return (
     <>
-      <Verdict tone={tones[verdict]} title={titleOf(finding)} isPart>
+      <Verdict tone={outcomes[outcomeOf(finding)][1]} title={titleOf(finding)} isPart>
         <p>{sentenceOf(finding)}</p>
       </Verdict>
       {checks.length > 0 && <Checks rows={rowsOf(finding)} />}
@@ -81,10 +91,10 @@ function OneFinding({ of: finding }: { readonly of: Finding }) {
   )
 }
 
-function titleOf({ verdict, what }: Finding): string {
-  if (what === "nothing" || verdict === "unreadable") return verdictTitles[verdict]
-  if (verdict === "refuted") return `This ${what} is not genuine`
-  return verdict === "genuine" ? `This ${what} is genuine` : verdictTitles[verdict]
+function titleOf(finding: Finding): string {
+  const { verdict, what } = finding
+  if (what !== "nothing" && verdict === "refuted") return `This ${what} is not genuine`
+  return verdict === "genuine" ? `This ${what} is genuine` : outcomes[outcomeOf(finding)][0]
 }
 
 function sentenceOf({ verdict, what, reason = "", difference, facts }: Finding): Child {
@@ -190,12 +200,12 @@ function capital(name: string): string {
 /** A page of entries: how many hold, and each that does not. */
 function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
   const worst = worstOf(findings)
-  const wrong = findings.filter(({ verdict }) => verdict === worst && verdict !== "genuine")
+  const wrong = findings.filter((one) => outcomeOf(one) === worst && worst !== "genuine")
   const genuine = findings.filter(({ verdict }) => verdict === "genuine").length
   const total = findings.length.toLocaleString("en-GB")
   return (
     <>
-      <Verdict tone={tones[worst]} title={verdictTitles[worst]} isPart>
+      <Verdict tone={outcomes[worst][1]} title={outcomes[worst][0]} isPart>
         <p>
           {worst === "genuine"
             ? `All ${total} entries were recomputed here.`

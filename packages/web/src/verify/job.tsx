@@ -13,7 +13,7 @@ import { version } from "../version.ts"
 import { check } from "./check.ts"
 import type { Evidence, Packed } from "./evidence.ts"
 import { PackedEntries } from "./packed-entries.tsx"
-import { Findings, verdictTitles, worstOf } from "./finding-view.tsx"
+import { Findings, titleOfAll } from "./finding-view.tsx"
 
 export interface Job {
   readonly place: HTMLElement
@@ -41,7 +41,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
       <PackedEntries of={packed} />,
       <Result of={found} name={evidence.name} at={new Date().toISOString()} />,
     )
-    announce(`${name}: ${verdictTitles[worstOf(found)]}`)
+    announce(`${name}: ${titleOfAll(found)}`)
   }
   const start = (): void => {
     running?.cancel()
@@ -59,7 +59,8 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
   const job: Job = {
     place,
     recheck() {
-      if (findings === undefined || ["genuine", "unconfirmed"].includes(worstOf(findings))) start()
+      const isFinal = findings?.some(({ verdict }) => ["refuted", "unreadable"].includes(verdict))
+      if (isFinal !== true) start()
     },
   }
   start()
