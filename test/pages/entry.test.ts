@@ -8,6 +8,7 @@ import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
 import {
   expectAccessible,
+  expectFits,
   expectNarrow,
   noBrowser,
   openBrowser,
@@ -179,6 +180,63 @@ test("entry: a link for others, marks for a pack, and a search from here", { ski
   await watched.expectQuiet()
 })
 
+test("entry: the bar of marks does not cover what is reached in the drawer", { skip }, async () => {
+  for (const width of [1440, 1000, 390]) {
+    await using watched = await watch(browser, {
+      origin: service.url,
+      viewport: { width, height: 700 },
+    })
+    const page = await explore(watched)
+    await recomputed(page, /All 60/)
+    await page.locator("tr[data-sequence] a").first().click()
+    const button = page.locator("#entry-mark")
+    await button.waitFor()
+    // At the lower edge of the window, where the bar comes to lie.
+    await button.evaluate("(node) => node.scrollIntoView({ block: 'end' })")
+    await button.focus()
+    await page.keyboard.press("Enter")
+    const bar = page.locator(".marks")
+    await bar.waitFor()
+    const barTop = (await bar.boundingBox())?.y ?? 0
+    for (const each of [button, page.locator("#canonical > summary")]) {
+      await each.focus()
+      const box = await each.boundingBox()
+      assert.ok(box !== null && box.y + box.height <= barTop, `${box?.y} to ${barTop} at ${width}`)
+    }
+    await bar.getByRole("link", { name: "Make evidence pack" }).click({ trial: true })
+    await bar.getByRole("button", { name: "Clear" }).click()
+    await watched.expectQuiet()
+  }
+})
+
+test("thing: an id of dots is an id, and no step upwards", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const things = ["..", ".", "~."].map((id) => ({ id, type: id, name: `Called ${id}` }))
+  await writeMany(workspace, things.length, {
+    changes: (place) => ({
+      action: "dots.seen",
+      actor: { id: "dotter" },
+      target: things[place],
+      occurredAt: new Date().toISOString(),
+    }),
+  })
+  const page = await explore(watched, "&query=action:dots.seen")
+  await recomputed(page, /All 3/)
+  for (const { id, name } of things) {
+    await page.locator("tr[data-sequence]").filter({ hasText: name }).locator("a").click()
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByRole("link", { name }).click()
+    await page.getByRole("heading", { name }).waitFor()
+    await page.locator("header code").getByText(`${id} · ${id}`).waitFor()
+    await recomputed(page, /The one row/)
+    await page.reload()
+    await page.getByRole("heading", { name }).waitFor()
+    await page.goBack()
+    await page.getByRole("button", { name: "Close" }).click()
+  }
+  await watched.expectQuiet()
+})
+
 test("thing: all that it did and that was done to it, from any actor", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched)
@@ -198,6 +256,8 @@ test("thing: all that it did and that was done to it, from any actor", { skip },
   await page.goto(`${service.url}/ui/things/user/usr_1?workspace=${workspace.id}`)
   await page.getByRole("heading", { name: "⟨U+202E⟩<b>Ada</b>" }).waitFor()
   await recomputed(page, /All 30/)
+  await page.setViewportSize({ width: 640, height: 900 })
+  await expectFits(page)
   await expectNarrow(page)
   await watched.expectQuiet()
 })

@@ -8,6 +8,7 @@ import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
 import {
   expectAccessible,
+  expectFits,
   noBrowser,
   openBrowser,
   signInto,
@@ -205,6 +206,33 @@ test(
     await expectAccessible(page)
     await page.goBack()
     await drawer.waitFor({ state: "detached" })
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "explorer: at every width the target is seen and nothing scrolls sideways",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched)
+    await recomputed(page, /All 100/)
+    await page.locator("tr[data-sequence] a").nth(2).click()
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByText("Verified").waitFor()
+    for (const isOpen of [true, false]) {
+      if (!isOpen) await page.getByRole("button", { name: "Close" }).click()
+      for (const width of [1440, 1280, 1200, 1100, 960, 880, 720, 640]) {
+        await page.setViewportSize({ width, height: 900 })
+        await expectFits(page)
+        const target = await page.locator("td.tgt").first().boundingBox()
+        assert.ok((target?.width ?? 0) >= 120, `${target?.width} px for the target at ${width}`)
+      }
+    }
+    await page.getByRole("button", { name: "Filters" }).click()
+    await page.getByRole("checkbox", { name: /security/ }).check()
+    await recomputed(page, /All 50/)
+    await expectAccessible(page)
     await watched.expectQuiet()
   },
 )

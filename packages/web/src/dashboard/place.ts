@@ -15,17 +15,28 @@ export interface Place {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 export function currentPlace(): Place {
-  const [, page = "", ...rest] = pathParts()
+  const [, page = "", ...rest] = pathParts().map(withoutSign)
   return { page: page || "overview", rest, query: new URLSearchParams(location.search) }
 }
 
 /** The address of a place. The workspace is always part of it, so that a link opens it for others. */
 export function linkTo(workspace: string, path: readonly string[], query: Query = {}): string {
   const [page = "", ...rest] = path
-  const below = ["ui", ...(page === "overview" ? [] : [page]), ...rest].map(encodeURIComponent)
+  const below = ["ui", ...(page === "overview" ? [] : [page]), ...rest]
+    .map(withSign)
+    .map(encodeURIComponent)
   const url = new URL(below.join("/"), root)
   url.search = searchOf({ workspace, ...query }).toString()
   return url.href
+}
+
+/** A part of nothing but dots would be taken for a step upwards, however it is written. */
+function withSign(part: string): string {
+  return /^~*\.{1,2}$/.test(part) ? `~${part}` : part
+}
+
+function withoutSign(part: string): string {
+  return /^~+\.{1,2}$/.test(part) ? part.slice(1) : part
 }
 
 export function searchOf(query: Query): URLSearchParams {

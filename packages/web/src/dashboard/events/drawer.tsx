@@ -62,7 +62,9 @@ export function createDrawer(parts: DrawerParts): Drawer {
       ),
     marked(isMarked) {
       const button = document.getElementById("entry-mark")
-      if (button !== null) button.textContent = markText(isMarked)
+      if (button === null) return
+      button.textContent = markText(isMarked)
+      button.scrollIntoView({ block: "nearest" })
     },
     waiting() {
       if (node.childElementCount === 0) frame("", undefined, <Skeleton />)

@@ -44,9 +44,8 @@ export interface EntryTable {
 
 /** Drawn above and below what is seen, so that a quick scroll shows no gap. */
 const marginPx = 400
-const narrow = matchMedia("(max-width: 639px)")
 
-const heights: Readonly<Record<Line["kind"], readonly [wide: number, narrow: number]>> = {
+const heights: Readonly<Record<Line["kind"], readonly [row: number, card: number]>> = {
   entry: [32, 62],
   day: [30, 32],
   checkpoint: [26, 40],
@@ -67,6 +66,7 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     </table>,
   )
   let shown: Shown | undefined
+  let hasCards = false
   let dayOf = rememberingDay()
   let lines: readonly Line[] = []
   /** Where each line begins, and where the last one ends. */
@@ -140,12 +140,17 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     )
   }
 
+  /** The style decides it by the width of the table. */
+  function isOfCards(): boolean {
+    return getComputedStyle(table).display === "block"
+  }
+
   function layOut(): void {
     const { rows = [], checkpoint } = shown ?? {}
     lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf)
-    const width = narrow.matches ? 1 : 0
+    hasCards = isOfCards()
     let top = 0
-    tops = [0, ...lines.map(({ kind }) => (top += heights[kind][width]))]
+    tops = [0, ...lines.map(({ kind }) => (top += heights[kind][hasCards ? 1 : 0]))]
   }
 
   function redraw(): void {
@@ -157,6 +162,18 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     draw()
   }
 
+  function bring(sequence: number | undefined): void {
+    const at = lines.findIndex((line) => line.kind === "entry" && line.row.sequence === sequence)
+    if (at < 0) return
+    bringIntoView(body, tops[at] ?? 0, tops[at + 1] ?? 0)
+    draw()
+  }
+
+  function focused(): number | undefined {
+    const row = document.activeElement?.closest<HTMLElement>("tr[data-sequence]")
+    return row && body.contains(row) ? Number(row.dataset["sequence"]) : undefined
+  }
+
   let frame: number | undefined
   const drawSoon = (): void => {
     frame ??= requestAnimationFrame(() => {
@@ -166,7 +183,13 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
   }
   addEventListener("scroll", drawSoon, { passive: true, signal: over.signal })
   addEventListener("resize", drawSoon, over)
-  narrow.addEventListener("change", redraw, over)
+  const resized = new ResizeObserver(() => {
+    if (isOfCards() === hasCards) return
+    layOut()
+    draw()
+    bring(focused() ?? shown?.open)
+  })
+  resized.observe(table)
   body.addEventListener("click", (event) => {
     const sequence = sequenceIn(event)
     if (sequence === undefined) return
@@ -186,21 +209,14 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
       draw()
     },
     redraw,
-    bring(sequence) {
-      const at = lines.findIndex((line) => line.kind === "entry" && line.row.sequence === sequence)
-      if (at < 0) return
-      bringIntoView(body, tops[at] ?? 0, tops[at + 1] ?? 0)
-      draw()
-    },
+    bring,
     focus(sequence) {
       drawn.get(`#${sequence}`)?.row.querySelector("a")?.focus({ preventScroll: true })
     },
-    focused() {
-      const row = document.activeElement?.closest<HTMLElement>("tr[data-sequence]")
-      return row && body.contains(row) ? Number(row.dataset["sequence"]) : undefined
-    },
+    focused,
     close() {
       over.abort()
+      resized.disconnect()
       if (frame !== undefined) cancelAnimationFrame(frame)
     },
   }

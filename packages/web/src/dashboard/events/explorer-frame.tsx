@@ -64,7 +64,7 @@ function LaneKeys() {
 
 /** On a narrow page the filters are a sheet that a button opens. */
 export function placeFilters(facets: HTMLElement, signal: AbortSignal): void {
-  const narrow = matchMedia("(max-width: 639px)")
+  const narrow = matchMedia("(max-width: 959px)")
   const place = (): void => {
     if (narrow.matches) facets.setAttribute("popover", "auto")
     else facets.removeAttribute("popover")
