@@ -75,7 +75,7 @@ test("a key is made, shown once, used, and revoked", { skip }, async () => {
   const key = await eventually("the key", async () => (await secretIn(page)) || undefined)
   assert.match(key, /^tsk_/)
   await page.getByRole("button", { name: "I stored it" }).click()
-  await page.getByText("⟨U+202E⟩").waitFor()
+  await page.getByRole("button", { name: /^Revoke ⟨U\+202E⟩/ }).waitFor()
   assert.ok(!(await page.content()).includes(key), "it is nowhere any more")
   const writer = service.client(key)
   const written = await writer.write(eventFor(workspace.id))

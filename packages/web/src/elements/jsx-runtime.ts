@@ -1,6 +1,8 @@
 // JSX as elements of the document: a component is a function from its data to a node. These pages
 // are drawn once and change in few places, so they need nothing that compares trees.
 
+import { printable } from "@tallystick/proof"
+
 export type Child = Node | string | number | boolean | null | undefined | readonly Child[]
 
 type Attribute = string | number | boolean | undefined | ((event: Event) => void)
@@ -41,13 +43,15 @@ export function Fragment({ children }: { readonly children?: Child }): Node {
   return fragment
 }
 
+/** They hold text from outside as well: no character that is not seen may hide in them. */
+const spoken = new Set(["title", "aria-label"])
 const drawings = new Set(["svg", "path", "rect", "circle", "g", "text"])
 
 function setAttribute(node: Element, name: string, value: unknown): void {
   if (typeof value === "function")
     node.addEventListener(name.slice(2).toLowerCase(), value as EventListener) // only handlers are functions
   else if (typeof value === "string" || typeof value === "number")
-    node.setAttribute(name, String(value))
+    node.setAttribute(name, spoken.has(name) ? printable(String(value)) : String(value))
   // `aria-expanded="false"` says something else than nothing.
   else if (typeof value === "boolean" && name.startsWith("aria-"))
     node.setAttribute(name, String(value))

@@ -1,5 +1,6 @@
 // The frame of a page: bar, theme, and the main part.
 
+import { printable } from "@tallystick/proof"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { elementOf } from "../elements/element-of.ts"
 import { redraw } from "../elements/redraw.ts"
@@ -73,7 +74,7 @@ export const spoken = elementOf(<p class="unseen" role="status" />)
 
 /** For those who do not see that something has changed. */
 export function announce(text: string): void {
-  spoken.textContent = text
+  spoken.textContent = printable(text)
 }
 
 /** Empty: as the system says. */

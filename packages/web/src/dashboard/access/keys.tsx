@@ -80,7 +80,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
       draw: (key) =>
         stateOf(key) === "live" ? (
           <button type="button" class="plain" onClick={() => revoke(desk, key, changed)}>
-            Revoke<span class="unseen"> {key.name}</span>
+            Revoke<span class="unseen"> {key.name !== undefined && <Text of={key.name} />}</span>
           </button>
         ) : (
           <>

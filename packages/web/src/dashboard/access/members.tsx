@@ -89,7 +89,11 @@ function MemberMenu({ desk, member, list }: MemberMenuProps) {
       id={`member-${id}`}
       label={
         <>
-          Change<span class="unseen"> {email}</span>
+          Change
+          <span class="unseen">
+            {" "}
+            <Text of={email} />
+          </span>
         </>
       }
     >

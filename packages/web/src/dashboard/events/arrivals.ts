@@ -1,6 +1,7 @@
 // What is recorded while somebody looks: shown at once, or counted until it is asked for.
 
 import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
+import { counted } from "../../parts/counted.ts"
 import { announce } from "../../parts/page.tsx"
 import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
@@ -74,7 +75,7 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
   function say(count: number, now: number): void {
     unsaid += count
     if (now - saidAt < announceMs) return
-    announce(unsaid === 1 ? "1 new entry" : `${unsaid.toLocaleString("en-GB")} new entries`)
+    announce(counted(unsaid, "new entry", "new entries"))
     unsaid = 0
     saidAt = now
   }

@@ -3,6 +3,7 @@
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { CopyCurl } from "../../parts/curl.tsx"
+import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
@@ -106,7 +107,7 @@ function openExport({ desk, filter, total }: ExportProps, format: Format): void 
       count += events.length
       progress.value = count
       const said = document.getElementById("export-count")
-      if (said !== null) said.textContent = `${count.toLocaleString("en-GB")} entries`
+      if (said !== null) said.textContent = counted(count, "entry", "entries")
       if (!hasMore) break
       cursor = nextCursor
     }

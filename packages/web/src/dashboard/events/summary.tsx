@@ -1,6 +1,7 @@
 // One line about the page: how much is found, and how far it was recomputed.
 
 import type { ChainState } from "@tallystick/client/wire"
+import { counted } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import { timeText } from "../../parts/time.tsx"
 import type { Row } from "./rows.ts"
@@ -17,7 +18,7 @@ export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
     <>
       <span>
         <b>{total.toLocaleString("en-GB")}</b>
-        {chain !== undefined && ` of ${chain.size.toLocaleString("en-GB")} entries`}
+        {chain !== undefined && ` of ${counted(chain.size, "entry", "entries")}`}
       </span>
       {rows.length > 0 && <RecomputedSentence rows={rows} />}
       {lostAt !== undefined && (

@@ -2,6 +2,7 @@
 
 import type { ApiKeyList, EventsPage } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
+import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { verdictOf } from "../chain/chain-verdict.ts"
@@ -76,7 +77,7 @@ async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
     return { ok: true, value: [] }
   const concern = {
     icon: historyIcon,
-    title: `${verdict.unchecked.toLocaleString("en-GB")} entries not checked for 7 days`,
+    title: `${counted(verdict.unchecked, "entry", "entries")} not checked for 7 days`,
     detail: state?.checking
       ? "The service is reading them again now."
       : "The service reads the whole chain again in turns.",

@@ -4,6 +4,7 @@ import type { CreatedEvidenceToken, EventsPage, Pack, PackList } from "@tallysti
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
+import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
@@ -113,10 +114,18 @@ function HandOut({ desk, pack }: { readonly desk: Desk; readonly pack: Pack }) {
         download={`${packId}.zip`}
         href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
       >
-        <Icon of={saveIcon} /> Download<span class="unseen"> {title}</span>
+        <Icon of={saveIcon} /> Download
+        <span class="unseen">
+          {" "}
+          <Text of={title} />
+        </span>
       </a>
       <button type="button" class="button" onClick={() => openLink(desk, pack)}>
-        Link<span class="unseen"> to {title}</span>
+        Link
+        <span class="unseen">
+          {" "}
+          to <Text of={title} />
+        </span>
       </button>
     </span>
   )
@@ -135,7 +144,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
       if ("receiptIds" in wanted) clearMarks(desk.workspace)
       list.reload()
       close()
-      announce(`The pack with ${told.value.receiptCount} entries is made`)
+      announce(`The pack with ${counted(told.value.receiptCount, "entry", "entries")} is made`)
       return undefined
     }
     const countEntries = async (): Promise<void> => {
@@ -149,7 +158,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
         count,
         <>
           {told.ok
-            ? `${told.value.total.toLocaleString("en-GB")} entries now; a pack holds up to 10,000.`
+            ? `${counted(told.value.total, "entry", "entries")} now; a pack holds up to 10,000.`
             : `${told.refusal.detail}.`}
         </>,
       )
@@ -158,7 +167,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
       <Form action="Make the pack" submit={submit} cancel={close}>
         <Field name="title" label="Title" placeholder="Q3 access review" maxLength={200} />
         {"receiptIds" in wanted ? (
-          <p>{wanted.receiptIds.length.toLocaleString("en-GB")} marked entries.</p>
+          <p>{counted(wanted.receiptIds.length, "marked entry", "marked entries")}.</p>
         ) : (
           <>
             <Field

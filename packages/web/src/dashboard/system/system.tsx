@@ -3,6 +3,7 @@
 import type { Readiness, System } from "@tallystick/client/wire"
 import { askJson } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
 import { Ago } from "../../parts/ago.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Facts } from "../../parts/facts.tsx"
@@ -132,7 +133,7 @@ function Work({ system: { writing, followers, audit } }: { readonly system: Syst
             ({ follower, entries }) =>
               [
                 followerNames[follower] ?? follower,
-                entries === 0 ? "nothing waits" : `${number(entries)} entries wait`,
+                entries === 0 ? "nothing waits" : counted(entries, "entry waits", "entries wait"),
               ] as const,
           ),
           [

@@ -1,7 +1,9 @@
 // The history of one thing: everything it did and everything done to it, on one stick.
 
 import type { EventsPage, Party } from "@tallystick/client/wire"
+import { printable } from "@tallystick/proof"
 import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
 import { Copy } from "../../parts/copy.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -75,9 +77,9 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
   }
   const unwatch = [watchZone(() => table.redraw()), desk.chain.watch(draw)]
   results.waiting()
-  void rows.begin().then(() => announce(`${rows.all.length} entries`))
+  void rows.begin().then(() => announce(counted(rows.all.length, "entry", "entries")))
   return {
-    title: `History of ${id}`,
+    title: `History of ${printable(id)}`,
     isWide: true,
     node: (
       <div class="thing">
