@@ -209,34 +209,6 @@ test("entry: the bar of marks does not cover what is reached in the drawer", { s
   }
 })
 
-test("thing: an id of dots is an id, and no step upwards", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const things = ["..", ".", "~."].map((id) => ({ id, type: id, name: `Called ${id}` }))
-  await writeMany(workspace, things.length, {
-    changes: (place) => ({
-      action: "dots.seen",
-      actor: { id: "dotter" },
-      target: things[place],
-      occurredAt: new Date().toISOString(),
-    }),
-  })
-  const page = await explore(watched, "&query=action:dots.seen")
-  await recomputed(page, /All 3/)
-  for (const { id, name } of things) {
-    await page.locator("tr[data-sequence]").filter({ hasText: name }).locator("a").click()
-    const drawer = page.getByRole("complementary", { name: "Entry" })
-    await drawer.getByRole("link", { name }).click()
-    await page.getByRole("heading", { name }).waitFor()
-    await page.locator("header code").getByText(`${id} · ${id}`).waitFor()
-    await recomputed(page, /The one row/)
-    await page.reload()
-    await page.getByRole("heading", { name }).waitFor()
-    await page.goBack()
-    await page.getByRole("button", { name: "Close" }).click()
-  }
-  await watched.expectQuiet()
-})
-
 test("thing: all that it did and that was done to it, from any actor", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched)
@@ -259,5 +231,37 @@ test("thing: all that it did and that was done to it, from any actor", { skip },
   await page.setViewportSize({ width: 640, height: 900 })
   await expectFits(page)
   await expectNarrow(page)
+  await watched.expectQuiet()
+})
+
+test("thing: an id of dots is an id, and no step upwards", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const things = [
+    { id: "..", type: "..", name: "Parent" },
+    { id: ".", type: ".", name: "Own" },
+    { id: "~.", type: "~.", name: "Signed" },
+  ]
+  await writeMany(workspace, things.length, {
+    changes: (place) => ({
+      action: "dots.seen",
+      actor: { id: "dotter", type: "service" },
+      target: things[place],
+      occurredAt: new Date().toISOString(),
+    }),
+  })
+  const page = await explore(watched, "&query=action:dots.seen")
+  await recomputed(page, /All 3/)
+  for (const { id, name } of things) {
+    await page.locator("tr[data-sequence]").filter({ hasText: name }).locator("a").click()
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByRole("link", { name }).click()
+    await page.getByRole("heading", { name }).waitFor()
+    await page.locator("header code").getByText(`${id} · ${id}`).waitFor()
+    await recomputed(page, /The one row/)
+    await page.reload()
+    await page.getByRole("heading", { name }).waitFor()
+    await page.goBack()
+    await page.getByRole("button", { name: "Close" }).click()
+  }
   await watched.expectQuiet()
 })

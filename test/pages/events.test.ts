@@ -236,3 +236,73 @@ test(
     await watched.expectQuiet()
   },
 )
+
+test(
+  "explorer: all of a search is written over, and an actor is found by name",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched, "&query=lane:security")
+    await recomputed(page, "All 50 rows")
+    await page.keyboard.press("/")
+    await page.keyboard.press("ControlOrMeta+a")
+    assert.equal(await page.getByRole("combobox").inputValue(), "lane:security")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    await page.getByRole("button", { name: "Remove lane:security" }).waitFor()
+    await page.keyboard.press("/")
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type("actor:ada")
+    await page.getByRole("option", { name: /^actor:usr_1 .*Ada.* · 125$/ }).waitFor()
+    await page.keyboard.press("Tab")
+    await recomputed(page, "All 100 rows")
+    assert.equal(new URL(page.url()).searchParams.get("query"), "actor:usr_1")
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "explorer: characters that are not seen are shown, and one is one entry",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched, `&query=${encodeURIComponent("nothing\u202Eelse")}`)
+    await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+    const remove = page.locator(".chip button")
+    assert.equal(await remove.getAttribute("aria-label"), "Remove nothing⟨U+202E⟩else")
+    await page.goto(`${service.url}/ui/things/a/b%E2%80%AEc?workspace=${workspace.id}`)
+    await page.getByRole("heading", { name: "Nothing recorded" }).waitFor()
+    assert.match(await page.title(), /^History of b⟨U\+202E⟩c/)
+    await page.goto(`${service.url}/ui/events?workspace=${workspace.id}&query=target:inv_7`)
+    await recomputed(page, "The one row")
+    assert.equal(await page.locator("#page > .unseen[role=status]").textContent(), "1 entry")
+    await watched.expectQuiet()
+  },
+)
+
+test("explorer: what was refused or cut off is asked for again", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [503] })
+  const { page } = watched
+  await page.route("**/events/timeline?**", (route) =>
+    route.fulfill({
+      status: 503,
+      headers: { "x-request-id": "req_of_timeline" },
+      json: { error: "unavailable", detail: "the reader is busy" },
+    }),
+  )
+  await explore(watched)
+  const line = page.locator(".refused-line")
+  await line.getByText("req_of_timeline").waitFor()
+  await line.getByRole("button", { name: "Copy request id" }).waitFor()
+  await expectAccessible(page)
+  await page.unrouteAll({ behavior: "wait" })
+  await line.getByRole("button", { name: "Try again" }).click()
+  await page.getByRole("slider", { name: /^Entries over time/ }).waitFor()
+  await watched.expectQuiet()
+  await page.context().setOffline(true)
+  await page.locator("tr[data-sequence] a").first().click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByRole("heading", { name: "No connection" }).waitFor()
+  await page.context().setOffline(false)
+  await drawer.getByText("Verified").waitFor()
+})

@@ -3,6 +3,7 @@
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
+import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
 import { elementOf } from "./page.tsx"
 import { Text } from "./text.tsx"
@@ -145,8 +146,14 @@ export function Form({ action, submit, cancel, children }: FormProps) {
   )
 }
 
-/** In a line: beside a button, or in a list. */
-export function RefusedLine({ refusal }: { readonly refusal: Refusal }) {
+interface RefusedLineProps {
+  readonly refusal: Refusal
+  /** Where it stands in place of a part, and no button beside it asks again. */
+  readonly retry?: () => void
+}
+
+/** In a line: beside a button, in a list, or in place of a part. */
+export function RefusedLine({ refusal, retry }: RefusedLineProps) {
   const { code, detail, requestId } = refusal
   return (
     <p class="state attention refused-line">
@@ -156,6 +163,12 @@ export function RefusedLine({ refusal }: { readonly refusal: Refusal }) {
         <code class="quiet">
           <Text of={requestId === undefined ? code : `${code}, request ${requestId}`} />
         </code>
+        {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}
+        {retry !== undefined && (
+          <button type="button" class="plain" onClick={retry}>
+            Try again
+          </button>
+        )}
       </span>
     </p>
   )

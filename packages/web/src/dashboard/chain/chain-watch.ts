@@ -35,6 +35,7 @@ export function watchChain(get: Desk["get"]): ChainWatch {
   const timer = setInterval(() => {
     if (!document.hidden) void look()
   }, everyMs)
+  addEventListener("online", () => void look(), over)
   document.addEventListener("visibilitychange", () => !document.hidden && void look(), over)
   return {
     state: () => state,

@@ -54,7 +54,7 @@ export function signedPart(desk: Desk) {
       told.ok ? (
         <Keys keys={told.value} changed={() => void drawKeys()} />
       ) : (
-        <RefusedLine refusal={told.refusal} />
+        <RefusedLine refusal={told.refusal} retry={() => void drawKeys()} />
       ),
     )
   }

@@ -42,7 +42,10 @@ async function drawCounts(desk: Desk, place: HTMLElement): Promise<void> {
   place.removeAttribute("aria-busy")
   const refused = [versions, modes].find(({ ok }) => !ok)
   if (refused !== undefined && !refused.ok)
-    return redraw(place, <RefusedLine refusal={refused.refusal} />)
+    return redraw(
+      place,
+      <RefusedLine refusal={refused.refusal} retry={() => void drawCounts(desk, place)} />,
+    )
   if (!versions.ok || !modes.ok) return
   if (versions.value.values.length === 0)
     return redraw(

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { queryFields } from "@tallystick/client/grammar"
+import type { ListedEntry } from "@tallystick/client/wire"
+import { createActorNames } from "./actor-names.ts"
 import {
   fieldSuggestions,
   isCounted,
@@ -37,6 +39,21 @@ test("values begin with what is typed before those that hold it, with their coun
     ["-actor:robot", "3"],
   ])
   assert.deepEqual(shown("actor:US"), [["actor:usr_1", "7"]])
+  const names = createActorNames()
+  names.learn(
+    ["Nora", "Noor"].map((name, at) => ({
+      sequence: 2 - at,
+      occurredAt: "",
+      entry: { actor: { id: ["usr_9", "USR_1"][at], name } } as unknown as ListedEntry, // enough of one
+      state: "sealed",
+    })),
+  )
+  const named = (word: string) =>
+    valueSuggestions(typedIn(word), values, names).map(({ text, beside }) => [text, beside])
+  assert.deepEqual(named("actor:noo"), [["actor:usr_1", "Noor · 7"]], "found by its name")
+  assert.deepEqual(named("actor:Nora"), [["actor:usr_9", "Nora"]], "its count is not known")
+  assert.deepEqual(named("actor:usr"), [["actor:usr_1", "Noor · 7"]])
+  assert.deepEqual(named("target:noo"), [], "names are those of actors")
   assert.deepEqual(
     knownValues(typedIn("lane:s"))?.map(({ text }) => text),
     ["lane:security"],

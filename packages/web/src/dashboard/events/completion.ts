@@ -1,6 +1,7 @@
 // What may stand next in the search box: fields first, then values of the field that is typed.
 
 import { queryFields } from "@tallystick/client/grammar"
+import type { ActorNames } from "./actor-names.ts"
 import { lanes, termText } from "./asked.ts"
 
 export interface Suggestion {
@@ -80,14 +81,22 @@ export function isCounted(field: string): boolean {
 export function valueSuggestions(
   { minus, field = "", value }: Typed,
   values: readonly { readonly value: string; readonly count: number }[],
+  names?: Pick<ActorNames, "nameOf" | "idsOf">,
 ): readonly Suggestion[] {
   const wanted = value.toLowerCase()
+  const nameOf = (id: string) => (field === "actor" ? names?.nameOf(id) : undefined)
+  const countOf = (id: string) => values.find((each) => each.value === id)?.count
   const begins = values.filter((each) => each.value.startsWith(wanted))
   const holds = values.filter(
     (each) => each.value.includes(wanted) && !each.value.startsWith(wanted),
   )
-  return [...begins, ...holds].map((each) => ({
-    text: `${minus}${termText(field, each.value)}`,
-    beside: each.count.toLocaleString("en-GB"),
+  const named = field === "actor" && wanted !== "" ? (names?.idsOf(wanted) ?? []) : []
+  const counts = new Map<string, number | undefined>(
+    [...begins, ...holds].map((each) => [each.value, each.count]),
+  )
+  for (const id of named) counts.set(id, countOf(id))
+  return [...counts].map(([each, count]) => ({
+    text: `${minus}${termText(field, each)}`,
+    beside: [nameOf(each), count?.toLocaleString("en-GB")].filter((text) => text).join(" · "),
   }))
 }

@@ -26,6 +26,8 @@ export interface EntryPanel {
   readonly entry: ListedEntry | undefined
   /** By its sequence, receipt or event id; undefined closes it. */
   show(name: string | undefined): void
+  /** Asks again for what was cut off, if the service answers. */
+  again(): void
 }
 
 export function createEntryPanel({
@@ -38,6 +40,7 @@ export function createEntryPanel({
   let shown: string | undefined
   let entry: ListedEntry | undefined
   let wanted: object | undefined
+  let isCutOff = false
   async function load(name: string): Promise<void> {
     const mine = (wanted = {})
     drawer.waiting()
@@ -45,6 +48,7 @@ export function createEntryPanel({
     const [found] =
       told.ok && told.value ? await recomputer.recompute([told.value.entry]) : [undefined]
     if (wanted !== mine) return
+    isCutOff = !told.ok && told.refusal.status === 0
     if (!told.ok) return drawer.refused(told.refusal, () => void load(name))
     if (told.value === undefined || found === undefined) return drawer.missing(name)
     entry = told.value.entry
@@ -67,6 +71,7 @@ export function createEntryPanel({
       const isFirst = shown === undefined
       shown = name
       wanted = entry = undefined
+      isCutOff = false
       place.classList.toggle("has-entry", name !== undefined)
       if (name === undefined) return drawer.node.remove()
       if (isFirst) {
@@ -74,6 +79,10 @@ export function createEntryPanel({
         drawer.node.focus({ preventScroll: true })
       }
       void load(name)
+    },
+    again() {
+      const isBack = desk.chain.refusal() === undefined
+      if (isCutOff && isBack && shown !== undefined) void load(shown)
     },
   }
 }

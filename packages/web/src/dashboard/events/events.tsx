@@ -2,6 +2,7 @@
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { watchZone } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
@@ -25,7 +26,6 @@ import { isEntryName } from "./open-entry.ts"
 import { createRangeMenu } from "./range-menu.tsx"
 import { startRecomputer } from "./recompute.ts"
 import { createResults } from "./results.tsx"
-import type { Rows } from "./rows.ts"
 import { createSearchBox } from "./search-box.tsx"
 import { Summary } from "./summary.tsx"
 import { createTimeline } from "./timeline.tsx"
@@ -42,21 +42,18 @@ export const openEvents: OpenView = (desk, place) => {
 /** Kept while following; the rest is asked for again when it is looked at. */
 const liveRowsMax = 500
 
-/** Of an actor, by its id in lower case. */
-function nameIn(rows: Rows | undefined): (id: string) => string | undefined {
-  const named = rows?.all.flatMap(({ entry }) =>
-    typeof entry?.actor.name === "string"
-      ? [[entry.actor.id.toLowerCase(), entry.actor.name] as const]
-      : [],
-  )
-  const names = new Map(named)
-  return (id) => names.get(id)
-}
-
 /** The ledger of the instance has no other entries than the service's own. */
 function askedBy(desk: Desk, query: URLSearchParams): Asked {
   const asked = askedIn(query)
   return { ...asked, withSystem: asked.withSystem || desk.workspace === "instance" }
+}
+
+function LiveButton({ turn }: { readonly turn: () => void }) {
+  return (
+    <button type="button" id="live" class="button live" aria-pressed={false} onClick={turn}>
+      <span class="dot" /> Live
+    </button>
+  )
 }
 
 function createExplorer(desk: Desk, place: Place) {
@@ -66,7 +63,7 @@ function createExplorer(desk: Desk, place: Place) {
   let isAsked = false
   const zooms: Range[] = []
 
-  const box = createSearchBox({ search, values: (field) => finding.values(field) })
+  const box = createSearchBox({ search, finding })
   const range = createRangeMenu((next) => change({ range: next }))
   const summary = elementOf(<div class="summary" />)
   const marks = createMarkBar({ desk, changed: draw })
@@ -84,6 +81,7 @@ function createExplorer(desk: Desk, place: Place) {
     desk,
     search: (text) => change({ text }),
     withSystem: (withSystem) => change({ withSystem }),
+    nameOf: (id) => finding.names.nameOf(id),
   })
   const table = createEntryTable({
     hrefOf,
@@ -110,11 +108,7 @@ function createExplorer(desk: Desk, place: Place) {
     changed: draw,
     recount: count,
   })
-  const live = elementOf(
-    <button type="button" id="live" class="button live" aria-pressed={false} onClick={turnLive}>
-      <span class="dot" /> Live
-    </button>,
-  )
+  const live = elementOf(<LiveButton turn={turnLive} />)
   const results = createResults({
     desk,
     table,
@@ -186,7 +180,7 @@ function createExplorer(desk: Desk, place: Place) {
     const { rows, asked, at, filter } = finding
     arrivals.stop()
     if (rows?.refusal !== undefined) return
-    announce(`${(rows?.total ?? 0).toLocaleString("en-GB")} entries`)
+    announce(counted(rows?.total ?? 0, "entry", "entries"))
     const newest = rows?.all[0]?.sequence ?? 0
     if (reachesNow(asked.range, at)) arrivals.follow(newest, filter)
     count()
@@ -195,7 +189,7 @@ function createExplorer(desk: Desk, place: Place) {
   function count(): void {
     const now = new Date()
     void timeline.load(desk, finding.filter, now)
-    facets.show(finding.asked, now, nameIn(finding.rows))
+    facets.show(finding.asked, now)
   }
 
   // What is shown --------------------------------------------------------------------------------
@@ -273,7 +267,11 @@ function createExplorer(desk: Desk, place: Place) {
     mark,
   })
 
-  const unwatch = [watchZone(redrawTimes), desk.chain.watch(draw)]
+  const unwatch = [
+    watchZone(redrawTimes),
+    desk.chain.watch(draw),
+    desk.chain.watch(() => panel.again()),
+  ]
   function redrawTimes(): void {
     table.redraw()
     timeline.redraw()

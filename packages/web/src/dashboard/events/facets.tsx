@@ -9,6 +9,7 @@ import { LaneLetter } from "../../parts/lane.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
+import type { NameOf } from "./actor-names.ts"
 import {
   chipsOf,
   filterOf,
@@ -25,16 +26,15 @@ interface FacetsParts {
   readonly desk: Desk
   readonly search: (text: string) => void
   readonly withSystem: (isWanted: boolean) => void
+  /** The name of an actor, where some row has told it. */
+  readonly nameOf: NameOf
 }
 
 export interface Facets {
   readonly node: HTMLElement
-  /** `nameOf` is the name of an actor, by its id in lower case, where some row shows it. */
-  show(asked: Asked, now: Date, nameOf: NameOf): void
+  show(asked: Asked, now: Date): void
   showChain(state: ChainState): void
 }
-
-type NameOf = (id: string) => string | undefined
 
 interface Value {
   readonly value: string
@@ -51,13 +51,12 @@ const fields = [
 ] as const
 const shownMax = 6
 
-export function createFacets({ desk, search, withSystem }: FacetsParts): Facets {
+export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts): Facets {
   const node = elementOf(<aside class="facets" id="facets" aria-label="Filters" />)
   const chain = elementOf(<div />)
   const saved = elementOf(<div />)
   let asked: Asked | undefined
   let at = new Date()
-  let nameOf: NameOf = () => undefined
   let round = 0
   const facets = fields.map(({ field, name, isOpen }) => {
     const place = elementOf(<div />)
@@ -77,7 +76,10 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
       if (wanted !== round) return
       if (told.ok)
         drawValues(place, field === "actor" ? nameOf : undefined, field, told.value, asked, search)
-      else redraw(place, <RefusedLine refusal={told.refusal} />)
+      else {
+        counted = -1
+        redraw(place, <RefusedLine refusal={told.refusal} retry={() => void look()} />)
+      }
     }
     fold.addEventListener("toggle", () => void look())
     return { fold, look }
@@ -112,10 +114,9 @@ export function createFacets({ desk, search, withSystem }: FacetsParts): Facets 
   }
   return {
     node,
-    show(next, now, names) {
+    show(next, now) {
       asked = next
       at = now
-      nameOf = names
       system.checked = next.withSystem
       drawSaved()
       void countAll()

@@ -5,6 +5,7 @@ import type { EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
+import { createActorNames, type ActorNames } from "./actor-names.ts"
 import { filterOf, type Asked } from "./asked.ts"
 import type { Recomputer } from "./recompute.ts"
 import { createRows, type Rows } from "./rows.ts"
@@ -25,6 +26,7 @@ export interface Finding {
   /** What the service was asked for. */
   readonly filter: Query
   readonly rows: Rows | undefined
+  readonly names: ActorNames
   ask(asked: Asked): void
   /** The values that entries of the range have in a field. */
   values(field: string): Promise<Told<FieldValues>>
@@ -37,6 +39,7 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
   let filter: Query = {}
   let rows: Rows | undefined
   let coming: Rows | undefined
+  const names = createActorNames()
   function changedIn(which: Rows): void {
     if (which === coming) {
       rows = which
@@ -44,7 +47,9 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
       desk.working(false)
       found()
     }
-    if (which === rows) changed()
+    if (which !== rows) return
+    names.learn(which.all)
+    changed()
   }
   return {
     get asked() {
@@ -59,6 +64,7 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
     get rows() {
       return rows
     },
+    names,
     ask(next) {
       asked = next
       at = new Date()

@@ -42,7 +42,8 @@ export function related(
       search(`"${entry.receipt}"`),
     ])
     const refused = [names, isNamedBy].find((told) => told?.ok === false)
-    if (refused?.ok === false) return redraw(place, <RefusedLine refusal={refused.refusal} />)
+    if (refused?.ok === false)
+      return redraw(place, <RefusedLine refusal={refused.refusal} retry={() => void look()} />)
     const found = [names, isNamedBy].flatMap((told) => (told?.ok ? told.value.events : []))
     const others = found.filter(({ sequence }) => sequence !== entry.sequence)
     redraw(place, <List of={others} entryHref={entryHref} />)

@@ -16,14 +16,15 @@ import {
   valueSuggestions,
   type Suggestion,
 } from "./completion.ts"
+import type { Finding } from "./finding.ts"
 import { recentSearches, savedSearches } from "./kept-searches.ts"
 import { isEntryName } from "./open-entry.ts"
 
 interface BoxParts {
   /** The whole search has changed. */
   readonly search: (text: string) => void
-  /** The values that entries of the range have in a field. */
-  readonly values: (field: string) => Promise<Told<FieldValues>>
+  /** Tells what may come next. */
+  readonly finding: Pick<Finding, "values" | "names">
 }
 
 export interface SearchBox {
@@ -35,12 +36,14 @@ export interface SearchBox {
 const suggestionsMax = 9
 const waitMs = 150
 
-export function createSearchBox({ search, values }: BoxParts): SearchBox {
+export function createSearchBox({ search, finding }: BoxParts): SearchBox {
   const input = document.createElement("input")
   const chips = elementOf(<span class="chips" />)
   const list = elementOf(<ul id="suggestions" role="listbox" aria-label="Suggestions" hidden />)
   const problem = elementOf(<p class="problem small" role="alert" />)
   let committed = ""
+  /** While all of the search stands in the input, in place of its chips. */
+  let isWhole = false
   let suggestions: readonly Suggestion[] = []
   let chosen = -1
   let asked: object | undefined
@@ -83,7 +86,20 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     event.preventDefault()
     const typed = input.value.trim()
     // The id of an entry opens it, whatever else is looked for.
-    commit(isEntryName(typed) ? typed : `${committed} ${typed}`)
+    commit(isEntryName(typed) ? typed : `${before()} ${typed}`)
+  }
+
+  /** What the text in the input is added to. */
+  function before(): string {
+    return isWhole ? "" : committed
+  }
+
+  /** All of it can be written over. */
+  function selectAll(): void {
+    input.value = `${before()} ${input.value}`.trim()
+    isWhole = true
+    chips.replaceChildren()
+    input.select()
   }
 
   function commit(text: string): void {
@@ -95,6 +111,8 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     }
     problem.textContent = ""
     input.value = ""
+    isWhole = false
+    drawChips()
     close()
     search(whole)
   }
@@ -124,11 +142,11 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     const known = knownValues(typed)
     if (known !== undefined) return offer(known)
     if (!isCounted(typed.field)) return offer([])
-    const answer = counted.get(typed.field) ?? values(typed.field)
+    const answer = counted.get(typed.field) ?? finding.values(typed.field)
     counted.set(typed.field, answer)
     const told = await answer
     if (wanted !== asked) return
-    offer(told.ok ? valueSuggestions(typed, told.value.values) : [])
+    offer(told.ok ? valueSuggestions(typed, told.value.values, finding.names) : [])
   }
 
   function kept(): readonly Suggestion[] {
@@ -151,23 +169,8 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     if (chosen < 0) input.removeAttribute("aria-activedescendant")
     else input.setAttribute("aria-activedescendant", `suggestion-${chosen}`)
     list.replaceChildren(
-      ...suggestions.map(({ text, beside }, at) => (
-        <li
-          id={`suggestion-${at}`}
-          role="option"
-          aria-selected={at === chosen}
-          onPointerdown={(event: Event) => {
-            event.preventDefault()
-            accept(at)
-          }}
-        >
-          <span class="mono">
-            <Text of={text} />
-          </span>{" "}
-          <span class="quiet">
-            <Text of={beside} />
-          </span>
-        </li>
+      ...suggestions.map((each, at) => (
+        <Option of={each} at={at} isChosen={at === chosen} accept={() => accept(at)} />
       )),
     )
   }
@@ -175,10 +178,10 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
   function accept(at: number): void {
     const suggestion = suggestions[at]
     if (suggestion === undefined) return
-    const before = input.value.slice(0, input.value.length - lastWord(input.value).length)
+    const words = input.value.slice(0, input.value.length - lastWord(input.value).length)
     if (suggestion.isSearch === true) return commit(suggestion.text)
-    if (suggestion.isField !== true) return commit(`${committed} ${before}${suggestion.text}`)
-    input.value = `${before}${suggestion.text}`
+    if (suggestion.isField !== true) return commit(`${before()} ${words}${suggestion.text}`)
+    input.value = `${words}${suggestion.text}`
     void suggest()
   }
 
@@ -193,7 +196,13 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     timer = setTimeout(() => void suggest(), waitMs)
   })
   input.addEventListener("focus", () => void suggest())
-  input.addEventListener("blur", close)
+  input.addEventListener("blur", () => {
+    close()
+    if (!isWhole) return
+    isWhole = false
+    input.value = ""
+    drawChips()
+  })
   input.addEventListener("keydown", (event) => {
     const isOpen = !list.hidden
     const { key } = event
@@ -208,7 +217,8 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     else if (isOpen && key === "Enter" && chosen >= 0) accept(chosen)
     else if (isOpen && key === "Escape") close()
     else if (key === "Escape") input.blur()
-    else if (key === "Backspace" && input.value === "" && committed !== "") takeBack()
+    else if (key === "Backspace" && input.value === "" && before() !== "") takeBack()
+    else if (key === "a" && (event.ctrlKey || event.metaKey) && before() !== "") selectAll()
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -232,6 +242,8 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
     node,
     show(text) {
       committed = text
+      if (isWhole) input.value = ""
+      isWhole = false
       counted.clear()
       drawChips()
     },
@@ -240,6 +252,31 @@ export function createSearchBox({ search, values }: BoxParts): SearchBox {
       input.scrollIntoView({ block: "nearest" })
     },
   }
+}
+
+interface OptionProps {
+  readonly of: Suggestion
+  readonly at: number
+  readonly isChosen: boolean
+  readonly accept: () => void
+}
+
+function Option({ of: { text, beside }, at, isChosen, accept }: OptionProps) {
+  const take = (event: Event): void => {
+    // The keyboard stays in the input.
+    event.preventDefault()
+    accept()
+  }
+  return (
+    <li id={`suggestion-${at}`} role="option" aria-selected={isChosen} onPointerdown={take}>
+      <span class="mono">
+        <Text of={text} />
+      </span>{" "}
+      <span class="quiet">
+        <Text of={beside} />
+      </span>
+    </li>
+  )
 }
 
 /** The word that is being typed: from the last space that is in no quotation marks. */

@@ -1,8 +1,8 @@
 // How many entries occurred when, by lane. Arrows move, Shift and arrows select, Enter zooms in.
 
 import type { Timeline } from "@tallystick/client/wire"
-import type { Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
@@ -58,9 +58,17 @@ export function createTimeline({ zoom, undo }: TimelineParts): TimelineView {
   let at = 0
   let anchor = 0
 
-  function show(told: Told<Timeline>): void {
-    if (!told.ok) return redraw(node, <RefusedLine refusal={told.refusal} />)
-    shown = told.value
+  async function load(desk: Desk, filter: Query, now: Date): Promise<void> {
+    asked = filter
+    const told = await timelineOf(desk, filter, innerWidth < 640 ? 42 : 84, now)
+    if (asked !== filter) return
+    if (told.ok) return show(told.value)
+    const again = (): void => void load(desk, filter, now)
+    redraw(node, <RefusedLine refusal={told.refusal} retry={again} />)
+  }
+
+  function show(timeline: Timeline): void {
+    shown = timeline
     at = anchor = Math.min(at, Math.max(0, shown.buckets.length - 1))
     redraw(node, plot, axis, readout)
     plot.replaceChildren(<Bars of={shown} />, chosen)
@@ -147,11 +155,7 @@ export function createTimeline({ zoom, undo }: TimelineParts): TimelineView {
   plot.addEventListener("blur", () => say())
   return {
     node,
-    async load(desk, filter, now) {
-      asked = filter
-      const told = await timelineOf(desk, filter, innerWidth < 640 ? 42 : 84, now)
-      if (asked === filter) show(told)
-    },
+    load,
     redraw: drawAxis,
     openTable: () => shown && openTable(shown),
   }
@@ -207,7 +211,7 @@ function bucketText(timeline: Timeline, place: number): string {
     const count = bucket.counts[lane] ?? 0
     return count === 0 ? [] : [`${count.toLocaleString("en-GB")} ${lane}`]
   })
-  return `${spanOf(timeline, place)}: ${[`${bucket.total.toLocaleString("en-GB")} entries`, ...counts].join(", ")}`
+  return `${spanOf(timeline, place)}: ${[counted(bucket.total, "entry", "entries"), ...counts].join(", ")}`
 }
 
 function spanOf(timeline: Timeline, place: number): string {

@@ -29,12 +29,14 @@ export function part<Value>({ className, title, beside, ask, draw }: PartProps<V
         {place}
       </section>
     ),
-    async load() {
-      const told = await ask()
-      place.className = ""
-      if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
-      redraw(heading, <>{title}</>, <>{beside?.(told.value)}</>)
-      redraw(place, <>{draw(told.value)}</>)
-    },
+    load,
+  }
+  async function load(): Promise<void> {
+    const told = await ask()
+    place.className = ""
+    if (!told.ok)
+      return redraw(place, <RefusedLine refusal={told.refusal} retry={() => void load()} />)
+    redraw(heading, <>{title}</>, <>{beside?.(told.value)}</>)
+    redraw(place, <>{draw(told.value)}</>)
   }
 }

@@ -59,7 +59,8 @@ function Visibility({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<p class="state small" />)
   const load = async (): Promise<void> => {
     const told = await desk.get<Workspace>([])
-    if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+    if (!told.ok)
+      return redraw(place, <RefusedLine refusal={told.refusal} retry={() => void load()} />)
     const isPublic = told.value.policyVisibility === "public"
     redraw(
       place,
@@ -235,7 +236,8 @@ async function newestOf({ desk, project }: OfProject): Promise<Told<Policy | und
 /** Begins with the text of the newest version, because most changes are small. */
 async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): Promise<void> {
   const told = await newestOf(of)
-  if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+  const again = (): void => void openEditor(place, of, list)
+  if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} retry={again} />)
   const newest = told.value
   const sections = elementOf(<div class="policy-sections" />)
   const difference = elementOf(<div class="policy-difference" />)
