@@ -287,6 +287,30 @@ test("without scripts there is what the server states, and how to check it", { s
   await context.close()
 })
 
+test(
+  "when it occurred stands beside when it was recorded if they are apart, on paper too",
+  { skip },
+  async () => {
+    const recent = await workspace.writer.write(
+      eventFor(workspace.id, { occurredAt: new Date().toISOString() }),
+    )
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(pageOf(receipt.receipt))
+    const note = page.locator(".clock")
+    await page.emulateMedia({ media: "print" })
+    await note.waitFor()
+    assert.match(
+      String(await note.textContent()),
+      /^Occurred .*31 Jan.*; client clock differs by \d+ d\.$/,
+    )
+    await page.goto(pageOf(recent.json<{ receipt: string }>().receipt))
+    await page.locator(".what").waitFor()
+    assert.equal(await note.count(), 0)
+    await watched.expectQuiet()
+  },
+)
+
 test("a long name of metadata is broken, and the page is no wider for it", { skip }, async () => {
   const written = await workspace.writer.write(
     eventFor(workspace.id, { metadata: { ["k".repeat(250)]: "v".repeat(250) } }),

@@ -313,3 +313,49 @@ test("what was not checked is never called consistent, recorded or genuine", { s
   await expectAccessible(page)
   await watched.expectQuiet()
 })
+
+test(
+  "a receipt and a pack are shown as who did what to whom and when, by names and by their place",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    const { entry } = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
+    const number = `#${entry.sequence}`
+    await page.goto(`${service.url}/verify`)
+    await give(page, "receipt.json", "pack.zip")
+    await said(page, "receipt.json")
+    const place = page.locator('section.result[aria-label="receipt.json"]')
+    const what = await place.locator(".what dd").allTextContents()
+    assert.deepEqual(what.slice(0, 3), [
+      "usr_1 ada@example.com",
+      "billing.invoice.approve",
+      "inv_9 Invoice 9",
+    ])
+    assert.match(
+      String(await place.locator(".clock").textContent()),
+      /client clock differs by \d+ d/,
+    )
+    const [terms, values] = await Promise.all(
+      ["dt", "dd"].map((name) => place.locator(`.facts ${name}`).allTextContents()),
+    )
+    const shown = Object.fromEntries((terms ?? []).map((term, at) => [term, values?.[at]]))
+    assert.match(String(shown["Occurred"]), /31 Jan(?:uary)? 2026/)
+    assert.ok(shown["Recorded"] !== undefined)
+    assert.deepEqual(
+      [shown["Metadata amount"], shown["Entry"], shown["Receipt"], shown["Place in the log"]],
+      ["12.5", number, entry.receipt, undefined],
+    )
+
+    await said(page, "pack.zip")
+    const row = page.locator(".packed tr").filter({ hasText: number })
+    const cells = await row.locator("td").allTextContents()
+    assert.deepEqual(
+      [cells[0], cells[2], cells[4]],
+      [number, "usr_1 ada@example.com", "inv_9 Invoice 9"],
+    )
+    await expectAccessible(page)
+    await expectNarrow(page)
+    await watched.expectQuiet()
+  },
+)

@@ -1,6 +1,6 @@
 import { fromBase64, fromUtf8, toHex } from "./encoding.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
-import { equalJson, parseJson, readJson } from "./json.ts"
+import { equalJson, parseJson, readJson, type JsonObject } from "./json.ts"
 import { packGroup } from "./pack-form.ts"
 import { verifyPack, type PackVerdict } from "./pack.ts"
 import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
@@ -30,6 +30,8 @@ export interface Finding {
   readonly notCovered: readonly string[]
   /** What the bytes say. A forger may have written them. */
   readonly facts: Readonly<Record<string, string | number>>
+  /** What was recorded, with the sealed fields that are disclosed. Absent if it is refuted. */
+  readonly content?: JsonObject
 }
 
 /** Whether there was nothing to compute from, and so nothing at all is known of it. */
@@ -219,9 +221,11 @@ function ofListed({ proof, disclosures, ...entry }: JsonMembers, input: TrustedI
 }
 
 function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
-  const { uncovered, record, eventHash, content, checkpoint, withheld = 0 } = verdict
+  const { uncovered, record, sequence, eventHash, content, checkpoint, withheld = 0 } = verdict
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
+    ...(typeof content?.["receipt"] === "string" && { receipt: content["receipt"] }),
+    ...(sequence !== undefined && { sequence }),
     ...(eventHash !== undefined && { eventHash }),
     ...(record && {
       ledger: toHex(record.ledgerId),
@@ -233,7 +237,8 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
     ...keyOf(verdict.signatures?.find(({ key }) => key.type === "log")?.key),
   }
-  if (verdict.verdict !== "refuted") return concluded(what, verdict, facts, uncovered)
+  if (verdict.verdict !== "refuted")
+    return { ...concluded(what, verdict, facts, uncovered), ...(content && { content }) }
   const { failure, field, expected, found } = verdict
   const reason =
     failure === "lost"

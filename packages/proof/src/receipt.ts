@@ -99,6 +99,8 @@ export type Report = {
   readonly checks: readonly Check[]
   readonly record?: RecordFields
   readonly eventHash?: string
+  /** The place of the entry among all that its ledger counts, from 1. */
+  readonly sequence?: number
   /** The body with the disclosed claims in place. */
   readonly content?: JsonObject
   /** How many sealed fields were not disclosed. */
@@ -244,7 +246,7 @@ function checkShown(
   const shown = compareShown(receipt, entry, hashed)
   report.uncovered = [...shown.uncovered, ...report.uncovered]
   const difference = shown.difference ?? otherReceipt(receiptId, content)
-  note(report, "receipt", !difference)
+  if (note(report, "receipt", !difference)) report.sequence = sequence
   return difference && { failure: "receipt", ...difference }
 }
 

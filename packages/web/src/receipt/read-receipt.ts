@@ -13,6 +13,12 @@ import {
   type Verdict,
 } from "@tallystick/proof"
 import type { CheckRow, CheckState } from "../parts/checks.tsx"
+import {
+  membersOf,
+  recordedContent,
+  type Members,
+  type RecordedContent,
+} from "../parts/recorded-content.ts"
 import { publicKeyOf } from "../public-key.ts"
 import type { TrustedKey } from "../trusted-keys.ts"
 
@@ -41,27 +47,10 @@ export interface ReceiptReading {
   readonly origin?: string
   /** The hashes from the entry's sibling up to the root's child. */
   readonly steps: readonly string[]
-  readonly content: Content
+  readonly content: RecordedContent
   /** Members of the answer that no hash covers, with their values. */
   readonly stated: readonly (readonly [path: string, value: unknown])[]
 }
-
-export interface Content {
-  readonly actor: Members
-  readonly target: Members
-  readonly action?: string
-  readonly lane?: string
-  readonly projectId?: string
-  readonly occurredAt?: string
-  readonly receivedAt?: string
-  readonly source?: string
-  readonly kind?: string
-  readonly metadata: Members
-  /** How many sealed fields were not shown to this reader. */
-  readonly withheld: number
-}
-
-export type Members = Readonly<Record<string, unknown>>
 
 /** `text` is the answer as it was sent: only from that can a member that is given twice be seen. */
 export function readReceipt(
@@ -81,15 +70,13 @@ export function readReceipt(
   const neighbour = neighbourOf(verdict, log?.hashes ?? [])
   const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict)
   const signed = signerOf(verdict, proof?.["vkey"])
-  const isShown = verdict.checks.some(({ name, ok }) => name === "receipt" && ok)
-  const sequence = isShown ? entry?.["sequence"] : undefined
   const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
   const { record, eventHash, checkpoint } = verdict
   const pinned = trusted.find(({ vkey }) => vkey === signed)
   return {
     outcome,
     verdict,
-    ...placeOf(verdict, sequence),
+    ...placeOf(verdict),
     ...(eventHash !== undefined && { hash: eventHash }),
     ...(typeof namedHash === "string" && { namedHash }),
     ...(record && { previousHash: toHex(record.previousHash) }),
@@ -97,20 +84,22 @@ export function readReceipt(
     ...(pinned && verdict.verdict === "genuine" && { trusted: pinned }),
     ...(checkpoint && { size: checkpoint.size, origin: checkpoint.origin }),
     steps: (log?.hashes ?? []).map((hash) => toHex(hash)),
-    content: contentOf(verdict, entry ?? {}, receipt ?? {}),
+    // What was hashed, where that is known; else what the answer claims.
+    content: recordedContent(
+      (verdict.verdict === "refuted" ? undefined : verdict.content) ?? entry ?? {},
+      { kind: record?.kind, withheld: verdict.withheld },
+      [entry ?? {}, receipt ?? {}],
+    ),
     stated: verdict.uncovered.map((path) => [path, valueAt(answer, path)] as const),
     checks: checksOf(verdict, neighbour, signed, log?.hashes.length ?? 0),
   }
 }
 
-function placeOf(
-  { record }: Verdict,
-  sequence: unknown,
-): Pick<ReceiptReading, "sequence" | "recordedAt"> {
+function placeOf({ record, sequence }: Verdict): Pick<ReceiptReading, "sequence" | "recordedAt"> {
   if (record === undefined) return {}
   const time = new Date(record.timeMs)
   return {
-    sequence: typeof sequence === "number" ? sequence : record.index + 1,
+    sequence: sequence ?? record.index + 1,
     ...(!Number.isNaN(time.getTime()) && { recordedAt: time.toISOString() }),
   }
 }
@@ -127,43 +116,6 @@ function outcomeOf(verdict: Verdict): Outcome {
       return "gone"
     case "proof_missing":
       return "unproven"
-  }
-}
-
-// What the reader sees of the entry -----------------------------------------------------------------
-
-function contentOf(verdict: Verdict, entry: Members, receipt: Members): Content {
-  // What was hashed, where that is known; else what the answer claims.
-  const body: Members = (verdict.verdict === "refuted" ? undefined : verdict.content) ?? entry
-  const text = (name: string): string | undefined => {
-    const value = body[name] ?? entry[name] ?? receipt[name]
-    return typeof value === "string" ? value : undefined
-  }
-  const found = Object.fromEntries(
-    ["action", "lane", "projectId", "occurredAt", "receivedAt", "source"].flatMap((name) => {
-      const value = text(name)
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
-  const kind = verdict.record?.kind ?? entry["kind"]
-  return {
-    ...found,
-    ...(typeof kind === "string" && { kind }),
-    actor: partyOf(body["actor"], entry["actor"] ?? receipt["actor"]),
-    target: partyOf(body["target"], entry["target"] ?? receipt["target"]),
-    metadata: membersOf(body["metadata"]) ?? {},
-    withheld: verdict.withheld ?? 0,
-  }
-}
-
-/** With the mask of an e-mail that is withheld: no hash covers a mask, and the page says so. */
-function partyOf(hashed: unknown, shown: unknown): Members {
-  const { other, ...party } = membersOf(hashed) ?? {}
-  const email = membersOf(shown)?.["email"]
-  return {
-    ...membersOf(other),
-    ...party,
-    ...(party["email"] === undefined && typeof email === "string" && { email }),
   }
 }
 
@@ -403,12 +355,6 @@ function membersIn(text: string): Members {
   } catch {
     return {}
   }
-}
-
-function membersOf(value: unknown): Members | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Members) // an object of JSON has members
-    : undefined
 }
 
 function valueAt(answer: Members, path: string): unknown {

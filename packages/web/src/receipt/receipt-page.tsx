@@ -7,21 +7,15 @@ import { Facts } from "../parts/facts.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { Icon, rightIcon, saveIcon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
-import { LaneLetter, laneOf } from "../parts/lane.tsx"
+import { laneOf } from "../parts/lane.tsx"
+import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
 import { Text, Value } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
 import { publicKeyOf } from "../public-key.ts"
 import { save } from "../save.ts"
 import { distrust, trust } from "../trusted-keys.ts"
-import {
-  failureSentence,
-  keyIdOf,
-  type Content,
-  type Members,
-  type Outcome,
-  type ReceiptReading,
-} from "./read-receipt.ts"
+import { failureSentence, keyIdOf, type Outcome, type ReceiptReading } from "./read-receipt.ts"
 import { SplitStick } from "./split-stick.tsx"
 
 interface ReceiptProps {
@@ -69,7 +63,7 @@ export function ReceiptView(props: ReceiptProps) {
           </figure>
         )}
       </section>
-      <Recorded content={content} outcome={outcome} />
+      <Recorded reading={reading} />
       <section aria-labelledby="checks">
         <h2 id="checks">
           Checks <span class="quiet">all made here, in your browser</span>
@@ -190,73 +184,14 @@ function numbered(sequence: number | undefined): string {
   return sequence === undefined ? "" : `#${sequence.toLocaleString("en-GB")}`
 }
 
-// What was recorded -------------------------------------------------------------------------------
-
-function Recorded({ content, outcome }: { readonly content: Content; readonly outcome: Outcome }) {
-  const { actor, target, action, lane, withheld } = content
+function Recorded({ reading: { content, outcome, recordedAt } }: Pick<ReceiptProps, "reading">) {
   const isProven = outcome !== "broken" && outcome !== "unproven"
   return (
     <section aria-labelledby="what">
       <h2 id="what">{isProven ? "What was recorded" : "What this receipt claims"}</h2>
-      {action === undefined && <p class="soft">The content is not in the answer.</p>}
-      {action !== undefined && (
-        <dl class="what">
-          <Term name="Who">
-            <Party of={actor} />
-          </Term>
-          <Term name="Did what">
-            <code>
-              <Text of={action} />
-            </code>
-          </Term>
-          <Term name="To whom">
-            <Party of={target} />
-          </Term>
-          <Term name="Lane">
-            {lane !== undefined && (
-              <>
-                <LaneLetter of={lane} /> <Text of={lane} />
-              </>
-            )}
-          </Term>
-        </dl>
-      )}
-      {withheld > 0 && (
-        <p class="soft small note">
-          {withheld === 1 ? "One personal field is" : `${withheld} personal fields are`} withheld
-          from this view. The hash covers {withheld === 1 ? "it" : "them"} all the same.
-        </p>
-      )}
+      {content.action === undefined && <p class="soft">The content is not in the answer.</p>}
+      <WhatWasRecorded of={content} recordedAt={recordedAt} />
     </section>
-  )
-}
-
-function Term({ name, children }: { readonly name: string; readonly children: Child }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  )
-}
-
-function Party({ of: { id, type, name, email } }: { readonly of: Members }) {
-  const beside = [name, email, name === undefined && email === undefined ? type : undefined]
-  return (
-    <>
-      <code>
-        <Value of={id ?? "–"} />
-      </code>
-      {beside.map(
-        (value) =>
-          value !== undefined && (
-            <>
-              {" "}
-              <Value of={value} />
-            </>
-          ),
-      )}
-    </>
   )
 }
 
@@ -332,20 +267,7 @@ function More({ reading, text }: ReceiptProps) {
         <summary>
           <Icon of={rightIcon} /> All that was recorded
         </summary>
-        <Facts
-          rows={[
-            ["Occurred", content.occurredAt && <Time at={content.occurredAt} />],
-            ["Received", content.receivedAt && <Time at={content.receivedAt} />],
-            ["Project", content.projectId && <Text of={content.projectId} />],
-            ["Source", content.source && <Text of={content.source} />],
-            ["Kind", content.kind && <Text of={content.kind} />],
-            ...furtherOf("Actor", content.actor),
-            ...furtherOf("Target", content.target),
-            ...Object.entries(content.metadata)
-              .filter(([name]) => name !== "_sd")
-              .map(([name, value]) => [`Metadata ${name}`, <Value of={value} />] as const),
-          ]}
-        />
+        <Facts rows={furtherRows(content)} />
       </details>
       {steps.length > 0 && (
         <details id="steps">
@@ -381,12 +303,6 @@ function More({ reading, text }: ReceiptProps) {
       </details>
     </div>
   )
-}
-
-function furtherOf(what: string, { id, ...party }: Members): readonly (readonly [string, Child])[] {
-  return Object.entries(party)
-    .filter(([name]) => name !== "_sd")
-    .map(([name, value]) => [`${what} ${name}`, <Value of={value} />] as const)
 }
 
 function sizeOf(text: string): string {

@@ -1,6 +1,7 @@
 // What a reader gives to be checked, and what passes between the page and the worker that checks it.
 
 import type { Finding } from "@tallystick/proof"
+import type { Members, RecordedContent } from "../parts/recorded-content.ts"
 
 /** A file, or the files of a folder by their paths in it. */
 export interface Evidence {
@@ -18,11 +19,15 @@ export interface Task {
 export type Report =
   | { readonly is: "reading"; readonly done: number }
   | { readonly is: "checking"; readonly hashed: number }
-  | {
-      readonly is: "done"
-      readonly findings: readonly Finding[]
-      readonly packed?: Packed | undefined
-    }
+  | Done
+
+export interface Done {
+  readonly is: "done"
+  readonly findings: readonly Finding[]
+  readonly packed?: Packed | undefined
+  /** Of a single receipt or entry that was not refuted. */
+  readonly recorded?: RecordedContent | undefined
+}
 
 /** The first entries of a pack that holds, as its bodies say. */
 export interface Packed {
@@ -31,11 +36,12 @@ export interface Packed {
 }
 
 export interface PackedEntry {
-  readonly index: number
+  readonly sequence: number
   readonly action: string
   readonly lane: string
-  readonly actor: string
-  readonly target: string
+  /** With what the pack discloses of them. */
+  readonly actor: Members
+  readonly target: Members
   readonly occurredAt: string
 }
 

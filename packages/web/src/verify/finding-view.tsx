@@ -7,6 +7,8 @@ import { Facts } from "../parts/facts.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { Icon, rightIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
+import type { RecordedContent } from "../parts/recorded-content.ts"
+import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
@@ -24,7 +26,7 @@ const outcomes = {
   key_missing: ["Cannot be checked", "neutral"],
   not_sealed: ["Not yet sealed", "neutral"],
   key_not_trusted: ["Consistent, not confirmed", "attention"],
-  content_missing: ["The record is genuine, its content is gone", "intact"],
+  content_missing: ["Its content is gone", "intact"],
   genuine: ["Genuine", "intact"],
 } as const satisfies Readonly<Record<Outcome, readonly [title: string, tone: Tone]>>
 
@@ -44,16 +46,26 @@ export function titleOfAll(findings: readonly Finding[]): string {
   return outcomes[worstOf(findings)][0]
 }
 
-export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
+interface FindingsProps {
+  readonly findings: readonly Finding[]
+  readonly recorded: RecordedContent | undefined
+}
+
+export function Findings({ findings, recorded }: FindingsProps) {
   const [only] = findings
   return only !== undefined && findings.length === 1 ? (
-    <OneFinding of={only} />
+    <OneFinding of={only} recorded={recorded} />
   ) : (
     <ManyFindings of={findings} />
   )
 }
 
-function OneFinding({ of: finding }: { readonly of: Finding }) {
+interface FindingProps {
+  readonly of: Finding
+  readonly recorded: RecordedContent | undefined
+}
+
+function OneFinding({ of: finding, recorded }: FindingProps) {
   const { verdict, what, checks, facts, notCovered } = finding
   const { key } = facts
   return (
@@ -68,7 +80,10 @@ function OneFinding({ of: finding }: { readonly of: Finding }) {
       {Object.keys(facts).length > 0 && (
         <div class="facts-of">
           <h3>{`What the ${what} ${verdict === "genuine" ? "says" : "claims"}`}</h3>
-          <Facts rows={Object.entries(facts).map(([name, value]) => factRow(name, value))} />
+          {recorded && <WhatWasRecorded of={recorded} recordedAt={textOf(facts["recorded"])} />}
+          <Facts
+            rows={[...(recorded ? furtherRows(recorded) : []), ...factRows(facts, recorded)]}
+          />
         </div>
       )}
       {notCovered.length > 0 && (
@@ -147,7 +162,7 @@ function saysOf(name: string, state: CheckState): string {
 function faultOf({ check, in: place, sequence }: NonNullable<Finding["difference"]>): string {
   if (check === "archive")
     return "It is not the archive of a pack: it was changed, cut short, or packed again."
-  const entry = sequence === undefined ? "" : `, entry #${sequence.toLocaleString("en-GB")}`
+  const entry = sequence === undefined ? "" : `, entry ${numbered(sequence)}`
   return `${capital(check)} does not hold${place === undefined ? "" : `, in ${place}`}${entry}.`
 }
 
@@ -180,17 +195,40 @@ const factNames: Readonly<Record<string, string>> = {
   packHash: "Hash of manifest",
   packId: "Pack",
   size: "Entries signed for",
+  sequence: "Entry",
   index: "Place in the log",
   missingBodies: "Contents missing",
   withheld: "Fields withheld",
   newKey: "Announces the key",
 }
 
+/** What the content says already is not said again. */
+function factRows(facts: Finding["facts"], recorded: RecordedContent | undefined) {
+  const twice = [
+    ...(recorded === undefined ? [] : ["action", "withheld"]),
+    ...("sequence" in facts ? ["index"] : []),
+  ]
+  return Object.entries(facts)
+    .filter(([name]) => !twice.includes(name))
+    .map(([name, value]) => factRow(name, value))
+}
+
+function textOf(value: string | number | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined
+}
+
 function factRow(name: string, value: string | number): readonly [string, Child] {
   const label = factNames[name] ?? capital(name)
+  if (name === "sequence") return [label, numbered(Number(value))]
+  // The tree counts from 0, and people do not.
+  if (name === "index") return [label, numbered(Number(value) + 1)]
   if (typeof value === "number") return [label, value.toLocaleString("en-GB")]
   if (name === "recorded") return [label, <Time at={value} />]
   return [label, /^[0-9a-f]{64}$/.test(value) ? <Hash of={value} /> : <Text of={value} />]
+}
+
+function numbered(sequence: number): string {
+  return `#${sequence.toLocaleString("en-GB")}`
 }
 
 function capital(name: string): string {

@@ -11,7 +11,7 @@ import { save } from "../save.ts"
 import { trustedKeys } from "../trusted-keys.ts"
 import { version } from "../version.ts"
 import { check } from "./check.ts"
-import type { Evidence, Packed } from "./evidence.ts"
+import type { Done, Evidence } from "./evidence.ts"
 import { PackedEntries } from "./packed-entries.tsx"
 import { Findings, titleOfAll } from "./finding-view.tsx"
 
@@ -32,12 +32,12 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
     removed(job)
     announce(`${name} was removed`)
   }
-  const show = (found: readonly Finding[], packed: Packed | undefined): void => {
+  const show = ({ findings: found, packed, recorded }: Done): void => {
     findings = found
     redraw(
       place,
       <FileName of={evidence} remove={remove} label="Remove" />,
-      <Findings findings={found} />,
+      <Findings findings={found} recorded={recorded} />,
       <PackedEntries of={packed} />,
       <Result of={found} name={evidence.name} at={new Date().toISOString()} />,
     )
@@ -53,7 +53,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
     running = check(evidence, keys, (report) => {
       if (report.is === "reading") bar.read(report.done)
       else if (report.is === "checking") bar.hashed(report.hashed)
-      else show(report.findings, report.packed)
+      else show(report)
     })
   }
   const job: Job = {

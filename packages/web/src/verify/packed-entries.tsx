@@ -1,6 +1,7 @@
 // What a pack holds, entry by entry.
 
 import { LaneLetter } from "../parts/lane.tsx"
+import { Party } from "../parts/recorded.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import type { Packed } from "./evidence.ts"
@@ -22,6 +23,7 @@ export function PackedEntries({ of: packed }: { readonly of: Packed | undefined 
         <table>
           <thead>
             <tr>
+              <th>Entry</th>
               <th>Occurred</th>
               <th>Actor</th>
               <th>Action</th>
@@ -30,19 +32,20 @@ export function PackedEntries({ of: packed }: { readonly of: Packed | undefined 
             </tr>
           </thead>
           <tbody>
-            {entries.map(({ action, actor, target, lane, occurredAt }) => (
+            {entries.map(({ sequence, action, actor, target, lane, occurredAt }) => (
               <tr>
+                <td>#{sequence.toLocaleString("en-GB")}</td>
                 <td>
                   <Time at={occurredAt} />
                 </td>
                 <td>
-                  <Text of={actor} />
+                  <Party of={actor} />
                 </td>
                 <td class="mono">
                   <Text of={action} />
                 </td>
                 <td>
-                  <Text of={target} />
+                  <Party of={target} />
                 </td>
                 <td>
                   <LaneLetter of={lane} />

@@ -4,7 +4,11 @@ import {
   examineExport,
   examineFile,
   fromUtf8,
+  isJsonObject,
   isZip,
+  openBody,
+  parseJson,
+  readLineage,
   readZip,
   sha256,
   unreadable,
@@ -12,7 +16,8 @@ import {
   type Sha256,
   type TrustedInput,
 } from "@tallystick/proof"
-import type { Evidence, Packed, PackedEntry, Report, Task } from "./evidence.ts"
+import { recordedContent, type RecordedContent } from "../parts/recorded-content.ts"
+import type { Done, Evidence, Packed, PackedEntry, Report, Task } from "./evidence.ts"
 
 /** Only workers have it, and the types are a window's. */
 declare class FileReaderSync {
@@ -33,10 +38,7 @@ onmessage = ({ data }: MessageEvent<Task>) => {
   tell({ is: "done", ...examine(evidence, { trustedKeys, geneses: [], hash: countingHash() }) })
 }
 
-interface Examined {
-  readonly findings: readonly Finding[]
-  readonly packed?: Packed | undefined
-}
+type Examined = Omit<Done, "is">
 
 function examine({ file, folder }: Evidence, input: TrustedInput): Examined {
   try {
@@ -44,30 +46,71 @@ function examine({ file, folder }: Evidence, input: TrustedInput): Examined {
     const bytes = file === undefined ? new Uint8Array() : read(file)
     const findings = examineFile(bytes, input)
     const holds = findings.every(({ verdict }) => verdict !== "refuted")
-    return { findings, packed: holds && isZip(bytes) ? packedIn(bytes) : undefined }
+    return {
+      findings,
+      packed: holds && isZip(bytes) ? packedIn(bytes) : undefined,
+      recorded: findings.length === 1 ? recordedOf(findings[0]) : undefined,
+    }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return { findings: [unreadable(reason)] }
   }
 }
 
-/** Of a pack that was checked: its bodies are of the form that a ledger writes. */
-function packedIn(archive: Uint8Array): Packed {
-  const lines = [...(readZip(archive) ?? [])]
-    .filter(([path]) => path.startsWith("bodies/"))
-    .flatMap(([, content]) => (fromUtf8(content) ?? "").split("\n"))
-    .filter((line) => line !== "")
-  return { total: lines.length, entries: lines.slice(0, packedShownMax).map(packedEntry) }
+function recordedOf({ content, facts = {} }: Partial<Finding> = {}): RecordedContent | undefined {
+  if (content === undefined) return undefined
+  return recordedContent(content, { withheld: Number(facts["withheld"] ?? 0) })
 }
 
-function packedEntry(line: string): PackedEntry {
-  const { index, body } = JSON.parse(line) as { index: number; body: string }
-  const { action, lane, occurredAt, actor, target } = JSON.parse(body) as Record<
-    "action" | "lane" | "occurredAt",
-    string
-  > &
-    Record<"actor" | "target", { readonly id: string }>
-  return { index, action, lane, occurredAt, actor: actor.id, target: target.id }
+/** Of a pack that was checked: its files are of the form that a ledger writes. */
+function packedIn(archive: Uint8Array): Packed {
+  const files = readZip(archive) ?? new Map<string, Uint8Array>()
+  const textOf = (path: string): string => fromUtf8(files.get(path) ?? new Uint8Array()) ?? ""
+  const linesBelow = (folder: string): readonly string[] =>
+    [...files.keys()]
+      .filter((path) => path.startsWith(folder))
+      .flatMap((path) => textOf(path).split("\n"))
+      .filter((line) => line !== "")
+  const lines = linesBelow("bodies/")
+  const shown = lines
+    .slice(0, packedShownMax)
+    .map((line) => JSON.parse(line) as { index: number; body: string })
+  const last = shown.at(-1)?.index ?? 0
+  const disclosed = new Map<number, readonly string[]>()
+  for (const line of linesBelow("disclosures/")) {
+    const { index, d } = JSON.parse(line) as { index: number; d: readonly string[] }
+    if (index > last) break
+    disclosed.set(index, d)
+  }
+  const earlier = [...files.keys()].filter((path) => path.startsWith("epochs/")).length
+  const geneses = Array.from({ length: earlier }, (_, at) =>
+    textOf(`epochs/${earlier - at}/genesis.json`),
+  )
+  const [own] = readLineage([textOf("genesis.json"), ...geneses]) ?? []
+  const before = own?.earlierEntries ?? 0
+  return {
+    total: lines.length,
+    entries: shown.map(({ index, body }) =>
+      packedEntry(before + index + 1, body, disclosed.get(index) ?? []),
+    ),
+  }
+}
+
+function packedEntry(sequence: number, text: string, disclosures: readonly string[]): PackedEntry {
+  const body = parseJson(text)
+  const opened = isJsonObject(body) ? openBody(body, disclosures) : undefined
+  const { action, lane, occurredAt, actor, target } = recordedContent(
+    opened?.ok === true ? opened.value : {},
+    {},
+  )
+  return {
+    sequence,
+    action: action ?? "",
+    lane: lane ?? "",
+    occurredAt: occurredAt ?? "",
+    actor,
+    target,
+  }
 }
 
 /** Files are read when they are asked for, and none is kept. */

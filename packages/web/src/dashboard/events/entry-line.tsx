@@ -12,6 +12,7 @@ import {
   plusIcon,
   waitingIcon,
 } from "../../parts/icon.tsx"
+import { clockApart } from "../../parts/clock-apart.ts"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -103,19 +104,6 @@ export function Name({ of: { id, name, email } }: { readonly of: Party }) {
 /** What is no text is not what this page expects of a name, and is not shown as one. */
 function nameOf({ id, name, email }: Readonly<Record<"id" | "name" | "email", unknown>>): string {
   return [name, email, id].find((text) => typeof text === "string" && text !== "") as string // an id is one
-}
-
-/** `client clock differs by 3 h`, or undefined. */
-export function clockApart({ occurredAt, receivedAt, timestamp }: ListedEntry): string | undefined {
-  const apart = Math.abs(Date.parse(occurredAt) - Date.parse(receivedAt ?? timestamp))
-  return apart > 60_000 ? `client clock differs by ${spanText(apart)}` : undefined
-}
-
-function spanText(ms: number): string {
-  const minutes = ms / 60_000
-  if (minutes < 90) return `${Math.round(minutes)} min`
-  if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h`
-  return `${Math.round(minutes / 1440).toLocaleString("en-GB")} d`
 }
 
 function ClockApart({ of: entry }: { readonly of: ListedEntry }) {

@@ -2,13 +2,14 @@
 
 import type { ListedEntry, Party } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { clockApart } from "../../parts/clock-apart.ts"
 import { Icon, historyIcon, minusIcon, plusIcon, waitingIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { termText } from "./asked.ts"
-import { clockApart, Name } from "./entry-line.tsx"
+import { Name } from "./entry-line.tsx"
 
 interface ParticularsProps {
   readonly entry: ListedEntry

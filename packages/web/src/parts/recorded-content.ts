@@ -1,0 +1,70 @@
+// What was recorded of an event, read from the body that was hashed.
+
+export interface RecordedContent {
+  readonly actor: Members
+  readonly target: Members
+  readonly action?: string
+  readonly lane?: string
+  readonly projectId?: string
+  readonly occurredAt?: string
+  readonly receivedAt?: string
+  readonly source?: string
+  readonly kind?: string
+  readonly metadata: Members
+  /** How many sealed fields were not shown to this reader. */
+  readonly withheld: number
+}
+
+export type Members = Readonly<Record<string, unknown>>
+
+interface Beside {
+  readonly kind?: string | undefined
+  readonly withheld?: number | undefined
+}
+
+/** `shown` is what an answer shows beside the body, for what the body does not have. */
+export function recordedContent(
+  body: Members,
+  { kind, withheld = 0 }: Beside,
+  shown: readonly Members[] = [],
+): RecordedContent {
+  const sources = [body, ...shown]
+  const found = Object.fromEntries(
+    ["action", "lane", "projectId", "occurredAt", "receivedAt", "source"].flatMap((name) => {
+      const value = valueIn(sources, name)
+      return typeof value === "string" ? [[name, value]] : []
+    }),
+  )
+  const shownKind = kind ?? valueIn(shown, "kind")
+  return {
+    ...found,
+    ...(typeof shownKind === "string" && { kind: shownKind }),
+    actor: partyOf(body["actor"], valueIn(shown, "actor")),
+    target: partyOf(body["target"], valueIn(shown, "target")),
+    metadata: membersOf(body["metadata"]) ?? {},
+    withheld,
+  }
+}
+
+function valueIn(sources: readonly Members[], name: string): unknown {
+  return sources
+    .map((source) => source[name])
+    .find((value) => value !== undefined && value !== null)
+}
+
+/** With the mask of an e-mail that is withheld: no hash covers a mask, and the page says so. */
+function partyOf(hashed: unknown, shown: unknown): Members {
+  const { other, ...party } = membersOf(hashed) ?? {}
+  const email = membersOf(shown)?.["email"]
+  return {
+    ...membersOf(other),
+    ...party,
+    ...(party["email"] === undefined && typeof email === "string" && { email }),
+  }
+}
+
+export function membersOf(value: unknown): Members | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Members) // an object of JSON has members
+    : undefined
+}
