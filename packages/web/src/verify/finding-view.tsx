@@ -124,7 +124,7 @@ function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
   const all = typeof entries === "number" ? `all ${counted(entries)}` : "all entries"
   switch (what) {
     case "pack":
-      return `Manifest, seal and ${all} were recomputed here: nothing was added, left out or changed since it was made.`
+      return `Manifest, seal and ${all} were recomputed here: nothing was added, left out or changed since.`
     case "export":
       return `The export was recomputed here, ${all}: each is linked to the one before it, up to the signed checkpoint.`
     case "receipt":
@@ -132,7 +132,7 @@ function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
     case "proof":
     case "page":
     case "nothing":
-      return "It stood in the ledger at its time and place, and has not been changed since. Everything was recomputed here."
+      return "It stood in the ledger at its time and place, and is unchanged since. All of it was recomputed here."
   }
 }
 
