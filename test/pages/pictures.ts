@@ -108,7 +108,7 @@ async function picture(
   text: string,
   look: { readonly colorScheme?: "dark" } = {},
 ): Promise<void> {
-  const viewport = { width: 1280, height: 800 }
+  const viewport = { width: 1440, height: 900 }
   await using watched = await watch(browser, { origin: service.url, viewport, ...look })
   const { page } = watched
   await signInto(watched, service.url, person)
