@@ -6,11 +6,10 @@ import { eventFor, eventually, makeWorkspace, startService } from "../service.ts
 import { hostileMembers } from "./hostile-bodies.ts"
 
 // No body holds the thread that all requests share for more than 50 ms of a processor, whatever its
-// bytes: refused, taken or taken again, alone or in a batch. A shared processor is slower for minutes
-// at a time, so half as much again is let pass; what took longer is tried again, and what takes
-// longer each time fails.
+// bytes: refused, taken or taken again, alone or in a batch. On a busy machine a processor is
+// slower too: what took longer is tried again, and what takes longer each time fails.
 
-const stallMsMax = 75
+const stallMsMax = 50
 const tries = 4
 const eventBytes = 256 * 1024
 const batchBytes = 8 * 1024 * 1024

@@ -124,7 +124,12 @@ export function createLedger({
         if (place.kind === "placed") {
           recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
         } else {
-          originals ??= await originalsOf(journal, chain, placed)
+          if (originals === undefined) {
+            originals = await originalsOf(journal, chain, placed)
+            // They arrived in this turn, which was long for 8 MiB of them: the next one opens them.
+            pace.isUp()
+            await pace.next()
+          }
           recorded.push(await recordedBefore(kind, content, originals.get(place.sequence), pace))
         }
       }
