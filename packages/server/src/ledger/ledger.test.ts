@@ -133,7 +133,7 @@ test("a batch is answered in its order: new ones, replays, and keys that belong 
   assert.equal((await expectChain(served.journal, "acme")).size, 3)
 })
 
-test("others are heard before each event is sealed, before each is answered, and before a replay is compared", async () => {
+test("others are heard before each event is sealed, before each is answered, after what is repeated was read, and before it is compared", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
   let heard = 0
@@ -147,7 +147,7 @@ test("others are heard before each event is sealed, before each is answered, and
     return heard
   }
   assert.equal(await heardWhile(all), 3 + 3)
-  assert.equal(await heardWhile(all), 3 + 3 + 3)
+  assert.equal(await heardWhile(all), 3 + 3 + 1 + 3)
   await expectChain(served.journal, "acme")
 })
 
