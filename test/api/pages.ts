@@ -24,6 +24,7 @@ export interface Entry {
   readonly integrity: string
   readonly storageTier: string
   readonly metadata: Readonly<Record<string, unknown>>
+  readonly provenance?: { readonly keyId?: string }
   readonly proof?: object
   readonly disclosures?: readonly string[]
 }

@@ -260,6 +260,31 @@ test("an entry is found by its ids, and by the start of them", async () => {
     assert.equal((await find(acme.reader, acme.path, { query })).total, 0, query)
 })
 
+test("an entry is found by the key that wrote it, and each key's are counted", async () => {
+  const shop = await makeWorkspace(service)
+  const other = await makeKey(service, shop.id, { scopes: ["write"] })
+  await writeAll(shop, { a: {}, b: {} })
+  await writeAll({ id: shop.id, writer: other }, { c: {} })
+  const { events } = await find(shop.reader, shop.path)
+  const keys = events.map(({ provenance }) => provenance?.keyId ?? "none")
+  const [ofOther = "", , ofFirst = ""] = keys
+  for (const [query, found] of [
+    [`key:${ofFirst}`, "b a"],
+    [`key:${ofOther}`, "c"],
+    [`-key:${ofOther}`, "b a"],
+    [`key:${ofFirst} key:${ofOther.toUpperCase()}`, "c b a"],
+    ["key:*", "c b a"],
+  ] as const)
+    assert.equal(labels(await find(shop.reader, shop.path, { query })), found, query)
+  const counted = await shop.reader.get(`${shop.path}/events/values?field=key`)
+  assert.deepEqual(counted.json(), {
+    values: [
+      { value: ofFirst.toLowerCase(), count: 2 },
+      { value: ofOther.toLowerCase(), count: 1 },
+    ],
+  })
+})
+
 test("a search has at most 512 bytes and 32 terms; anything else is one", async () => {
   const within = [
     "é".repeat(256),

@@ -83,6 +83,10 @@ test("a key is made, shown once, used, and revoked", { skip }, async () => {
   await page.reload()
   await page.getByText("just now").first().waitFor()
 
+  await page.getByRole("link", { name: /^What it wrote.*img/ }).click()
+  await page.getByText("The one row on this page recomputed").waitFor()
+  await page.getByRole("button", { name: /^Remove key:/ }).waitFor()
+  await page.goBack()
   await page
     .getByRole("row", { name: /img/ })
     .getByRole("button", { name: /Revoke/ })

@@ -52,6 +52,7 @@ export const queryFields = [
   "source",
   "kind",
   "trace",
+  "key",
 ] as const
 
 /** A parsed search; or the broken rule, as the end of a sentence that begins with `query`. */

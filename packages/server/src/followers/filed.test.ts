@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { encodeRecord, type Kind } from "@tallystick/proof"
+import { canonicalize, encodeRecord, type Kind } from "@tallystick/proof"
 import { disclosuresOf, type Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
@@ -98,6 +98,7 @@ const ofActor = [
   "=y (text)",
   "actor+email=ada@example.com (text)",
   "actor+name=Ada (text)",
+  "key=key",
   "trace=trace-1",
 ]
 const ofTarget = ["=late (text)", "target+email=billing@example.com (text)"]
@@ -132,6 +133,14 @@ test("sealed metadata is the actor's, whole or in part; the name of a policy is 
   assert.ok(linesOf(entry, "nobody").includes("target+name=Policy version 1 (text)"))
   assert.deepEqual(linesOf(entry, "target"), [])
   assert.deepEqual(linesOf(entry, "actor"), [...ofActor, "metadata.surface=web (text)"].toSorted())
+})
+
+test("the key of an older entry stands in clear, and is the actor's all the same", () => {
+  const entry = stored("event", [], { keyId: undefined })
+  const members = JSON.parse(Buffer.from(entry.body ?? []).toString())
+  const older = { ...entry, body: Buffer.from(canonicalize({ ...members, keyId: "key" })) }
+  assert.deepEqual(linesOf(older, "actor"), ofActor)
+  assert.deepEqual(linesOf(older, "nobody"), linesOf(entry, "nobody"))
 })
 
 test("what the service writes about itself is its own", () => {

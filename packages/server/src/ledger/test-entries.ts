@@ -3,7 +3,15 @@
 
 import { strict as assert } from "node:assert"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
-import { encodeRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import {
+  canonicalize,
+  encodeRecord,
+  isJsonObject,
+  parseJson,
+  type Json,
+  type JsonObject,
+  type Kind,
+} from "@tallystick/proof"
 import { createIds } from "./ids.ts"
 import type { Random } from "./random.ts"
 import { seal } from "./seal.ts"
@@ -91,6 +99,7 @@ const oddIds = [
 const types = ["user", "User", "robot", "subject"]
 const projects = ["core", "Core", "core2", "desk", "system"]
 const lanes = ["security", "data", "policy", "operations"] as const
+const keyIds = ["key_1", "Key_2", "key 3", "\u00c9"]
 const kinds: readonly Kind[] = ["event", "event", "event", "consent", "admin", "policy"]
 
 function textBy(chance: Chances): string {
@@ -131,8 +140,22 @@ function partyBy(chance: Chances): Party {
   }
 }
 
-/** One entry. What every fifth has of a body or of disclosures is gone or cannot be read. */
+/** One entry, of this version or an older one. */
 export function storedBy(chance: Chances, sequence: number): Stored {
+  const { body, ...rest } = sealedBy(chance, sequence)
+  const isOlder = body !== undefined && chance.below(9) === 0
+  return { ...rest, body: isOlder ? withKeyInClear(chance, body) : body }
+}
+
+/** As older versions wrote it. What cannot be read stays so. */
+function withKeyInClear(chance: Chances, body: Uint8Array): Uint8Array {
+  const members = parseJson(Buffer.from(body).toString())
+  if (!isJsonObject(members)) return body
+  return Buffer.from(canonicalize({ ...members, keyId: one(chance, keyIds) }))
+}
+
+/** One entry. What every fifth has of a body or of disclosures is gone or cannot be read. */
+export function sealedBy(chance: Chances, sequence: number): Stored {
   const random: Random = (into) => {
     for (let at = 0; at < into.length; at++) into[at] = chance.below(256)
   }
@@ -156,7 +179,7 @@ export function storedBy(chance: Chances, sequence: number): Stored {
     userVisible: chance.below(3) > 0,
     lane: one(chance, lanes),
     metadata: membersBy(chance, 0),
-    ...(chance.below(3) === 0 ? { keyId: "key" } : {}),
+    ...(chance.below(3) === 0 ? { keyId: one(chance, keyIds) } : {}),
     ...(chance.below(3) === 0 ? { context: { traceId: `Trace ${chance.below(9)}` } } : {}),
   }
   const personalKeys = one(chance, [[], [], ["*"], ["a", "name", "other", "metadata"], ["order"]])

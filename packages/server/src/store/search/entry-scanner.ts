@@ -67,6 +67,7 @@ export class EntryScanner {
   readonly #groups: Readonly<Record<Word | "kind", number>>
   readonly #party: Readonly<Record<"actor" | "target", PartyGroups>>
   readonly #trace: number
+  readonly #key: number
   readonly #metadata: PathNode
   readonly #nameless: PathNode
   readonly #members = new NameList()
@@ -108,6 +109,7 @@ export class EntryScanner {
     })
     this.#party = { actor: partyOf("actor"), target: partyOf("target") }
     this.#trace = groups.ofField(["trace"], "actor", false)
+    this.#key = groups.ofField(["key"], "actor", false)
     this.#metadata = new PathNode(poster, "metadata")
     this.#nameless = new PathNode(poster, undefined)
     const span = (): Span => ({ start: 0, end: 0, isPlain: true })
@@ -179,6 +181,9 @@ export class EntryScanner {
         case "metadata":
           if (this.#bytes[this.#at] !== openBrace) throw unusual
           this.#object(this.#metadata, "nobody", 1, "metadata")
+          break
+        case "keyId":
+          this.#postString(this.#key)
           break
         case "userVisible":
           isVisible = this.#bytes[this.#at] === 0x74
@@ -406,11 +411,17 @@ export class EntryScanner {
     if (this.#isEnd(closeBrace)) return
     do {
       const name = this.#memberName()
-      if (name === "traceId" && this.#bytes[this.#at] === quote) {
-        this.#string(this.#span)
-        this.#post(this.#trace, this.#span)
-      } else this.#skip(0)
+      if (name === "traceId") this.#postString(this.#trace)
+      else if (name === "keyId") this.#postString(this.#key)
+      else this.#skip(0)
     } while (this.#hasMore(closeBrace))
+  }
+
+  /** The member that is next, if it is a string. */
+  #postString(group: number): void {
+    if (this.#bytes[this.#at] !== quote) return this.#skip(0)
+    this.#string(this.#span)
+    this.#post(group, this.#span)
   }
 
   /**

@@ -76,9 +76,15 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   addMembers(nobody, "metadata", metadata)
   addMembers(fields.actor, "metadata", claims.metadata)
   addMembers(fields.actor, "metadata", claims.top["metadata"] ?? {})
-  const { context } = claims.top
-  if (isJsonObject(context) && typeof context["traceId"] === "string")
-    fields[contextOwner].push(exact("trace", context["traceId"]))
+  const context = isJsonObject(claims.top["context"]) ? claims.top["context"] : {}
+  const ofContext = [
+    ["trace", context["traceId"]],
+    ["key", context["keyId"]],
+    // Older entries have it in clear. It is shown with the context alone, and found so.
+    ["key", body["keyId"]],
+  ] as const
+  for (const [name, value] of ofContext)
+    if (typeof value === "string") fields[contextOwner].push(exact(name, value))
   return {
     sequence: stored.sequence,
     projectId,

@@ -7,8 +7,8 @@ import { isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
-/** Older files have a full-text index, which is of no use any more. */
-export const segmentsSince = 3
+/** Older files have a full-text index, or segments without the keys that wrote entries. */
+export const segmentsSince = 4
 
 /**
  * Makes the file if it is missing. A file that is damaged, has an older layout, or has entries that

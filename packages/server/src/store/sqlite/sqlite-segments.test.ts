@@ -116,6 +116,15 @@ test("a search file of a former layout is begun anew", async () => {
   assert.equal(search.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'filed'").get(), undefined)
 })
 
+test("segments of a former layout lack fields, and are made again", async () => {
+  const folder = await filledFolder()
+  {
+    using former = new DatabaseSync(join(folder, "search.db"))
+    former.exec("PRAGMA user_version = 3")
+  }
+  assert.equal(await segmentsAfterStart(folder), 0)
+})
+
 test("a segment whose entries are not in the journal is not kept", async () => {
   const { served, filing } = await openFolder(freshFolder())
   await write(served, "acme", ["a", "b"])

@@ -55,13 +55,22 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
     {
       name: "Name",
       isPlain: true,
-      draw: ({ name, keyId }) => (
+      draw: ({ name, keyId, scopes }) => (
         <>
           <b>
             <Text of={name} />
           </b>
           <Below>
             <code>{beginningOf(keyId)}</code>
+            {scopes.includes("write") && (
+              <>
+                {" "}
+                <a href={desk.link(["events"], { query: `key:${keyId}`, range: "all" })}>
+                  What it wrote
+                  <span class="unseen">: {name !== undefined && <Text of={name} />}</span>
+                </a>
+              </>
+            )}
           </Below>
         </>
       ),

@@ -28,6 +28,7 @@ const fieldHints: Readonly<Record<string, string>> = {
   source: "api, automation, dashboard, system",
   kind: "event, consent, policy, admin, …",
   trace: "a trace id",
+  key: "the API key that wrote it",
   "metadata.": "any member: metadata.ticket:SUP-1",
   since: "24h, 7d, all, or a day",
   time: "a day, or from..to",

@@ -1,6 +1,6 @@
 -- Older programs may not run on this. All of it is derived from the journal: the file may be
--- deleted, and is made again. Layouts 1 and 2 were a full-text index; such a file is removed, not
--- migrated (search-file.ts).
+-- deleted, and is made again. Layouts 1 and 2 were a full-text index, and layout 3 had fewer fields
+-- of an entry: such a file is removed, not migrated (search-file.ts).
 
 CREATE TABLE workspaces (
   number INTEGER PRIMARY KEY,
