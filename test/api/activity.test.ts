@@ -668,4 +668,15 @@ test("a link is dead while links are off for its project, and for good when it i
   ])
 })
 
+test("what the project says of actions comes with its pages, and of no other project", async () => {
+  const phrases = [{ action: "order.paid", text: "Paid <b>for</b> an order" }]
+  const project = await make(root, `${acme.path}/projects`, { id: "shop", activityLinks: true })
+  assert.deepEqual(project["phrases"], [])
+  const person = await tokenFor("usr_1", "shop")
+  assert.equal("phrases" in (await activityOf(person)), false)
+  await root.patch(`${acme.path}/projects/shop`, { phrases })
+  assert.deepEqual((await person.get(`${acme.path}/activity`)).json()["phrases"], phrases)
+  assert.equal("phrases" in (await activityOf(holder)), false)
+})
+
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

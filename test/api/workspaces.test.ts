@@ -182,6 +182,49 @@ test("projects are made, changed, and are not made twice", async () => {
       gets: 200,
       shows: { receipts: "public", name: "Shop", activityLinks: true },
     },
+    {
+      as: root,
+      ask: `PATCH ${path}/${id}`,
+      send: { phrases: [{ action: "order.paid", text: "Paid for an order" }] },
+      gets: 200,
+      shows: { name: "Shop", phrases: [{ action: "order.paid", text: "Paid for an order" }] },
+    },
+    {
+      as: root,
+      ask: `PATCH ${path}/${id}`,
+      send: { name: "Shops" },
+      gets: 200,
+      shows: { phrases: [{ action: "order.paid", text: "Paid for an order" }] },
+    },
+    {
+      as: root,
+      ask: `PATCH ${path}/${id}`,
+      send: { phrases: [] },
+      gets: 200,
+      shows: { phrases: [] },
+    },
+    ...(
+      [
+        [[{ action: "order", text: "Ordered" }], "phrases[0].action must be a dotted name"],
+        [[{ action: "order.paid", text: "" }], "phrases[0].text must be a non-empty string"],
+        [[{ action: "order.paid", text: "x".repeat(201) }], "phrases[0].text must be"],
+        [[{ action: "order.paid", text: "x", lang: "en" }], "phrases[0].lang is not a known field"],
+        [
+          ["Paid", "Paid twice"].map((text) => ({ action: "order.paid", text })),
+          "phrases must name each action once",
+        ],
+        [
+          Array.from({ length: 201 }, (_, at) => ({ action: `order.${at}`, text: "x" })),
+          "phrases must be an array of 0 to 200 items",
+        ],
+      ] as const
+    ).map(([phrases, says]): Row => ({
+      as: root,
+      ask: `PATCH ${path}/${id}`,
+      send: { phrases },
+      gets: "400 invalid_field",
+      has: [says],
+    })),
     ...["all", "system"].map((reserved): Row => ({
       as: root,
       ask: `POST ${path}`,

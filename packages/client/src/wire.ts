@@ -387,6 +387,8 @@ export interface ActivityPage extends EventsPage {
   readonly query: string | null
   /** The newest published version of the project's policy; 0 when there is none. */
   readonly policyVersion: number
+  /** Those of the project. Absent: it never had any. */
+  readonly phrases?: readonly Phrase[]
 }
 
 /**
@@ -530,6 +532,12 @@ export interface NewWorkspace extends WorkspaceChange {
   readonly id: string
 }
 
+/** What a person's activity says in place of the name of an action. */
+export interface Phrase {
+  readonly action: string
+  readonly text: string
+}
+
 /** The answer about a project. */
 export interface Project {
   readonly id: string
@@ -540,6 +548,7 @@ export interface Project {
   readonly receipts: Open<"private" | "public">
   /** Whether activity tokens may be made and used. */
   readonly activityLinks: boolean
+  readonly phrases: readonly Phrase[]
 }
 
 /** The body of `PATCH …/projects/{projectId}`: absent members keep their values. */
@@ -547,6 +556,7 @@ export interface ProjectChange {
   readonly name?: string
   readonly receipts?: "private" | "public"
   readonly activityLinks?: boolean
+  readonly phrases?: readonly Phrase[]
 }
 
 /** The body of `POST …/projects`. */
@@ -1028,6 +1038,7 @@ export interface Limits {
   readonly queuedEventsMax: number
   readonly projectsMax: number
   readonly packReceiptsMax: number
+  readonly phrasesMax: number
   readonly packBytesMax: number
   readonly packDownloadsPerMinute: number
   readonly pageBytesMax: number

@@ -148,6 +148,8 @@ export const defaultLimits = {
   readWaitMs: 5000,
   /** Entries of an evidence pack. For more, use an export. */
   packReceiptsMax: 10_000,
+  /** Phrases of a project: more actions than people are shown. Each page of activity has all. */
+  phrasesMax: 200,
   /** The bytes of a pack: what a browser can still check, and far below the limit of ZIP. */
   packBytesMax: 1024 * 1024 * 1024,
   /** Packs that are made at once, some megabytes each; and for one workspace, so others get on. */

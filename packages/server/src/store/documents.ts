@@ -69,6 +69,8 @@ export interface ProjectDocument {
   readonly name: string
   readonly receipts: "private" | "public"
   readonly activityLinks: boolean
+  /** What a person's activity says of actions. Absent: nothing was ever said of one. */
+  readonly phrases?: readonly { readonly action: string; readonly text: string }[]
   readonly createdAt: string
   /** The newest version of the project's policy; absent before the first. */
   readonly policyVersion?: number

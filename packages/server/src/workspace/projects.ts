@@ -16,6 +16,7 @@ export interface ProjectRequest {
   readonly name?: string | undefined
   readonly receipts?: ProjectDocument["receipts"] | undefined
   readonly activityLinks?: boolean | undefined
+  readonly phrases?: ProjectDocument["phrases"] | undefined
 }
 
 export interface Projects {
@@ -82,13 +83,14 @@ export function createProjects(parts: AdminParts): Projects {
     async change(by, workspace, id, request) {
       await recordPlanned(parts, workspace, async () => {
         const project = await get(workspace.id, id)
-        const { name, receipts, activityLinks } = { ...project.value, ...definedOf(request) }
+        const { name, ...others } = { ...project.value, ...definedOf(request) }
+        const settings = { name, ...settingsOf(others) }
         return {
           by,
           action: "project.update",
           target: { id, type: "project", name },
-          metadata: { name, receipts, activityLinks },
-          changes: [changed(project, { ...project.value, name, receipts, activityLinks })],
+          metadata: settings,
+          changes: [changed(project, { ...project.value, ...settings })],
         }
       })
       return get(workspace.id, id)
@@ -145,8 +147,8 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
 }
 
 export function projectCreation(by: Principal, request: ProjectRequest, nowMs: number): Act {
-  const { id, name = id, receipts = "private", activityLinks = false } = request
-  const settings = { receipts, activityLinks }
+  const { id, name = id } = request
+  const settings = settingsOf(request)
   return {
     by,
     action: "project.create",
@@ -154,4 +156,14 @@ export function projectCreation(by: Principal, request: ProjectRequest, nowMs: n
     metadata: settings,
     changes: [created("project", id, { name, ...settings, createdAt: isoTime(nowMs) })],
   }
+}
+
+/** As its entry says them, and its document keeps them. */
+function settingsOf({
+  receipts = "private",
+  activityLinks = false,
+  phrases,
+}: Omit<ProjectRequest, "id" | "name">) {
+  const said = phrases?.map(({ action, text }) => ({ action, text }))
+  return { receipts, activityLinks, ...(said !== undefined && { phrases: said }) }
 }

@@ -14,7 +14,8 @@ import type { ProvenEntry } from "./prove-page.ts"
 import type { Reader } from "./reader.ts"
 
 export interface ActivityParts {
-  readonly reader: () => Reader
+  /** `actions`: what the project of the entries says of them. */
+  readonly reader: (actions: Reader["actions"]) => Reader
   /** One page of the service's answer. */
   readonly ask: (query: URLSearchParams) => Promise<Told<ActivityPage>>
   readonly prove: (page: ActivityPage) => Promise<Told<readonly ProvenEntry[]>>
@@ -92,7 +93,8 @@ export function createActivityList(parts: ActivityParts): ActivityList {
 
   function draw(): void {
     if (newest === undefined) return
-    const reader = parts.reader()
+    const phrases = (newest.phrases ?? []).map(({ action, text }) => [action, [text, text]])
+    const reader = parts.reader(Object.fromEntries(phrases) as Reader["actions"]) // as was just made
     search.draw(reader)
     drawSum(sum, entries, reader)
     const isEmpty = entries.length === 0

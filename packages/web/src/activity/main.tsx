@@ -24,15 +24,14 @@ const [, workspace = ""] = pathParts()
 const token = takeToken("a", workspace)
 const page = openPage({ owner: workspace, zoneChanged: () => list.draw() })
 const verifier = new URL("verify", root)
-const reader: Reader = {
-  words: english,
-  actions: englishActions,
-  locale: "en-GB",
-  time: timeText,
-  verifier,
-}
 const list = createActivityList({
-  reader: () => reader,
+  reader: (actions): Reader => ({
+    words: english,
+    actions: { ...englishActions, ...actions },
+    locale: "en-GB",
+    time: timeText,
+    verifier,
+  }),
   ask(query) {
     const url = apiUrl(workspace, "activity")
     url.search = query.toString()

@@ -138,7 +138,7 @@ export class TallystickActivity extends Base {
 
   #createList(): ActivityList {
     return createActivityList({
-      reader: () => this.#reader(),
+      reader: (actions) => this.#reader(actions),
       ask: (query) => this.#ask(query),
       prove: (page) => this.#prove(page),
       working: (isWorking) => this.#place.setAttribute("aria-busy", String(isWorking)),
@@ -154,11 +154,11 @@ export class TallystickActivity extends Base {
     return { ...componentEnglish, ...this.#phrases }
   }
 
-  #reader(): Reader {
+  #reader(actions: Reader["actions"]): Reader {
     const locale = this.closest<HTMLElement>("[lang]")?.lang || "en-GB"
     return {
       words: this.#words(),
-      actions: { ...englishActions, ...this.#phrases.actions },
+      actions: { ...englishActions, ...actions, ...this.#phrases.actions },
       locale,
       time: (time, form) => formatTime(time, form, locale),
       verifier: new URL("verify", this.#base()),

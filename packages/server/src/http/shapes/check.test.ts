@@ -10,7 +10,7 @@ import { batchEnvelopeOf, checkItem } from "./batch.ts"
 import { checkOf, shapeOf } from "./check.ts"
 import { Consent } from "./consent-request.ts"
 import { checkEvent, Event } from "./event.ts"
-import { NewProject, ProjectChange } from "./project.ts"
+import { projectBodies } from "./project.ts"
 import { Type } from "./type.ts"
 import { NewWorkspace, WorkspaceChange } from "./workspace.ts"
 
@@ -51,6 +51,8 @@ const workspace = {
 }
 
 const apiKey = { name: "ci", scopes: ["read", "write"], projectIds: ["core"], expiresInSeconds: 60 }
+
+const { NewProject, ProjectChange } = projectBodies(2)
 
 test("what docs/api.md describes passes, and comes back as it was", () => {
   assert.equal(checkEvent(event), event)
@@ -263,7 +265,16 @@ test("what passes is what passes TypeBox's own check", () => {
     [Consent, consent],
     [NewWorkspace, workspace],
     [NewApiKey, apiKey],
-    [NewProject, { id: "shop", name: "Shop", receipts: "public", activityLinks: true }],
+    [
+      NewProject,
+      {
+        id: "shop",
+        name: "Shop",
+        receipts: "public",
+        activityLinks: true,
+        phrases: [{ action: "a.b", text: "Did b" }],
+      },
+    ],
   ] as const
   for (const [shape, start] of starts) {
     const check = checkOf<TSchema>(shape)

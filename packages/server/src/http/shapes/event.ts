@@ -13,7 +13,7 @@ import { sample } from "./sample.ts"
 
 const NonEmpty = Type.String({ minLength: 1 })
 
-const Action = Type.String({
+export const Action = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)+$",

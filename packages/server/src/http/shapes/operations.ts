@@ -57,6 +57,7 @@ const limitFields = {
   bodyTimeoutMs: positive,
   queuedEventsMax: positive,
   packReceiptsMax: positive,
+  phrasesMax: positive,
   packBytesMax: positive,
   projectsMax: positive,
   packDownloadsPerMinute: positive,

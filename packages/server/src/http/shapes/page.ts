@@ -17,6 +17,7 @@ import { shapeOf } from "./check.ts"
 import { entryFields, EntryProof, exampleEntry } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
+import { ShownPhrases } from "./project.ts"
 import { Time } from "./time.ts"
 
 /** Parsed by `searchOf`, which refuses a search that is too large. */
@@ -190,6 +191,7 @@ export const ActivityPage = shapeOf<WireActivityPage>()(
       subject: Type.String(),
       query: Type.Union([Type.String(), Type.Null()]),
       policyVersion: count,
+      phrases: Type.Optional(ShownPhrases),
     },
     { title: "ActivityPage" },
   ),
@@ -200,5 +202,6 @@ export const ActivityPage = shapeOf<WireActivityPage>()(
     subject: "usr_1",
     query: null,
     policyVersion: 3,
+    phrases: [{ action: "billing.invoice.approve", text: "Approved an invoice" }],
   },
 )

@@ -5,9 +5,10 @@ import { mayTouch, reachOf } from "../../workspace/permissions.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
-import { NewProject, Project, ProjectChange, ProjectList } from "../shapes/project.ts"
+import { Project, projectBodies, ProjectList } from "../shapes/project.ts"
 
 export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const { NewProject, ProjectChange } = projectBodies(service.limits.phrasesMax)
   return [
     endpoint({
       method: "POST",
@@ -96,7 +97,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
 function projectJson({
   id,
   workspace,
-  value: { name, receipts, activityLinks, createdAt },
+  value: { name, receipts, activityLinks, phrases = [], createdAt },
 }: Document<"project">): WireProject {
-  return { id, workspaceId: workspace, name, createdAt, receipts, activityLinks }
+  return { id, workspaceId: workspace, name, createdAt, receipts, activityLinks, phrases }
 }

@@ -88,6 +88,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           subject: subject.id,
           query: asked.query ?? null,
           policyVersion: project.value.policyVersion ?? 0,
+          phrases: project.value.phrases,
         }
         return { status: 200, body: pageJson(page, about) }
       },

@@ -116,7 +116,8 @@ function applyThing(
   { put, committed }: Making,
   { action, by, occurredAt, metadata }: RecordedAct,
 ): void {
-  const { scopes, projectIds, expiresAt, projectId, receipts, activityLinks, packHash } = metadata
+  const { scopes, projectIds, expiresAt, projectId, packHash } = metadata
+  const { receipts, activityLinks, phrases } = metadata
   const begun = { createdAt: occurredAt, createdBy: by, isRevoked: false, ...committed }
   switch (action) {
     case "workspace.create":
@@ -128,7 +129,7 @@ function applyThing(
     }
     case "project.create":
     case "project.update":
-      return put("project", { receipts, activityLinks })
+      return put("project", { receipts, activityLinks, phrases })
     case "policy.version.publish": {
       const { policyId, version, sectionHash } = metadata
       if (typeof projectId === "string") put("project", { policyVersion: version }, projectId)

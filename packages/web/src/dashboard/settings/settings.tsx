@@ -1,6 +1,6 @@
 // The workspace and its projects: what they are called, who may read what, where entries are sorted.
 
-import type { Lane, Project, ProjectList, Workspace } from "@tallystick/client/wire"
+import type { Lane, Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { openDialog } from "../../parts/dialog.tsx"
@@ -94,10 +94,13 @@ function openProject(desk: Desk, project: Project | undefined, list: PagedList):
   openDialog(project === undefined ? "New project" : `Project ${project.id}`, (close) => {
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
       const name = textIn(values, "name")
+      const phrases = readPhrases(textIn(values, "phrases") ?? "")
+      if (typeof phrases === "string") return { status: 0, code: "invalid_field", detail: phrases }
       const change = {
         ...(name !== undefined && { name }),
         receipts: textIn(values, "receipts"),
         activityLinks: values.has("activityLinks"),
+        phrases,
       }
       const told =
         project === undefined
@@ -126,9 +129,39 @@ function openProject(desk: Desk, project: Project | undefined, list: PagedList):
           isChecked={project?.activityLinks ?? false}
           label="People may be given links to their own activity"
         />
+        <Field
+          name="phrases"
+          label="What that says of actions"
+          type="textarea"
+          optional
+          value={project?.phrases.map(({ action, text }) => `${action} ${text}`).join("\n") ?? ""}
+          placeholder={
+            "invoice.document.viewed Your invoice was looked at\nplan.renewed Renewed the plan"
+          }
+          hint="One action a line, and what people read in its place. Others are shown by their names."
+        />
       </Form>
     )
   })
+}
+
+/** Or the sentence that says which line is none. */
+function readPhrases(lines: string): readonly Phrase[] | string {
+  const phrases: Phrase[] = []
+  for (const line of linesOf(lines)) {
+    const [, action, text] = /^(\S+)\s+(.+)$/.exec(line) ?? []
+    if (action === undefined || text === undefined)
+      return `“${line}” is no phrase: it must be an action, a space, and a text`
+    phrases.push({ action, text })
+  }
+  return phrases
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
 }
 
 // The workspace ---------------------------------------------------------------------------------------
@@ -273,9 +306,8 @@ function WorkspaceFields({ workspace }: { readonly workspace: Workspace }) {
 
 /** Or the sentence that says which line is none. */
 function readRules(text: string): readonly object[] | string {
-  const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]))
   const rules: object[] = []
-  for (const line of lines) {
+  for (const line of linesOf(text)) {
     const [prefix, lane, ...more] = line.split(/\s+/)
     if (!lanes.some((each) => each === lane) || more.length > 0)
       return `“${line}” is no rule: it must be a prefix and one of ${lanes.join(", ")}`
