@@ -60,7 +60,9 @@ if (empty.length > 0) {
   process.exit(1)
 }
 const needsMore = (file) =>
-  /"node:(child_process|net|http)"|\/service\.ts"|\.listen\(/.test(readFileSync(file, "utf8"))
+  /"node:(child_process|net|http)"|\/(service|postgres-server)\.ts"|\.listen\(/.test(
+    readFileSync(file, "utf8"),
+  )
 const matching = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
 const found = values.quick ? matching.filter((file) => !needsMore(file)) : matching
 const files = [

@@ -1,0 +1,425 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import pg from "pg"
+import { postgresBinaries } from "./postgres-binaries.ts"
+import { run } from "./program.ts"
+
+// A real PostgreSQL for the tests of one file, on a free port of 127.0.0.1. `await using` ends it
+// and removes its data. With TEST_DATABASE_URL, an existing server is used instead, by a superuser
+// who makes databases on it and drops them again.
+
+export interface PostgresServer extends AsyncDisposable {
+  /** For a database by its name. */
+  url(database: string): string
+  /** Makes an empty database, and resolves to its URL. */
+  createDatabase(): Promise<string>
+  /** Cuts the connections of all clients to the databases that were made here. */
+  terminateBackends(): Promise<void>
+  /** All that the server has logged; of an existing server nothing. */
+  log(): string
+}
+
+export interface OwnPostgresServer extends PostgresServer {
+  /** As an operator would: the clients' connections end, and all is written. */
+  stop(): Promise<void>
+  /** SIGKILL for the postmaster and all processes of its own, as when memory runs out. */
+  kill(): Promise<void>
+  /** On the same port and data, whether it runs, was stopped, or was killed. */
+  restart(): Promise<void>
+  /** Sends a signal to the postmaster and all processes of its own: SIGSTOP makes it hang. */
+  signal(signal: NodeJS.Signals): void
+  /**
+   * Stops this server, copies its data, and starts both: a second server that follows this one. If
+   * synchronous, a commit waits for it.
+   */
+  standby(options: { readonly synchronous: boolean }): Promise<Standby>
+}
+
+export interface Standby extends OwnPostgresServer {
+  /** Makes it a server that takes writes. It no longer follows. */
+  promote(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** As in postgresql.conf, in addition to ours or in their place. */
+  readonly settings?: Settings
+}
+
+type Settings = Readonly<Record<string, string>>
+
+const existing = process.env["TEST_DATABASE_URL"]
+
+/** The options of a test that kills, restarts or copies its server. */
+export const onOwnServer = {
+  skip:
+    existing === undefined ? false : "TEST_DATABASE_URL names a server that is not ours to stop",
+}
+
+const startsWithinMs = 30_000
+
+/** Nobody: PostgreSQL does not run as root. */
+const account = process.getuid?.() === 0 ? 65_534 : undefined
+
+/** What we rely on, and what keeps it small. Everything that makes a commit durable is as usual. */
+const usualSettings: Settings = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  shared_buffers: "16MB",
+  wal_level: "replica",
+  // What a standby needs to follow from its copy on.
+  wal_keep_size: "256MB",
+  // In the data folder, so that nothing of a killed server stays in /dev/shm.
+  dynamic_shared_memory_type: "mmap",
+  autovacuum_naptime: "5s",
+}
+
+/** A server for tests that need no more than a database. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  return existing === undefined ? await startOwnPostgres(options) : existingServer(existing)
+}
+
+/** A server that the test may kill, restart and copy: only in tests with `onOwnServer`. */
+export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgresServer> {
+  removeForgotten()
+  const folder = makeFolder()
+  const password = randomBytes(16).toString("hex")
+  writeFileSync(join(folder, "password"), password, { mode: 0o644 })
+  // Ids sort otherwise by ICU than by their bytes, as they do with most operators: a statement that
+  // relies on the order of bytes must say so.
+  const { code, output, errors } = await run(
+    join(postgresBinaries(), "initdb"),
+    [
+      `--pgdata=${join(folder, "data")}`,
+      "--username=postgres",
+      "--auth=password",
+      `--pwfile=${join(folder, "password")}`,
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=icu",
+      "--icu-locale=en",
+      "--no-sync",
+    ],
+    { cwd: folder, environment: {}, ...(account === undefined ? {} : { uid: account }) },
+  )
+  if (code !== 0) {
+    rmSync(folder, { recursive: true })
+    throw new Error(`initdb ended with ${code}:\n${output}${errors}`)
+  }
+  return await startIn(folder, password, { ...usualSettings, ...options.settings })
+}
+
+async function startIn(folder: string, password: string, settings: Settings): Promise<Standby> {
+  const port = await freePort()
+  const postmaster = createPostmaster(folder, { port: String(port), ...settings })
+  const remove = async () => {
+    // It need not write what is removed now.
+    await postmaster.end("SIGQUIT")
+    rmSync(folder, { recursive: true })
+  }
+  try {
+    await postmaster.start()
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  const databases = createDatabases(`postgresql://postgres:${password}@127.0.0.1:${port}/postgres`)
+  const restart = async () => {
+    await postmaster.end("SIGINT")
+    await postmaster.start()
+  }
+  return {
+    ...databases,
+    log: postmaster.log,
+    stop: () => postmaster.end("SIGINT"),
+    kill: postmaster.kill,
+    restart,
+    signal: postmaster.signal,
+    async standby({ synchronous }) {
+      await postmaster.end("SIGINT")
+      const copy = copyForStandby(folder, { port, password })
+      await postmaster.start()
+      const standby = await startIn(copy, password, settings)
+      await databases.follow(synchronous)
+      return standby
+    },
+    promote: databases.promote,
+    [Symbol.asyncDispose]: remove,
+  }
+}
+
+// Folders -----------------------------------------------------------------------------------------
+
+const prefix = "tallystick-postgres-data-"
+
+/** The name says whose it is: the folder of a test that was killed is removed by a later one. */
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
+  // Ours, and its data the other account's.
+  chmodSync(folder, 0o711)
+  mkdirSync(join(folder, "data"), { mode: 0o700 })
+  if (account !== undefined) chownSync(join(folder, "data"), account, account)
+  return folder
+}
+
+function removeForgotten(): void {
+  for (const folder of globSync(join(tmpdir(), `${prefix}*`))) {
+    const [pid = ""] = basename(folder).slice(prefix.length).split("-")
+    const ours = statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()
+    if (ours && !isRunning(Number(pid))) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function copyForStandby(
+  primary: string,
+  { port, password }: { readonly port: number; readonly password: string },
+): string {
+  const folder = makeFolder()
+  const data = join(folder, "data")
+  cpSync(join(primary, "data"), data, { recursive: true })
+  writeFileSync(join(data, "standby.signal"), "")
+  const connection = `host=127.0.0.1 port=${port} user=postgres password=${password} application_name=standby`
+  writeFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${connection}'\n`)
+  if (account !== undefined)
+    for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+      chownSync(join(folder, path), account, account)
+  return folder
+}
+
+// The processes -----------------------------------------------------------------------------------
+
+interface Postmaster {
+  readonly start: () => Promise<void>
+  /** Resolves once all of its processes have ended; at once if none runs. */
+  readonly end: (signal: NodeJS.Signals) => Promise<void>
+  readonly kill: () => Promise<void>
+  readonly signal: (signal: NodeJS.Signals) => void
+  readonly log: () => string
+}
+
+function createPostmaster(folder: string, settings: Settings): Postmaster {
+  let child: ChildProcess | undefined
+  let ended: Promise<unknown> = Promise.resolve()
+  const log = () => readFileSync(join(folder, "log"), "utf8")
+  const signal = (name: NodeJS.Signals) => {
+    if (child?.pid === undefined) return
+    for (const pid of [child.pid, ...childrenOf(child.pid)]) sendTo(pid, name)
+  }
+  return {
+    log,
+    signal,
+    async start() {
+      const starting = spawnPostgres(folder, settings)
+      child = starting
+      ended = new Promise((resolve) => starting.once("exit", resolve).once("error", resolve))
+      living.add(starting)
+      void ended.then(() => living.delete(starting))
+      const giveUpMs = performance.now() + startsWithinMs
+      while (!isReady(folder, starting)) {
+        if (hasEnded(starting) || performance.now() > giveUpMs)
+          throw new Error(`PostgreSQL did not start:\n${log()}`)
+        await sleep(5)
+      }
+    },
+    async end(name) {
+      if (child !== undefined && !hasEnded(child)) child.kill(name)
+      await ended
+    },
+    async kill() {
+      if (child?.pid === undefined || hasEnded(child)) return
+      // So that it has no further children.
+      child.kill("SIGSTOP")
+      const children = childrenOf(child.pid)
+      child.kill("SIGKILL")
+      for (const pid of children) sendTo(pid, "SIGKILL")
+      await ended
+      while (children.some(isRunning)) await sleep(1)
+    },
+  }
+}
+
+/** Servers do not outlive the tests, however these end; for a test that is killed: `leash`. */
+const living = new Set<ChildProcess>()
+process.once("exit", () => living.forEach((child) => child.kill("SIGQUIT")))
+
+/** Words before a command on Linux, by which it gets SIGQUIT when we are killed. */
+const leash = ["setpriv", "--pdeathsig=QUIT"]
+
+function spawnPostgres(folder: string, settings: Settings): ChildProcess {
+  const [command = "", ...args] = [
+    ...(spawnSync("setpriv", [...leash.slice(1), "true"]).status === 0 ? leash : []),
+    join(postgresBinaries(), "postgres"),
+    "-D",
+    join(folder, "data"),
+    ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ]
+  const log = openSync(join(folder, "log"), "a")
+  try {
+    return spawn(command, args, {
+      cwd: folder,
+      env: {},
+      stdio: ["ignore", log, log],
+      ...(account === undefined ? {} : { uid: account, gid: account }),
+    })
+  } finally {
+    closeSync(log)
+  }
+}
+
+/** PostgreSQL says so in this file, in its first and eighth line; a killed one leaves it. */
+function isReady(folder: string, { pid }: ChildProcess): boolean {
+  const file = join(folder, "data", "postmaster.pid")
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return false
+  const lines = readFileSync(file, "utf8").split("\n")
+  return Number(lines[0]) === pid && lines[7]?.trim() === "ready"
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+}
+
+function childrenOf(parent: number): readonly number[] {
+  return processes()
+    .filter((each) => each.parent === parent)
+    .map(({ pid }) => pid)
+}
+
+/** Whether it is there and is no zombie, which only waits to be asked how it ended. */
+function isRunning(pid: number): boolean {
+  return processes().some((each) => each.pid === pid && !each.state.startsWith("Z"))
+}
+
+interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly state: string
+}
+
+/** Without `ps` on Linux: small images lack it. */
+function processes(): readonly Process[] {
+  if (process.platform === "linux")
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => statusOf(Number(name)) ?? [])
+  return spawnSync("ps", ["-A", "-o", "pid=,ppid=,stat="], { encoding: "utf8" })
+    .stdout.trim()
+    .split("\n")
+    .map((line) => {
+      const [pid, parent, state = ""] = line.trim().split(/\s+/)
+      return { pid: Number(pid), parent: Number(parent), state }
+    })
+}
+
+function statusOf(pid: number): Process | undefined {
+  try {
+    // The name of the program stands in brackets, and may have some itself.
+    const [, state = "", parent] =
+      /^\d+ \(.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? []
+    return { pid, parent: Number(parent), state }
+  } catch {
+    // It has ended since the folder was listed.
+    return undefined
+  }
+}
+
+function sendTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+/**
+ * Below the ports that systems give to outgoing connections: one of those could take ours while the
+ * server restarts.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + (randomBytes(2).readUInt16BE() % 12_000)
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((resolve) =>
+      probe
+        .once("error", () => resolve(false))
+        .listen(port, "127.0.0.1", () => probe.close(() => resolve(true))),
+    )
+    if (isFree) return port
+  }
+}
+
+// Databases ---------------------------------------------------------------------------------------
+
+function existingServer(address: string): PostgresServer {
+  const { url, createDatabase, terminateBackends, drop } = createDatabases(address)
+  return { url, createDatabase, terminateBackends, log: () => "", [Symbol.asyncDispose]: drop }
+}
+
+function createDatabases(address: string) {
+  const made: string[] = []
+  const url = (database: string) => {
+    const other = new URL(address)
+    other.pathname = `/${database}`
+    return other.href
+  }
+  return {
+    url,
+    createDatabase: async (): Promise<string> => {
+      const name = `tallystick_${randomBytes(8).toString("hex")}`
+      await ask(address, `CREATE DATABASE ${name} TEMPLATE template0`)
+      made.push(name)
+      return url(name)
+    },
+    terminateBackends: async (): Promise<void> => {
+      await ask(
+        address,
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = ANY($1)",
+        [made],
+      )
+    },
+    drop: async (): Promise<void> => {
+      for (const name of made.splice(0)) await ask(address, `DROP DATABASE ${name} WITH (FORCE)`)
+    },
+    /** Resolves once a standby follows, and commits wait for it if they shall. */
+    follow: async (synchronous: boolean): Promise<void> => {
+      if (synchronous) {
+        await ask(address, "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        await ask(address, "SELECT pg_reload_conf()")
+      }
+      const follows = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1`
+      while ((await ask(address, follows, [synchronous ? "sync" : "async"])).length === 0)
+        await sleep(10)
+    },
+    promote: async (): Promise<void> => {
+      await ask(address, "SELECT pg_promote()")
+    },
+  }
+}
+
+async function ask(address: string, sql: string, values: readonly unknown[] = []) {
+  const client = new pg.Client(address)
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
