@@ -408,7 +408,7 @@ const alike = (
   change: (ask: string) => readonly string[],
 ): readonly Line[] => lines.flatMap((line) => change(line.ask).map((ask) => ({ ...line, ask })))
 const ofEpoch = ["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000.p/1"]
-const ofLog = [...ofEpoch, "epochs", ...ofEpoch.map((name) => `epochs/1/${name}`)]
+const ofLog = [...ofEpoch, "epochs", ...[...ofEpoch, "records"].map((name) => `epochs/1/${name}`)]
 
 const tables: Readonly<Record<string, readonly Line[]>> = {
   writing: linesOf(writing),

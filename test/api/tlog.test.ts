@@ -62,6 +62,43 @@ test("partial tiles of every width are the beginnings of the full one", async ()
   assert.equal((await read(`1/${tileName(0, 2)}`)).length, 64)
 })
 
+test("records are those of the bundles, from anywhere to anywhere in what is signed", async () => {
+  const log = await makeWorkspace(service)
+  const receipts = await writeMany(log, 300)
+  const { size } = await readChain(log.reader, log.id, receipts)
+  const bundles = await Promise.all(
+    [tileName(0, 256), tileName(1, size - 256)].map(
+      async (name) => (await log.reader.get(`${log.path}/tlog/tile/entries/${name}`)).bytes,
+    ),
+  )
+  const framed = Buffer.concat(bundles)
+  const records = Buffer.concat(
+    Array.from({ length: size }, (_, at) => framed.subarray(at * 120 + 2, (at + 1) * 120)),
+  )
+  const read = async (query: string) => {
+    const reply = await log.reader.get(`${log.path}/tlog/epochs/1/records${query}`)
+    assert.equal(reply.status, 200, query)
+    assert.equal(reply.headers.get("content-type"), "application/octet-stream")
+    return reply.bytes
+  }
+  for (const [query, from, to] of [
+    ["", 0, size],
+    ["?limit=1", 0, 1],
+    ["?after=255&limit=2", 255, 257],
+    [`?after=${size - 1}`, size - 1, size],
+    [`?after=${size}`, size, size],
+    ["?after=999999999", size, size],
+  ] as const)
+    assert.deepEqual(await read(query), records.subarray(from * 118, to * 118), query)
+  await expectRows(
+    ["after=-1", "after=1.5", "limit=0", "limit=4097", "limit=x"].map((query) => ({
+      as: log.reader,
+      ask: `GET ${log.path}/tlog/epochs/1/records?${query}`,
+      gets: "400 invalid_field",
+    })),
+  )
+})
+
 test("only resources that the log lacks are 404", async () => {
   const receipts = await writeMany(acme, 20)
   const { size } = await readChain(acme.reader, acme.id, receipts)
@@ -79,6 +116,8 @@ test("only resources that the log lacks are 404", async () => {
     "epochs/01/checkpoint",
     "epochs/2/checkpoint",
     "epochs/1/tile/0/000",
+    "epochs/2/records",
+    "records",
     "..",
     "tile",
     "tile/",
@@ -146,7 +185,8 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
     `tile/0/${tileName(0, size)}`,
     `tile/entries/${tileName(0, size)}`,
   ]
-  const resources = [...ofLog, "epochs", ...ofLog.map((name) => `epochs/1/${name}`)]
+  const ofEpoch = [...ofLog, "records"].map((name) => `epochs/1/${name}`)
+  const resources = [...ofLog, "epochs", ...ofEpoch]
   const rows = (anonymously: number | string, strangely: number | string) =>
     resources.flatMap((name) => {
       const ask = `GET ${log.path}/tlog/${name}`
@@ -189,6 +229,17 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
       as: anonymous,
       ask: `GET ${log.path}/tlog/tile/entries/000.p/1`,
       ...kept("public, max-age=31536000, immutable"),
+    },
+    {
+      as: anonymous,
+      ask: `GET ${log.path}/tlog/epochs/1/records?limit=${size}`,
+      ...kept("public, max-age=31536000, immutable"),
+    },
+    {
+      about: "what may become more",
+      as: anonymous,
+      ask: `GET ${log.path}/tlog/epochs/1/records`,
+      ...kept("no-cache"),
     },
     {
       as: anonymous,

@@ -335,16 +335,21 @@ test("an iteration that is left early asks for no further page", async () => {
 })
 
 test("an id cannot lead out of its place in the path", async () => {
-  const { client, sent } = network([json(200, {}), json(200, {})])
+  const { client, sent } = network([json(200, {}), json(200, {}), json(200, {})])
   await client.workspaces.get("a/../b?c#d")
   await client.log.tile("acme", "0/x001/234")
+  await client.log.records("acme", 2, { after: 7, limit: 5 })
   assert.deepEqual(
-    sent.map(({ url }) => new URL(url).pathname),
-    ["/v1/workspaces/a%2F..%2Fb%3Fc%23d", "/v1/workspaces/acme/tlog/tile/0/x001/234"],
+    sent.map(({ url }) => url.replace(new URL(url).origin, "")),
+    [
+      "/v1/workspaces/a%2F..%2Fb%3Fc%23d",
+      "/v1/workspaces/acme/tlog/tile/0/x001/234",
+      "/v1/workspaces/acme/tlog/epochs/2/records?after=7&limit=5",
+    ],
   )
   for (const id of ["", ".", ".."])
     assert.equal((await failure(client.workspaces.get(id))).code, "invalid_field")
-  assert.equal(sent.length, 2)
+  assert.equal(sent.length, 3)
 })
 
 test("every write has the client's context, and a call's own takes precedence", async () => {

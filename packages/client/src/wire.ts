@@ -310,6 +310,13 @@ export interface FeedQuery extends EventsFilter {
   readonly wait: number
 }
 
+/** Records of an epoch. */
+export interface RecordsQuery {
+  /** How many are passed over; 0 begins with the first. */
+  readonly after: number
+  readonly limit: number
+}
+
 /** Entries as they are recorded, oldest first. */
 export interface EventsFeed {
   readonly events: readonly ListedEntry[]

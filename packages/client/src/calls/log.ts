@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { ChainState, Epochs, LogKeyRotated, LogKeys } from "../wire.ts"
+import type { ChainState, Epochs, LogKeyRotated, LogKeys, RecordsQuery } from "../wire.ts"
 
 export interface LogOptions extends CallOptions {
   /** Which epoch is asked for; without it, the one that grows. */
@@ -57,5 +57,20 @@ export function logCalls(call: Call) {
         options,
       )
     },
+
+    /**
+     * Records of an epoch, one behind the other, 118 bytes each: those after the first `after`, at
+     * most `limit`, as far as they are signed.
+     */
+    records: (
+      workspaceId: string,
+      epoch: number,
+      range: Partial<RecordsQuery> = {},
+      options?: CallOptions,
+    ): Promise<Uint8Array> =>
+      call.bytes(
+        { method: "GET", path: `${pathOf(workspaceId, epoch)}/records`, query: { ...range } },
+        options,
+      ),
   }
 }

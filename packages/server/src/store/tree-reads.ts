@@ -185,7 +185,7 @@ export async function readTile(
   tile: number,
   width: number,
 ): Promise<Uint8Array> {
-  if (level === 0) return hashesOf(await readRecords(kept.journal, log, tile, width))
+  if (level === 0) return hashesOf(await readRecords(kept.journal, log, tile * tileWidth, width))
   return (await keptTiles(kept, log)(level, tile)).subarray(0, width * hashBytes)
 }
 
@@ -200,15 +200,15 @@ function madeTiles(kept: TreeStore, log: Log): TileReader {
   return (level, tile) => readTile(kept, log, level, tile, tileWidth)
 }
 
-/** The concatenated records of the first `width` leaves of a tile, within the epoch. */
+/** The concatenated records of up to `count` leaves from an index on, within the epoch. */
 export function readRecords(
   journal: TreeStore["journal"],
   { workspace, before, end = Infinity }: Log,
-  tile: number,
-  width: number,
+  index: number,
+  count: number,
 ): Promise<Uint8Array> {
-  const first = before + tile * tileWidth + 1
-  return journal.records(workspace, first, Math.max(0, Math.min(width, end - first + 1)))
+  const first = before + index + 1
+  return journal.records(workspace, first, Math.max(0, Math.min(count, end - first + 1)))
 }
 
 /** Reads the tiles of these nodes, and returns a reader of the nodes. */

@@ -8,6 +8,7 @@ import type {
   FeedQuery as WireFeedQuery,
   FieldValues as WireFieldValues,
   ListedEntry as WireListedEntry,
+  RecordsQuery as WireRecordsQuery,
   Timeline as WireTimeline,
   TimelineQuery as WireTimelineQuery,
   ValuesQuery as WireValuesQuery,
@@ -58,6 +59,14 @@ export const FeedQuery = shapeOf<WireFeedQuery>()(
     after: Cursor,
     limit: Limit,
     wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
+  }),
+)
+
+/** At most half a megabyte, which takes its thread a millisecond. */
+export const RecordsQuery = shapeOf<WireRecordsQuery>()(
+  Type.Object({
+    after: Cursor,
+    limit: Type.Integer({ minimum: 1, maximum: 4096, default: 4096 }),
   }),
 )
 

@@ -27,6 +27,7 @@ import {
 } from "../service.ts"
 import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
+import { RecordsQuery } from "../shapes/page.ts"
 import {
   Bytes,
   EpochParams,
@@ -40,12 +41,14 @@ import {
 const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
 const plainText = "text/plain; charset=utf-8"
 const noCache = { "cache-control": "no-cache" }
+const immutable = { "cache-control": "public, max-age=31536000, immutable" }
 
 export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     ...checkpointEndpoints(service),
     ...keyEndpoints(service),
     ...tileEndpoints(service),
+    recordsEndpoint(service),
     endpoint({
       ...ofLog,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs",
@@ -189,29 +192,14 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (
-    caller: Caller,
-    { workspace, epoch }: NamedLog,
-    path: string,
-    { signal }: Incoming,
-  ) => {
+  const answer = async (caller: Caller, log: NamedLog, path: string, { signal }: Incoming) => {
+    const { epoch } = log
     const tile = parseTilePath(`tile/${path}`)
-    // All entries of a former epoch, also those after its last checkpoint: the next epoch commits
-    // to them.
-    const size =
-      epoch.end === undefined
-        ? (await service.source.checkpoints.newest(workspace, epoch))?.size
-        : epoch.end - epoch.before
-    if (tile === undefined || !exists(tile, size ?? 0)) throw noResource()
-    const headers =
-      caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
-    return {
-      status: 200,
-      body: await service.reading.run(epoch.workspace, signal, () =>
-        tileBytes(service, epoch, tile),
-      ),
-      headers,
-    } as const
+    if (tile === undefined || !exists(tile, await sizeOf(service, log))) throw noResource()
+    const body = await service.reading.run(epoch.workspace, signal, () =>
+      tileBytes(service, epoch, tile),
+    )
+    return { status: 200, body, headers: caller === undefined ? immutable : {} } as const
   }
   const ofTile = {
     ...ofLog,
@@ -246,6 +234,43 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
         answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
   ]
+}
+
+/** Where a tile is 256 entries, a whole log would be thousands of requests. */
+function recordsEndpoint(service: Service): ServiceEndpoint {
+  return endpoint({
+    ...ofLog,
+    path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/records",
+    operation: "getRecords",
+    tag: "Log",
+    summary: "Get records of an epoch",
+    description:
+      "The signed records of an epoch after the first `after`, one behind the other, 118 bytes each. Fewer than `limit` only at the end.",
+    refuses: ["overloaded"],
+    params: EpochParams,
+    query: RecordsQuery,
+    answers: { 200: Bytes },
+    answerType: "application/octet-stream",
+    async handle({ caller, params, query: { after, limit }, incoming: { signal } }) {
+      const log = await logFor(service, caller, params)
+      const count = Math.max(0, Math.min(limit, (await sizeOf(service, log)) - after))
+      const body = await service.reading.run(params.workspaceId, signal, async () =>
+        Buffer.from(await readRecords(service.store.journal, log.epoch, after, count)),
+      )
+      // The last ones may become more.
+      const headers = count < limit ? noCache : immutable
+      return { status: 200, body, headers: caller === undefined ? headers : {} }
+    },
+  })
+}
+
+/**
+ * How many entries are served. Of a former epoch all, also those after its last checkpoint: the
+ * next epoch commits to them.
+ */
+async function sizeOf(service: Service, { workspace, epoch }: NamedLog): Promise<number> {
+  if (epoch.end !== undefined) return epoch.end - epoch.before
+  return (await service.source.checkpoints.newest(workspace, epoch))?.size ?? 0
 }
 
 async function workspaceFor(
@@ -311,7 +336,7 @@ async function tileBytes(
     if (hashes.length < width * hashBytes) throw noResource()
     return Buffer.from(hashes)
   }
-  const records = await readRecords(store.journal, epoch, index, width)
+  const records = await readRecords(store.journal, epoch, index * tileWidth, width)
   return Buffer.from(
     bundle(
       Array.from({ length: records.length / recordBytes }, (_, at) =>

@@ -38,9 +38,7 @@ export function journalReads(journal: DatabaseSync) {
   const joined = joinedReads(journal)
   const linked = linkedReads(journal)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
-  const recordsFrom = journal.prepare(
-    "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
-  )
+  const recordsFrom = recordReads(journal)
 
   return {
     head(workspace: string): Head | undefined {
@@ -86,9 +84,7 @@ export function journalReads(journal: DatabaseSync) {
     },
     records(workspace: string, sequence: number, count: number): Uint8Array {
       const number = numberOf(workspace)
-      return number === undefined
-        ? new Uint8Array()
-        : joinRecords(recordsFrom.all(number, sequence, count), sequence)
+      return number === undefined ? new Uint8Array() : recordsFrom(number, sequence, count)
     },
     recordsAt(workspace: string, sequences: readonly number[]): (Uint8Array | undefined)[] {
       const number = numberOf(workspace)
@@ -134,6 +130,45 @@ export function linkedReads(
       bodies: bodies ?? new Uint8Array(),
     }
   }
+}
+
+/** The records from a sequence on, up to a hole. */
+function recordReads(
+  journal: DatabaseSync,
+): (number: number, first: number, count: number) => Uint8Array {
+  const following =
+    "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?"
+  const oneByOne = journal.prepare(following)
+  // As rows of their own they would take four times as long.
+  const joined = journal.prepare(
+    `SELECT max(sequence) - count(*) + 1, sum(length(record) <> ${recordBytes}), CAST(group_concat(record, '') AS BLOB)
+     FROM (${following})`,
+  )
+  joined.setReturnArrays(true)
+  return (number, first, count) => {
+    // As the statement selects them; without a row there is nothing.
+    const [from, others, records] = joined.get(number, first, count) as unknown as readonly [
+      number | null,
+      number | null,
+      Uint8Array | null,
+    ]
+    if (records === null) return new Uint8Array()
+    return from === first && others === 0
+      ? records
+      : joinRecords(oneByOne.all(number, first, count), first)
+  }
+}
+
+function joinRecords(rows: readonly Row[], first: number): Uint8Array {
+  const joined = new Uint8Array(rows.length * recordBytes)
+  for (const [place, row] of rows.entries()) {
+    const record = bytes(row["record"])
+    // Bytes of another length are no record.
+    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
+      return joined.slice(0, place * recordBytes)
+    joined.set(record, place * recordBytes)
+  }
+  return joined
 }
 
 function integersOf(text: string | null): readonly number[] {
@@ -449,18 +484,6 @@ function documentOf(row: Row | undefined): Document | undefined {
     created: Number(row["created"]),
     value: parseJson(String(row["value"])) as unknown as Documents[DocumentKind],
   }
-}
-
-function joinRecords(rows: readonly Row[], first: number): Uint8Array {
-  const joined = new Uint8Array(rows.length * recordBytes)
-  for (const [place, row] of rows.entries()) {
-    const record = bytes(row["record"])
-    // Bytes of another length are no record.
-    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
-      return joined.slice(0, place * recordBytes)
-    joined.set(record, place * recordBytes)
-  }
-  return joined
 }
 
 function bucketText(select: StatementSync, run: number, key: string): string {

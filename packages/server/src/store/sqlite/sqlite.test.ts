@@ -15,6 +15,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
+import { recordBytes } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import { defaultLimits } from "../../limits.ts"
 import { indexContract } from "../contract/index-contract.ts"
@@ -471,6 +472,36 @@ function tests(): void {
       assert.deepEqual(keys()[sequence - 1], read)
       assert.deepEqual(keys().slice(0, 2), expected.slice(0, 2))
     }
+  })
+
+  test("records are read up to one that is missing or has another length", async () => {
+    const folder = freshFolder()
+    const { served } = await openFolder(folder)
+    await write(served, "acme", ["a", "b", "c", "d", "e"])
+    assert.equal((await expectChain(served.journal, "acme")).size, 5)
+    const whole = await served.journal.records("acme", 1, 5)
+    assert.equal(whole.length, 5 * recordBytes)
+    const read = async (first: number, count: number) =>
+      Buffer.from(await served.journal.records("acme", first, count)).toString("hex")
+    const expected = (first: number, last: number) =>
+      Buffer.from(whole).toString("hex", (first - 1) * recordBytes, last * recordBytes)
+    alter(
+      folder,
+      "journal.db",
+      `DROP TRIGGER entries_are_not_changed; PRAGMA ignore_check_constraints = on;
+       UPDATE entries SET record = CAST(record || x'00' AS BLOB) WHERE sequence = 4;
+       UPDATE entries SET record = substr(record, 1, 117) WHERE sequence = 5`,
+    )
+    assert.equal(await read(1, 5), expected(1, 3), "two that are as long as two records")
+    assert.equal(await read(5, 1), "")
+    alter(
+      folder,
+      "journal.db",
+      "DROP TRIGGER entries_are_not_removed; DELETE FROM entries WHERE sequence = 2",
+    )
+    assert.equal(await read(1, 3), expected(1, 1))
+    assert.equal(await read(2, 2), "")
+    assert.equal(await read(3, 1), expected(3, 3))
   })
 
   test("body and disclosures of one entry can be overwritten in place, so that nothing of them stays in the file", async () => {

@@ -16,11 +16,11 @@ import {
   levelWidth,
   nodeInTile,
   openNote,
-  parseBundle,
   parseCheckpoint,
   parseRecord,
   parseVkey,
   readLineage,
+  recordBytes,
   tileOf,
   tilePath,
   tileWidth,
@@ -64,8 +64,10 @@ export type ChainFinding =
       readonly found?: string
     }
 
-/** How many bundles are on their way at once. */
-const ahead = 6
+/** As many as the service gives at once. */
+const pieceRecords = 4096
+/** How many pieces are on their way at once: fewer than the service reads for one workspace. */
+const ahead = 3
 
 /** `tell` is told how many entries were checked so far, and of how many. */
 export async function verifyChain(
@@ -83,9 +85,9 @@ export async function verifyChain(
   const from = Math.max(task.range?.from ?? 1, 1)
   const to = Math.min(task.range?.to ?? signedTo, signedTo)
   let done = 0
-  const count = (): void => {
-    done += 1
-    if (done % tileWidth === 0) tell(done, to - from + 1)
+  const count = (records: number): void => {
+    done += records
+    tell(done, to - from + 1)
   }
   for (const part of parts) {
     const { earlierEntries } = part.born
@@ -143,7 +145,7 @@ async function checkPart(
   { epoch, born, size, root }: Part,
   start: number,
   end: number,
-  count: () => void,
+  count: (records: number) => void,
 ): Promise<ChainFinding | undefined> {
   const { ledgerId, earlierEntries } = born
   const isWhole = start === 0 && end === size
@@ -151,12 +153,12 @@ async function checkPart(
   let chain = createChain(ledgerId)
   // What the first links to.
   const first = Math.max(start - 1, 0)
-  for await (const { group, records } of bundles(read, epoch, first, end, size)) {
-    if (records === undefined)
-      return { holds: false, what: "record", sequence: earlierEntries + group * tileWidth + 1 }
-    for (const [at, record] of records.entries()) {
-      const index = group * tileWidth + at
-      if (index < first || index >= end) continue
+  for await (const { from, to, records } of pieces(read, epoch, first, end)) {
+    for (let index = from; index < to; index++) {
+      const record = records.subarray(
+        (index - from) * recordBytes,
+        (index - from + 1) * recordBytes,
+      )
       if (index < start) {
         chain = createChain(ledgerId, undefined, start, record)
         continue
@@ -171,8 +173,8 @@ async function checkPart(
           ...ends(taken, record, before),
         }
       if (isWhole) tree.append(chain.previousHash)
-      count()
     }
+    count(to - Math.max(from, start))
   }
   const isSigned = isWhole
     ? equalBytes(tree.root(), root)
@@ -186,43 +188,37 @@ function ends(fault: PlaceFault | "record", record: Uint8Array, before: Uint8Arr
   return fields && { expected: toHex(before), found: toHex(fields.previousHash) }
 }
 
-/** Undefined in place of records: what came is no bundle of that many. */
-interface Bundle {
-  readonly group: number
-  readonly records: readonly Uint8Array[] | undefined
+/** Records from an index to another, without that one. What did not come is missing at the end. */
+interface Piece {
+  readonly from: number
+  readonly to: number
+  readonly records: Uint8Array
 }
 
 /** In their order, with several on their way at once. */
-async function* bundles(
+async function* pieces(
   read: ReadLog,
   epoch: number,
   start: number,
   end: number,
-  size: number,
-): AsyncGenerator<Bundle> {
-  const waiting: Promise<Bundle>[] = []
-  const last = Math.floor((end - 1) / tileWidth)
-  for (let group = Math.floor(start / tileWidth); group <= last || waiting.length > 0; group++) {
-    if (group <= last) {
-      const asked = bundleOf(read, epoch, group, Math.min(tileWidth, size - group * tileWidth))
+): AsyncGenerator<Piece> {
+  const waiting: Promise<Piece>[] = []
+  for (let from = start; from < end || waiting.length > 0; from += pieceRecords) {
+    if (from < end) {
+      const asked = pieceOf(read, epoch, from, Math.min(from + pieceRecords, end))
       // One that fails is heard of in its turn.
       asked.catch(() => {})
       waiting.push(asked)
     }
-    if (waiting.length < ahead && group < last) continue
+    if (waiting.length < ahead && from + pieceRecords < end) continue
     const next = waiting.shift()
     if (next !== undefined) yield await next
   }
 }
 
-async function bundleOf(
-  read: ReadLog,
-  epoch: number,
-  group: number,
-  width: number,
-): Promise<Bundle> {
-  const records = parseBundle(await read(epoch, tilePath("entries", group, width)))
-  return { group, records: records?.length === width ? records : undefined }
+async function pieceOf(read: ReadLog, epoch: number, from: number, to: number): Promise<Piece> {
+  const records = await read(epoch, `records?after=${from}&limit=${to - from}`)
+  return { from, to, records }
 }
 
 async function isIncluded(
