@@ -27,6 +27,11 @@ const oldestVersion = [3, 51, 3] as const
  */
 const pageBytes = { journal: 16_384, index: 8192, search: 8192 } as const
 const busyTimeoutMs = 10_000
+/**
+ * SQLite plans a statement again each time the value of a plain `LIMIT ?` is bound, which costs as
+ * much as reading some thirty entries.
+ */
+export const atMost = "LIMIT +?"
 /** The first layout of the journal with one row for an entry. */
 export const rowLayout = 4
 /** SQLite's codes for a file that is damaged, and for one that is no database. */

@@ -5,6 +5,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
 import { bytesOf } from "../entries.ts"
 import type { Stored } from "../store.ts"
+import { atMost } from "./database.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
 export interface Behind {
@@ -20,7 +21,7 @@ export interface Behind {
 type Row = Readonly<Record<string, unknown>>
 
 export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
-const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost}`
 
 /** The fastest of 32, 64 and 128. Of the largest entries it is 16 MiB. */
 const entriesPerRow = 64

@@ -10,6 +10,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite"
 import { StartError } from "../../error.ts"
 import { syncPath } from "../../runtime/durable-file.ts"
 import {
+  atMost,
   errorCode,
   freeBytes,
   isDamage,
@@ -135,7 +136,7 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
     `INSERT INTO main.entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
      SELECT e.n, e.workspace, e.sequence, pack_receipt(e.receipt), pack_idem(e.idem), e.record,
             pack_sealed(d.sealed), b.salted
-     FROM ${from} WHERE e.n > ? ORDER BY e.n LIMIT ?`,
+     FROM ${from} WHERE e.n > ? ORDER BY e.n ${atMost}`,
   )
   const same = upgraded.prepare(
     `SELECT count(*) AS count FROM ${from} JOIN main.entries m ON m.n = e.n

@@ -19,6 +19,7 @@ import type {
 } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../entries.ts"
+import { atMost } from "./database.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
@@ -113,7 +114,7 @@ export function linkedReads(
             '[' || group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)) || ']',
             CAST('${bodyTag}' || group_concat(salted, '${bodyTag}') AS BLOB)
      FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
-           FROM entries WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?)`,
+           FROM entries WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost})`,
   )
   joined.setReturnArrays(true)
   return (number, after, limit) => {
@@ -136,8 +137,7 @@ export function linkedReads(
 function recordReads(
   journal: DatabaseSync,
 ): (number: number, first: number, count: number) => Uint8Array {
-  const following =
-    "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?"
+  const following = `SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence ${atMost}`
   const oneByOne = journal.prepare(following)
   // As rows of their own they would take four times as long.
   const joined = journal.prepare(
@@ -187,7 +187,7 @@ function placeReads(journal: DatabaseSync) {
   const one = journal.prepare(`SELECT ${placeColumns} WHERE n = ?`)
   one.setReturnArrays(true)
   const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
-  const following = `SELECT ${placeColumns} WHERE n > ? ORDER BY n LIMIT ?`
+  const following = `SELECT ${placeColumns} WHERE n > ? ORDER BY n ${atMost}`
   const oneByOne = journal.prepare(following)
   oneByOne.setReturnArrays(true)
   // Where all are bytes, which have one length each: as rows they cost more than what is made of
@@ -298,7 +298,7 @@ export function documentReads(journal: DatabaseSync) {
   const listedValue = `CASE kind WHEN 'pack' THEN
     json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
   const listed = `created, kind, workspace, id, version, ${listedValue} FROM documents`
-  const behind = "(created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?"
+  const behind = `(created, id) < (?, ?) ORDER BY created DESC, id DESC ${atMost}`
   const ofWorkspace = journal.prepare(
     `SELECT ${listed} WHERE kind = ? AND workspace = ? AND ${behind}`,
   )

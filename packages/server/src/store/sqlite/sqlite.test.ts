@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { DatabaseSync } from "node:sqlite"
+import { constants, DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { recordBytes } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
@@ -502,6 +502,32 @@ function tests(): void {
     assert.equal(await read(1, 3), expected(1, 1))
     assert.equal(await read(2, 2), "")
     assert.equal(await read(3, 1), expected(3, 3))
+  })
+
+  test("a read is planned once, however often it is asked with another limit", async () => {
+    const folder = freshFolder()
+    const { served } = await openFolder(folder)
+    await write(served, "acme", ["a", "b", "c"])
+    using journal = openForReading(join(folder, "journal.db"))
+    const reads = journalReads(journal)
+    const read = (limit: number) => [
+      reads.after("acme", 0, limit).length,
+      reads.linked("acme", 0, limit)[0]?.sequences.length,
+      [...reads.places(0, limit)].length,
+      reads.records("acme", 1, limit).length / recordBytes,
+    ]
+    let planned = 0
+    // SQLite asks it about each table and column of a statement that is planned.
+    journal.setAuthorizer(() => {
+      planned += 1
+      return constants.SQLITE_OK
+    })
+    read(1)
+    assert.notEqual(planned, 0)
+    planned = 0
+    for (const limit of [1, 2, 3]) assert.deepEqual(read(limit), Array(4).fill(limit))
+    assert.equal(planned, 0)
+    assert.equal((await expectChain(served.journal, "acme")).size, 3)
   })
 
   test("body and disclosures of one entry can be overwritten in place, so that nothing of them stays in the file", async () => {
