@@ -119,6 +119,7 @@ const operations = [
   "lookUpConsents",
   "publishPolicy",
   "recordConsent",
+  "recordEventsExport",
   "recordExport",
   "removeMember",
   "renewInvitation",

@@ -147,5 +147,14 @@ test("export: what is found comes as a file, every entry of it", { skip }, async
     const content = readFileSync(await saved.path(), "utf8")
     assert.equal(content.trimEnd().split("\n").length, lines)
   }
+  const recorded = (
+    await admin.get(
+      `${workspace.path}/events?projectId=system&query=action:workspace.events.export`,
+    )
+  ).json<{ events: { actor: { email: string }; metadata: object; target: object }[] }>().events
+  assert.deepEqual(
+    recorded.map(({ actor, metadata }) => [actor.email, metadata]),
+    ["csv", "jsonl"].map((format) => [admin.email, { entries: total, format }]),
+  )
   await watched.expectQuiet()
 })

@@ -122,6 +122,7 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
     [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },
     [`POST ${ofWorkspace}/consents/lookup`]: { body: { subject: "usr_1", reason: "a request" } },
+    [`POST ${ofWorkspace}/events/exports`]: { body: { filter: {}, format: "csv" } },
     [`POST ${ofWorkspace}/exports`]: { body: { entries: 1 } },
     [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},
     [`POST ${ofWorkspace}/receipts/{receiptId}/token`]: { body: {} },

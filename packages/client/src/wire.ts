@@ -757,6 +757,20 @@ export interface NewExport {
   readonly entries: number
 }
 
+/** The body of `POST …/events/exports`: what somebody is about to read into a file. */
+export interface NewEventsExport {
+  readonly filter: EntryFilter
+  readonly format: "csv" | "jsonl"
+}
+
+/** The answer to it. */
+export interface EventsExport {
+  /** How many entries the filter finds now. */
+  readonly entries: number
+  /** The receipt of the entry that records who exported what. */
+  readonly exportReceiptId: string
+}
+
 /** A page of projects, newest first. */
 export interface ProjectList {
   readonly projects: readonly Project[]
@@ -914,11 +928,8 @@ export interface Session {
 
 // Evidence packs ----------------------------------------------------------------------------------
 
-/**
- * Which entries go into an evidence pack: those that a query with these parameters finds, on all of
- * its pages.
- */
-export interface PackFilter {
+/** Which entries are meant: those that a query with these parameters finds, on all of its pages. */
+export interface EntryFilter {
   readonly projectId?: string
   readonly query?: string
   readonly lane?: "all" | Lane
@@ -939,7 +950,7 @@ export interface NewPack {
   /** The project that all of them must be of. */
   readonly projectId?: string
   readonly receiptIds?: readonly string[]
-  readonly filter?: PackFilter
+  readonly filter?: EntryFilter
 }
 
 /** The answer about an evidence pack. */

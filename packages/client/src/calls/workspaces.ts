@@ -8,6 +8,8 @@ import type {
   Workspace,
   WorkspaceChange,
   WorkspaceList,
+  EventsExport,
+  NewEventsExport,
 } from "../wire.ts"
 
 export function workspaceCalls(call: Call) {
@@ -41,6 +43,17 @@ export function workspaceCalls(call: Call) {
     ): Promise<Workspace> =>
       call.json(
         { method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change },
+        options,
+      ),
+
+    /** Records that the entries of a filter are about to be read into a file. */
+    recordEventsExport: (
+      workspaceId: string,
+      made: NewEventsExport,
+      options?: CallOptions,
+    ): Promise<EventsExport> =>
+      call.json(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/events/exports`, body: made },
         options,
       ),
 

@@ -1,16 +1,45 @@
-// An export of a workspace is recorded as an administrative entry.
+// Exports, of a whole workspace or of what a filter finds, are recorded as administrative entries.
 
+import type { JsonObject } from "@tallystick/proof"
 import type { Document } from "../store/store.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
+type ExportParts = Pick<AdminParts, "ledger" | "clock">
+
 export async function recordExport(
-  { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
+  { ledger, clock }: ExportParts,
   by: Principal,
   workspace: Document<"workspace">,
   entries: number,
 ): Promise<void> {
-  const target = { id: workspace.id, type: "workspace", name: workspace.value.name }
+  const target = targetOf(workspace)
   const act = { by, action: "workspace.export", target, metadata: { entries } }
   await recordActs(ledger, workspace, [act], clock.now())
+}
+
+interface EventsExport {
+  readonly filter: JsonObject
+  readonly format: string
+  readonly entries: number
+}
+
+/**
+ * Returns the receipt of the entry. A filter may name a person, so it is a member of the target,
+ * which is sealed; metadata of the service's entries is not.
+ */
+export async function recordEventsExport(
+  { ledger, clock }: ExportParts,
+  by: Principal,
+  workspace: Document<"workspace">,
+  { filter, ...metadata }: EventsExport,
+): Promise<string> {
+  const target = { ...targetOf(workspace), filter }
+  const act = { by, action: "workspace.events.export", target, metadata }
+  const [{ content }] = await recordActs(ledger, workspace, [act], clock.now())
+  return content.receipt
+}
+
+function targetOf({ id, value: { name } }: Document<"workspace">) {
+  return { id, type: "workspace", name }
 }

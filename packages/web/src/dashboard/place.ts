@@ -40,10 +40,16 @@ function withoutSign(part: string): string {
 }
 
 export function searchOf(query: Query): URLSearchParams {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === "" ? [] : [[name, String(value)]],
+  return new URLSearchParams(
+    Object.entries(given(query)).map(([name, value]) => [name, String(value)]),
   )
-  return new URLSearchParams(given)
+}
+
+/** What is asked for, and nothing else: as a body names it. */
+export function given(query: Query): Query {
+  return Object.fromEntries(
+    Object.entries(query).filter(([, value]) => value !== undefined && value !== ""),
+  )
 }
 
 /** Whether a link stays within the dashboard. */

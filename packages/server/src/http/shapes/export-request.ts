@@ -1,6 +1,13 @@
 import { Type } from "./type.ts"
-import type { NewExport as WireNewExport } from "@tallystick/client/wire"
+import type {
+  EventsExport as WireEventsExport,
+  NewEventsExport as WireNewEventsExport,
+  NewExport as WireNewExport,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
+import { EntryFilter } from "./entry-filter.ts"
+import { ReceiptId } from "./id.ts"
+import { sample } from "./sample.ts"
 
 export const NewExport = shapeOf<WireNewExport>()(
   Type.Object(
@@ -8,4 +15,17 @@ export const NewExport = shapeOf<WireNewExport>()(
     { title: "NewExport", additionalProperties: false },
   ),
   { entries: 4711 },
+)
+
+export const NewEventsExport = shapeOf<WireNewEventsExport>()(
+  Type.Object(
+    { filter: EntryFilter, format: Type.Enum(["csv", "jsonl"]) },
+    { title: "NewEventsExport", additionalProperties: false },
+  ),
+  { filter: { query: "lane:security" }, format: "csv" },
+)
+
+export const EventsExport = shapeOf<WireEventsExport>()(
+  Type.Object({ entries: Type.Integer(), exportReceiptId: ReceiptId }, { title: "EventsExport" }),
+  { entries: 412, exportReceiptId: sample.receipt },
 )

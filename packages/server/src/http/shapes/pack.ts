@@ -1,35 +1,16 @@
 import { Type } from "./type.ts"
 import type {
   NewPack as WireNewPack,
-  PackFilter as WirePackFilter,
   Pack as WirePack,
   PackDownload as WirePackDownload,
   PackList as WirePackList,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
-import { lanes, storageClasses } from "./enumeration.ts"
-import { Hash, Label, PackId, ProjectFilter, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
+import { EntryFilter } from "./entry-filter.ts"
+import { Hash, Label, PackId, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
-import { Search } from "./page.ts"
-import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
-
-const PackFilter = shapeOf<WirePackFilter>()(
-  Type.Object(
-    {
-      projectId: Type.Optional(Type.String({ ...ProjectFilter, default: undefined })),
-      query: Type.Optional(Search),
-      lane: Type.Optional(Type.Enum(["all", ...lanes])),
-      storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
-      includeArchive: Type.Optional(Type.Boolean()),
-      userVisible: Type.Optional(Type.Boolean()),
-      from: Type.Optional(Time),
-      to: Type.Optional(Time),
-      includeSystem: Type.Optional(Type.Boolean()),
-    },
-    { title: "PackFilter", additionalProperties: false },
-  ),
-)
+import { Time } from "./time.ts"
 
 export function newPackOf(receiptsMax: number) {
   return shapeOf<WireNewPack>()(
@@ -41,7 +22,7 @@ export function newPackOf(receiptsMax: number) {
           receiptIds: Type.Optional(
             Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
           ),
-          filter: Type.Optional(PackFilter),
+          filter: Type.Optional(EntryFilter),
         },
         { title: "NewPack", additionalProperties: false },
       ),

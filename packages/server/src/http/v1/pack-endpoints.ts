@@ -1,7 +1,7 @@
 // Evidence packs: create, list, download.
 
 import { Readable } from "node:stream"
-import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
+import type { EntryFilter, Pack as WirePack } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Document, Listed, ListPlace } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.ts"
@@ -18,7 +18,7 @@ import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
 import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
-import { wantedOf } from "./query-endpoints.ts"
+import { filteredFor } from "./query-endpoints.ts"
 
 /** A receipt's id in quotes, with a comma and some white space. */
 const idBytes = 64
@@ -167,7 +167,7 @@ async function matchesOf(
   service: Service,
   caller: Principal,
   workspace: Document<"workspace">,
-  { storage, includeArchive = false, includeSystem = false, ...filter }: PackFilter,
+  filter: EntryFilter,
   projectId: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
@@ -176,16 +176,14 @@ async function matchesOf(
       "invalid_field",
       "filter.projectId must be the project that projectId names",
     )
-  const wanted = wantedOf(
-    caller,
-    { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem },
-    "filter.",
-  )
-  const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot"), signal } as const
+  const found = filteredFor(caller, {
+    ...filter,
+    projectId: filter.projectId ?? projectId ?? "all",
+  })
   const most = service.limits.packReceiptsMax
   const { sequences, total } = await service.queries.all(
     workspace,
-    request,
+    { ...found, signal },
     most,
     service.clock.now(),
   )

@@ -1,10 +1,10 @@
 // Queries of entries: for readers of a workspace, and for one person about that person.
 
 import { parseQuery, type Query } from "@tallystick/client/grammar"
-import type { EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
+import type { EntryFilter, EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { instantOf } from "../../store/instant.ts"
-import type { EntryPage } from "../../query/entry-queries.ts"
+import type { EntryPage, PageRequest } from "../../query/entry-queries.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
 import { reachOf, type Principal } from "../../workspace/permissions.ts"
@@ -122,6 +122,24 @@ export function wantedOf(caller: Principal, asked: WireEventsFilter, at = ""): W
     ...instant("from", from),
     ...instant("to", to),
     ...searchOf(query, at),
+  }
+}
+
+/** What a filter in a body finds: the same as a query with these parameters. */
+export function filteredFor(
+  caller: Principal,
+  {
+    storage,
+    projectId = "all",
+    includeArchive = false,
+    includeSystem = false,
+    ...rest
+  }: EntryFilter,
+): Pick<PageRequest, "wanted" | "storage"> {
+  const asked = { ...rest, projectId, includeArchive, includeSystem }
+  return {
+    wanted: wantedOf(caller, asked, "filter."),
+    storage: storageOf({ ...asked, ...(storage !== undefined && { storage }) }),
   }
 }
 

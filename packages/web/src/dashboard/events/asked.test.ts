@@ -31,7 +31,7 @@ test("what the service has a parameter for is lifted out of the search", () => {
     ["-lane:security", { query: "-lane:security" }],
     ["lane:nonsense", { query: "lane:nonsense" }],
     ["storage:archive x", { query: "x", storage: "archive" }],
-    ["visible:true", { query: "", userVisible: "true" }],
+    ["visible:true", { query: "", userVisible: true }],
     ["project:system", { query: "", projectId: "system" }],
     ["project:core", { query: "project:core" }],
     ['target:"Invoice 42"* -"test run"', { query: 'target:"Invoice 42"* -"test run"' }],

@@ -58,7 +58,7 @@ export function addressOf({ text, range, withSystem }: Asked): Query {
 /** What the service is asked for. Spans end now. */
 export function filterOf({ text, range, withSystem }: Asked, now: Date): Query {
   const left: string[] = []
-  const lifted: Record<string, string> = {}
+  const lifted: Record<string, string | boolean> = {}
   const chips = chipsOf(text)
   for (const chip of chips) {
     const parameter = parameterOf(chip, chips)
@@ -97,13 +97,11 @@ export function reachesNow(range: Range, now: Date): boolean {
  * What the service takes as a parameter of its own: a lane if there is one alone, what is no field
  * of a search, and the projects that are none.
  */
-function parameterOf(
-  { field, value, isNot }: Chip,
-  chips: readonly Chip[],
-): Readonly<Record<string, string>> | undefined {
+function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Query | undefined {
   if (isNot) return undefined
   if (field === "storage" && ["hot", "archive", "all"].includes(value)) return { storage: value }
-  if (field === "visible" && ["true", "false"].includes(value)) return { userVisible: value }
+  if (field === "visible" && ["true", "false"].includes(value))
+    return { userVisible: value === "true" }
   if (field === "project" && value === "system") return { projectId: value }
   const isOnly = chips.filter((each) => each.field === field && !each.isNot).length === 1
   return field === "lane" && isOnly && lanes.includes(value) ? { lane: value } : undefined

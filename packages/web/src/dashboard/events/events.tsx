@@ -120,14 +120,7 @@ function createExplorer(desk: Desk, place: Place) {
       search={box.node}
       range={range.node}
       live={live}
-      exports={
-        <ExportMenu
-          desk={desk}
-          filter={() => finding.filter}
-          asked={() => finding.asked}
-          total={() => finding.rows?.total ?? 0}
-        />
-      }
+      exports={<ExportMenu desk={desk} filter={() => finding.filter} asked={() => finding.asked} />}
       summary={summary}
       timeline={timeline.node}
       openTable={() => timeline.openTable()}

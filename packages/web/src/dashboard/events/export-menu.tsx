@@ -1,6 +1,7 @@
 // What is found, as a file: page by page, with a count, until it is done or given up.
 
-import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { EventsExport, EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { CopyCurl } from "../../parts/curl.tsx"
 import { counted } from "../../parts/counted.ts"
@@ -11,7 +12,7 @@ import { elementOf } from "../../parts/page.tsx"
 import { apiUrl } from "../../place.ts"
 import { save } from "../../save.ts"
 import type { Desk } from "../desk.ts"
-import { searchOf, type Query } from "../place.ts"
+import { given, searchOf, type Query } from "../place.ts"
 import { addressOf, type Asked } from "./asked.ts"
 import { csvHeader, csvRow } from "./csv.ts"
 
@@ -19,7 +20,6 @@ interface ExportProps {
   readonly desk: Desk
   readonly filter: () => Query
   readonly asked: () => Asked
-  readonly total: () => number
 }
 
 export function ExportMenu(props: ExportProps) {
@@ -65,53 +65,72 @@ const kinds = {
   csv: { type: "text/csv", begin: csvHeader, line: csvRow },
 } as const
 
-function openExport({ desk, filter, total }: ExportProps, format: Format): void {
+/** The ledger records it first: without that nothing is exported. */
+function openExport({ desk, filter }: ExportProps, format: Format): void {
   const over = new AbortController()
   const place = elementOf(<div />)
-  const progress = document.createElement("progress")
-  progress.setAttribute("aria-label", "Progress")
-  progress.max = Math.max(1, total())
-  const asks = filter()
   openDialog(`Export as ${format === "csv" ? "CSV" : "JSON lines"}`, (close) => {
-    place.append(
-      <p class="soft">
-        What is found now, newest first. Nothing leaves this browser but to your disk.
-      </p>,
-      progress,
-      <p class="small" id="export-count" role="status" />,
-      <p class="actions">
-        <button type="button" class="button" onClick={close}>
-          Cancel
-        </button>
-      </p>,
-    )
     void run(close)
     return place
   })
   place.closest("dialog")?.addEventListener("close", () => over.abort())
 
   async function run(close: () => void): Promise<void> {
+    const asks = filter()
+    const shown = showProgress(place, close)
+    const recorded = await desk.send<EventsExport>("POST", ["events", "exports"], {
+      filter: given(asks),
+      format,
+    })
+    if (over.signal.aborted) return
+    const refuse = (refusal: Refusal): void => redraw(place, <RefusedLine refusal={refusal} />)
+    if (!recorded.ok) return refuse(recorded.refusal)
+    shown.begin(recorded.value.entries)
     const { type, begin, line } = kinds[format]
     const parts: Blob[] = [new Blob([begin])]
     let cursor = 0
-    let count = 0
-    for (;;) {
+    for (let count = 0; ;) {
       const told = await desk
         .get<EventsPage>(["events"], { ...asks, cursor, limit: 100 }, over.signal)
         .catch(() => undefined)
       if (told === undefined || over.signal.aborted) return
-      if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} />)
+      if (!told.ok) return refuse(told.refusal)
       const { events, nextCursor, hasMore } = told.value
       // Of a long export the browser keeps the pieces where it has room for them.
       parts.push(new Blob(events.map(line)))
       count += events.length
-      progress.value = count
-      const said = document.getElementById("export-count")
-      if (said !== null) said.textContent = counted(count, "entry", "entries")
+      shown.count(count)
       if (!hasMore) break
       cursor = nextCursor
     }
     save(`${desk.workspace}-entries.${format}`, new Blob(parts, { type }), type)
     close()
+  }
+}
+
+function showProgress(place: Element, cancel: () => void) {
+  const progress = document.createElement("progress")
+  progress.setAttribute("aria-label", "Progress")
+  const said = elementOf(<p class="small" role="status" />)
+  redraw(
+    place,
+    <p class="soft">
+      What is found now, newest first. It goes to your disk and nowhere else, and the ledger records
+      that you exported it.
+    </p>,
+    progress,
+    said,
+    <p class="actions">
+      <button type="button" class="button" onClick={cancel}>
+        Cancel
+      </button>
+    </p>,
+  )
+  return {
+    begin: (entries: number): void => void (progress.max = Math.max(1, entries)),
+    count(entries: number): void {
+      progress.value = entries
+      said.textContent = counted(entries, "entry", "entries")
+    },
   }
 }

@@ -20,7 +20,7 @@ import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
-import type { Place, Query } from "../place.ts"
+import { given, type Place, type Query } from "../place.ts"
 
 const everything: Asked = { text: "", range: { since: "all" }, withSystem: false }
 
@@ -138,7 +138,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
       const told = await desk.send<Pack>("POST", ["evidence-packs"], {
         title: textIn(values, "title"),
-        ...("receiptIds" in wanted ? wanted : { filter: filled(filterIn(values, wanted.asked)) }),
+        ...("receiptIds" in wanted ? wanted : { filter: given(filterIn(values, wanted.asked)) }),
       })
       if (!told.ok) return told.refusal
       if ("receiptIds" in wanted) clearMarks(desk.workspace)
@@ -207,13 +207,6 @@ function filterIn(values: FormData, { withSystem }: Asked): Query {
   }
   const range = { from: instant("from"), to: instant("to") }
   return filterOf({ text: textIn(values, "query") ?? "", range, withSystem }, new Date())
-}
-
-/** A body names what is asked for, and nothing else. */
-function filled(filter: Query): Query {
-  return Object.fromEntries(
-    Object.entries(filter).filter(([, value]) => value !== undefined && value !== ""),
-  )
 }
 
 /** As a field for a time shows it: in the reader's own zone. */
