@@ -66,6 +66,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   ],
   [/by its name/, "server/http/routes.ts", 'import { root } from "../../../proof/src/index.ts"'],
   [/outside the packages/, "server/http/routes.ts", 'import "../../../../test/house.ts"'],
+  [/outside the packages/, "server/ledger/ledger.test.ts", 'import "../../../../scripts/test.mjs"'],
   [/client may not import/, "client/wire.ts", 'import { main } from "tallystick"'],
   [/does not name that/, "server/http/routes.ts", 'import express from "express"'],
   [/does not name that/, "server/ledger/ledger.ts", 'import fc from "fast-check"'],
@@ -112,6 +113,11 @@ test("code that only looks like a fault is accepted", () => {
     const said = "Select one event from the list"
     const day = new Date(timeMs), idle = socket.setTimeout(limit), half = text.length / 2 / 1`
   assert.deepEqual(findFaults(plant({ "server/ledger/ledger.ts": innocent })), [])
+})
+
+test("a test may import what all tests share", () => {
+  const shared = 'import { startPostgres } from "../../../../test/postgres-server.ts"'
+  assert.deepEqual(findFaults(plant({ "server/ledger/ledger.test.ts": shared })), [])
 })
 
 function readTexts(): ReadonlyMap<string, string> {

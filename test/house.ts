@@ -238,7 +238,8 @@ function moduleFault(
 
 function placeFault(file: File, place: string, each: Import, path: string): string | undefined {
   const target = placeOf(path)
-  if (target === undefined) return "it lies outside the packages"
+  if (target === undefined)
+    return file.isTest && path.startsWith("test/") ? undefined : "it lies outside the packages"
   const listed = file.isTest ? undefined : listedPlaces.find((list) => isAt(place, [list.place]))
   if (listed !== undefined && !isAt(target, listed.places))
     return `${listed.place} imports ${listed.places.join(", ")} only`
