@@ -18,7 +18,7 @@ async function connect(url: string): Promise<pg.Client & AsyncDisposable> {
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
 }
 
-async function ask(url: string, sql: string): Promise<unknown> {
+async function ask(url: string, sql: string): Promise<readonly unknown[]> {
   await using client = await connect(url)
   const { rows } = await client.query<Record<string, unknown>>(sql)
   return rows.map((row) => Object.values(row)[0])
@@ -44,8 +44,9 @@ test("each database is empty, and its clients can be cut off", async () => {
 })
 
 test("what was committed survives a kill, and no process does", onOwnServer, async () => {
-  await using server = await startOwnPostgres()
+  await using server = await startOwnPostgres({ settings: { work_mem: "5MB" } })
   const url = await server.createDatabase()
+  assert.deepEqual(await ask(url, "SHOW work_mem"), ["5MB"])
   assert.deepEqual(await ask(url, "SHOW fsync"), ["on"])
   await ask(url, "CREATE TABLE kept (id text)")
   await ask(url, "INSERT INTO kept VALUES ('one')")
@@ -60,11 +61,6 @@ test("what was committed survives a kill, and no process does", onOwnServer, asy
   assert.deepEqual(await ask(url, "SELECT id FROM kept"), ["one"])
 })
 
-test("settings are those of the server", onOwnServer, async () => {
-  await using server = await startOwnPostgres({ settings: { fsync: "off" } })
-  assert.deepEqual(await ask(server.url("postgres"), "SHOW fsync"), ["off"])
-})
-
 test("a server that does not start says why", onOwnServer, async () => {
   await assert.rejects(
     startOwnPostgres({ settings: { wal_level: "none" } }),
@@ -73,33 +69,27 @@ test("a server that does not start says why", onOwnServer, async () => {
   assert.deepEqual(foldersOf(process.pid), [])
 })
 
-test("a standby has what was committed, and can be promoted", onOwnServer, async () => {
+test("a commit waits for a standby, which can be promoted", onOwnServer, async () => {
   await using server = await startOwnPostgres()
   const url = await server.createDatabase()
-  await ask(url, "CREATE TABLE kept (id text)")
   await using standby = await server.standby({ synchronous: true })
-  await ask(url, "INSERT INTO kept VALUES ('one')")
+  await ask(url, "CREATE TABLE kept (id text)")
+  await standby.stop()
+  await using client = await connect(url)
+  let done = false
+  const kept = client.query("INSERT INTO kept VALUES ('one')").then(() => (done = true))
+  const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+  while ((await ask(url, waiting)).length === 0) await sleep(10)
+  assert.equal(done, false)
+  await standby.restart()
+  await kept
   await server.kill()
+
   const there = standby.url(new URL(url).pathname.slice(1))
   await assert.rejects(ask(there, "INSERT INTO kept VALUES ('two')"), /read-only/)
   await standby.promote()
   await ask(there, "INSERT INTO kept VALUES ('two')")
   assert.deepEqual(await ask(there, "SELECT id FROM kept"), ["one", "two"])
-})
-
-test("a commit waits for a synchronous standby", onOwnServer, async () => {
-  await using server = await startOwnPostgres()
-  const url = await server.createDatabase()
-  await using standby = await server.standby({ synchronous: true })
-  await standby.stop()
-  await using client = await connect(url)
-  let done = false
-  const made = client.query("CREATE TABLE kept (id text)").then(() => (done = true))
-  const waiting = "SELECT wait_event FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-  while (((await ask(url, waiting)) as unknown[]).length === 0) await sleep(10)
-  assert.equal(done, false)
-  await standby.restart()
-  await made
 })
 
 test(

@@ -11,6 +11,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -90,12 +91,11 @@ const usualSettings: Settings = {
   wal_keep_size: "256MB",
   // In the data folder, so that nothing of a killed server stays in /dev/shm.
   dynamic_shared_memory_type: "mmap",
-  autovacuum_naptime: "5s",
 }
 
 /** A server for tests that need no more than a database. */
-export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  return existing === undefined ? await startOwnPostgres(options) : existingServer(existing)
+export async function startPostgres(): Promise<PostgresServer> {
+  return existing === undefined ? await startOwnPostgres() : existingServer(existing)
 }
 
 /** A server that the test may kill, restart and copy: only in tests with `onOwnServer`. */
@@ -185,7 +185,16 @@ function removeForgotten(): void {
   for (const folder of globSync(join(tmpdir(), `${prefix}*`))) {
     const [pid = ""] = basename(folder).slice(prefix.length).split("-")
     const ours = statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()
-    if (ours && !isRunning(Number(pid))) rmSync(folder, { recursive: true, force: true })
+    if (!ours || isRunning(Number(pid))) continue
+    const taken = join(tmpdir(), `${prefix}${process.pid}-${pid}`)
+    try {
+      renameSync(folder, taken)
+    } catch {
+      // Another test is removing it.
+      continue
+    }
+    // Its server may have processes that are just ending.
+    rmSync(taken, { recursive: true, maxRetries: 10, retryDelay: 50 })
   }
 }
 
@@ -246,8 +255,9 @@ function createPostmaster(folder: string, settings: Settings): Postmaster {
     },
     async kill() {
       if (child?.pid === undefined || hasEnded(child)) return
-      // So that it has no further children.
+      // Once it is stopped, it has no further children.
       child.kill("SIGSTOP")
+      while (/^[RSD]/.test(stateOf(child.pid))) await sleep(1)
       const children = childrenOf(child.pid)
       child.kill("SIGKILL")
       for (const pid of children) sendTo(pid, "SIGKILL")
@@ -287,9 +297,7 @@ function spawnPostgres(folder: string, settings: Settings): ChildProcess {
 
 /** PostgreSQL says so in this file, in its first and eighth line; a killed one leaves it. */
 function isReady(folder: string, { pid }: ChildProcess): boolean {
-  const file = join(folder, "data", "postmaster.pid")
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return false
-  const lines = readFileSync(file, "utf8").split("\n")
+  const lines = textIfThere(join(folder, "data", "postmaster.pid")).split("\n")
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready"
 }
 
@@ -303,9 +311,14 @@ function childrenOf(parent: number): readonly number[] {
     .map(({ pid }) => pid)
 }
 
-/** Whether it is there and is no zombie, which only waits to be asked how it ended. */
+/** A zombie only waits to be asked how it ended. */
 function isRunning(pid: number): boolean {
-  return processes().some((each) => each.pid === pid && !each.state.startsWith("Z"))
+  return /^[^Z]/.test(stateOf(pid))
+}
+
+/** The letter that `ps` shows for it first; empty if it is not there. */
+function stateOf(pid: number): string {
+  return processes().find((each) => each.pid === pid)?.state ?? ""
 }
 
 interface Process {
@@ -330,14 +343,18 @@ function processes(): readonly Process[] {
 }
 
 function statusOf(pid: number): Process | undefined {
+  // The name of the program stands in brackets, and may have some itself.
+  const [, state, parent] = /^\d+ \(.*\) (\S) (\d+)/s.exec(textIfThere(`/proc/${pid}/stat`)) ?? []
+  return state === undefined ? undefined : { pid, parent: Number(parent), state }
+}
+
+/** The text of a file that another process removes at any time; empty without it. */
+function textIfThere(path: string): string {
   try {
-    // The name of the program stands in brackets, and may have some itself.
-    const [, state = "", parent] =
-      /^\d+ \(.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? []
-    return { pid, parent: Number(parent), state }
-  } catch {
-    // It has ended since the folder was listed.
-    return undefined
+    return readFileSync(path, "utf8")
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return ""
+    throw error
   }
 }
 
