@@ -1,6 +1,7 @@
-// Bundles the program for the tests. A run starts the service hundreds of times; from a bundle a
-// start takes little more than half the processor time, because seven threads load a few files
-// instead of hundreds.
+// Bundles the program, for the tests, the npm package and the image: from a bundle a start takes
+// little more than half the processor time, because seven threads load a few files instead of
+// hundreds. `scripts/bundle.mjs <folder>` writes it there. Nothing is minified, so a stack trace
+// names functions as the sources do.
 
 import { createHash } from "node:crypto"
 import {
@@ -24,51 +25,67 @@ const server = join(root, "packages", "server")
 const faulty = ["faults.ts", "rotate-killed.ts"].map((name) => join(root, "test", "crash", name))
 
 /**
- * Returns a folder below `cache` with `bin/tallystick.mjs` and the faulty programs in `lib/`. The
+ * For the tests: returns a folder below `cache` with the program, and the faulty ones in `lib/`. The
  * folder is named after its content, so runs at the same time share it, and none changes it.
  */
 export async function bundleProgram(cache) {
+  const output = await bundled(faulty)
+  const hash = createHash("sha256")
+  for (const { code } of output) hash.update(code)
+  hash.update(readFileSync(join(server, "pages", "pages.json")))
+  const folder = join(cache, `program-${hash.digest("hex").slice(0, 16)}`)
+  if (existsSync(folder)) return folder
+  mkdirSync(cache, { recursive: true })
+  // Beside it, and renamed, so that no other run sees half of it.
+  const making = mkdtempSync(`${folder}-`)
+  // Some tests run the program as another account.
+  chmodSync(making, 0o755)
+  write(making, output)
+  if (existsSync(folder)) rmSync(making, { recursive: true })
+  else renameSync(making, folder)
+  return folder
+}
+
+/** Writes `bin/tallystick.mjs`, and what it needs beside the packages that others publish. */
+export async function writeProgram(folder) {
+  write(folder, await bundled([]))
+}
+
+async function bundled(others) {
   const { rolldown } = await import("rolldown")
   // A thread starts at the file that asks for its own name.
   const threads = globSync("src/**/*.ts", { cwd: server, exclude: ["**/*.test.ts"] })
     .map((path) => join(server, path))
     .filter((path) => readFileSync(path, "utf8").includes("import.meta.filename"))
-  const inputs = [join(server, "src", "main.ts"), ...threads, ...faulty]
+  const inputs = [join(server, "src", "main.ts"), ...threads, ...others]
   const bundle = await rolldown({
     input: Object.fromEntries(inputs.map((path) => [basename(path, ".ts"), path])),
     platform: "node",
     // Nothing is dropped: rolldown takes decodeURIComponent(target), which is there to throw, for a
     // call without effect.
     treeshake: false,
-    external: (name) => /^[@\w]/.test(name) && !name.startsWith("@tallystick/"),
+    // What reads the arguments is needed at every start, and has many files of its own. Others are
+    // asked for by name.
+    external: (name) => /^[@\w]/.test(name) && !/^(@tallystick\/|commander$)/.test(name),
   })
   const { output } = await bundle.generate({ format: "esm", minify: false })
-  const hash = createHash("sha256")
-  for (const { code } of output) hash.update(code)
-  hash.update(readFileSync(join(server, "pages", "pages.json")))
-  const folder = join(cache, `program-${hash.digest("hex").slice(0, 16)}`)
-  if (!existsSync(folder)) write(folder, output)
-  return folder
+  return output
 }
 
-/** Writes beside the folder and renames, so that no other run sees half of it. */
 function write(folder, output) {
-  mkdirSync(join(folder, ".."), { recursive: true })
-  const making = mkdtempSync(`${folder}-`)
-  // Some tests run the program as another account.
-  chmodSync(making, 0o755)
-  mkdirSync(join(making, "lib"))
-  for (const { fileName, code } of output) writeFileSync(join(making, "lib", fileName), code)
+  mkdirSync(join(folder, "lib"), { recursive: true })
+  for (const { fileName, code } of output) writeFileSync(join(folder, "lib", fileName), code)
   for (const path of globSync("src/**/migrations", { cwd: server }))
-    cpSync(join(server, path), join(making, "lib", "migrations"), { recursive: true })
-  cpSync(join(server, "package.json"), join(making, "package.json"))
-  cpSync(join(server, "pages"), join(making, "pages"), { recursive: true })
+    cpSync(join(server, path), join(folder, "lib", "migrations"), { recursive: true })
+  cpSync(join(server, "package.json"), join(folder, "package.json"))
+  cpSync(join(server, "pages"), join(folder, "pages"), { recursive: true })
   const entry = readFileSync(join(server, "bin", "tallystick.mjs"), "utf8")
-  mkdirSync(join(making, "bin"))
+  mkdirSync(join(folder, "bin"), { recursive: true })
   writeFileSync(
-    join(making, "bin", "tallystick.mjs"),
+    join(folder, "bin", "tallystick.mjs"),
     entry.replace("../src/main.ts", "../lib/main.js"),
+    { mode: 0o755 },
   )
-  if (existsSync(folder)) rmSync(making, { recursive: true })
-  else renameSync(making, folder)
 }
+
+if (import.meta.main) await writeProgram(process.argv[2] ?? "program")

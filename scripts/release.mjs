@@ -2,7 +2,7 @@
 // them.
 //
 // Node runs no TypeScript below node_modules, so what is published is JavaScript, with a
-// package.json of its own that names it.
+// package.json of its own that names it. The service is one bundle, which starts faster.
 
 import { spawnSync } from "node:child_process"
 import {
@@ -17,6 +17,7 @@ import {
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { writeProgram } from "./bundle.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, "dist")
@@ -28,6 +29,7 @@ const { values } = parseArgs({ options: { "dry-run": { type: "boolean", default:
 const sources = names.map((name) =>
   JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")),
 )
+const ownNames = new Set(sources.map(({ name }) => name))
 expectOneVersion(sources)
 
 rmSync(dist, { recursive: true, force: true })
@@ -42,6 +44,7 @@ for (const project of ["tsconfig.browser.json", "packages/web"])
   run(tsc, "-p", project, ...declarations.split(" "))
 for (const [at, name] of names.entries())
   if (name === "web") makeElements(sources[at])
+  else if (name === "server") await makeProgram(sources[at])
   else makePackage(name, sources[at])
 for (const name of names) {
   if (values["dry-run"]) console.log(`release: dist/${name} is made and not published`)
@@ -51,9 +54,8 @@ for (const name of names) {
 /** They are published together, and depend on each other by exact version. */
 function expectOneVersion(packages) {
   const { version } = packages[0]
-  const own = new Set(packages.map(({ name }) => name))
   for (const { name, version: has, dependencies } of packages) {
-    const named = Object.entries(dependencies).filter(([dependency]) => own.has(dependency))
+    const named = Object.entries(dependencies).filter(([dependency]) => ownNames.has(dependency))
     for (const [what, which] of [[name, has], ...named])
       if (which !== version)
         throw new Error(`${name} says ${what} ${which}, and ${packages[0].name} is ${version}`)
@@ -62,19 +64,36 @@ function expectOneVersion(packages) {
 
 /** tsc has left `src`, compiled, in dist/. The rest is copied beside it. */
 function makePackage(name, source) {
-  const from = join(root, "packages", name)
   const to = join(dist, name)
   renameSync(join(to, "src"), join(to, "lib"))
-  for (const path of globSync("**/*.sql", { cwd: join(from, "src") }))
-    copy(join(from, "src", path), join(to, "lib", path))
-  const beside = globSync(["bin", "monitoring", "pages"], { cwd: from })
-  for (const path of [...beside, "README.md"]) copy(join(from, path), join(to, path))
-  for (const path of Object.values(source.bin ?? {})) importCompiled(join(to, path))
+  complete(name, { ...manifestOf(source), files: ["lib"] })
+}
+
+/**
+ * The service, with our other packages in it, so it needs what they need. What else is in it stays a
+ * dependency as well: its licence comes along, and whoever audits dependencies sees it.
+ */
+async function makeProgram({ private: _, ...source }) {
+  const [from, to] = [join(root, "packages", "server"), join(dist, "server")]
+  await writeProgram(to)
+  copy(join(from, "monitoring"), join(to, "monitoring"))
+  const needed = sources.filter(({ name }) => name === source.name || name in source.dependencies)
+  const dependencies = needed
+    .flatMap((each) => Object.entries(each.dependencies))
+    .filter(([name]) => !ownNames.has(name))
+  complete("server", {
+    ...source,
+    dependencies: Object.fromEntries(dependencies),
+    exports: {},
+    files: ["bin", "lib", "monitoring", "pages"],
+  })
+}
+
+function complete(name, manifest) {
+  const to = join(dist, name)
+  copy(join(root, "packages", name, "README.md"), join(to, "README.md"))
   copy(join(root, "LICENSE"), join(to, "LICENSE"))
-  writeFileSync(
-    join(to, "package.json"),
-    `${JSON.stringify({ ...manifestOf(source), files: ["lib", ...beside] }, null, 2)}\n`,
-  )
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
 /**
@@ -94,14 +113,10 @@ function makeElements(source) {
   const types = `component/${entry}.d.ts`
   for (const path of reached(declared, types)) copy(join(declared, path), join(to, "lib", path))
   rmSync(declared, { recursive: true })
-  for (const path of ["README.md", "example"]) copy(join(from, path), join(to, path))
-  copy(join(root, "LICENSE"), join(to, "LICENSE"))
+  copy(join(from, "example"), join(to, "example"))
   const { private: _, dependencies: __, devDependencies: ___, ...manifest } = source
   const exports = { ".": { types: `./lib/${types}`, default: `./lib/${entry}.js` } }
-  writeFileSync(
-    join(to, "package.json"),
-    `${JSON.stringify({ ...manifest, exports, files: ["lib", "example"] }, null, 2)}\n`,
-  )
+  complete("web", { ...manifest, exports, files: ["lib", "example"] })
 }
 
 /** A file and all that it imports, by paths below the folder. */
@@ -128,11 +143,6 @@ function manifestOf({ private: _, exports = {}, ...source }) {
     { types: compiled(path, ".d.ts"), default: compiled(path, ".js") },
   ])
   return { ...source, exports: Object.fromEntries(entries) }
-}
-
-/** The entry point is JavaScript already, and imports the program. */
-function importCompiled(path) {
-  writeFileSync(path, readFileSync(path, "utf8").replace("../src/main.ts", "../lib/main.js"))
 }
 
 function copy(from, to) {

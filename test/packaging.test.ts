@@ -1,10 +1,20 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, globSync, readFileSync, statSync } from "node:fs"
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs"
 import { join, matchesGlob } from "node:path"
 import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
-import { startService } from "./service.ts"
+import { expectChain } from "./chain.ts"
+import { run, tallystick } from "./program.ts"
+import { eventFor, makeWorkspace, startService } from "./service.ts"
 
 // The Dockerfile and the unit copy and run existing files, with existing settings. The test needs
 // no builder.
@@ -65,16 +75,52 @@ test("the Dockerfile uses the pinned Node, runs an existing program, and not as 
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? []
   const [command, , program = ""] = JSON.parse(entry) as string[]
   assert.equal(command, "node")
-  assert.ok(existsSync(join(root, program.replace(/^\/app\//, ""))), `${program} is not there`)
+  const [, folder = ""] = /^RUN .*node scripts\/bundle\.mjs (\w+) /m.exec(dockerfile) ?? []
+  assert.equal(program, `/app/${folder}/bin/tallystick.mjs`)
   const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/tallystick$/m.exec(dockerfile) ?? []
   assert.equal(linked, program, "the command is the program")
-  assert.ok(
-    (statSync(join(root, program.replace(/^\/app\//, ""))).mode & 0o111) !== 0,
-    "the command can be run",
-  )
   assert.ok(dockerfile.indexOf("USER node") > dockerfile.lastIndexOf("FROM"), "it runs as root")
   expectSettings(dockerfile, "Dockerfile")
   expectSettings(read("compose.yaml"), "compose.yaml")
+})
+
+test("the program of the image serves, checks itself, and can be read in a stack trace", async () => {
+  // Below the packages that it needs, as in the image.
+  const cache = join(root, "node_modules", ".cache")
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, "image-"))
+  try {
+    const made = await run(process.execPath, [join(root, "scripts", "bundle.mjs"), folder])
+    assert.equal(made.code, 0, made.errors)
+    const program = join(folder, "bin", "tallystick.mjs")
+    assert.ok((statSync(program).mode & 0o111) !== 0, "the command can be run")
+    const { version } = JSON.parse(read("packages/server/package.json")) as { version: string }
+    const said = await tallystick(["--version"], {}, { by: program })
+    assert.deepEqual(said, { code: 0, output: `${version}\n`, errors: "" })
+
+    await using service = await startService({ program })
+    const { id, path, writer, reader } = await makeWorkspace(service)
+    const receipt = (await writer.write(eventFor(id))).json()
+    assert.equal((await reader.get(`${path}/events?query=invoice`)).json().total, 1)
+    assert.match((await service.client().get("/verify")).text, /<html/)
+    await expectChain(service.root, id, [receipt])
+    assert.equal(await service.end(), 0)
+
+    const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_ROOT_KEY: service.rootKey }
+    const checked = await tallystick(["fsck"], environment, { by: program })
+    assert.equal(checked.code, 0, checked.errors)
+    // A stack trace has the names and lines of the sources' functions, and a comment says the file.
+    const code = globSync("lib/*.js", { cwd: folder }).map((file) =>
+      readFileSync(join(folder, file), "utf8"),
+    )
+    assert.ok(
+      code.every((text) => text.length < 100 * text.split("\n").length),
+      "it is minified",
+    )
+    assert.ok(code.some((text) => text.includes("\n// packages/server/src/ledger/sequencer.ts\n")))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test("the image has the labels of the package, and the licence", () => {

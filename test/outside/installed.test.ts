@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { after, test } from "node:test"
 import { gzipSync } from "node:zlib"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
@@ -167,7 +167,10 @@ test("a package has its code, licence and README, and nothing else", () => {
   const pages = filesIn(join(folder, "server", "pages"))
   assert.ok(pages.includes("pages.json") && pages.includes("verify.html.br"), "the pages are built")
   const migrations = (path: string): readonly string[] =>
-    filesIn(path).filter((file) => file.endsWith(".sql"))
+    filesIn(path)
+      .filter((file) => file.endsWith(".sql"))
+      .map((file) => basename(file))
+      .toSorted()
   assert.deepEqual(
     migrations(join(folder, "server", "lib")),
     migrations(join(root, "packages", "server", "src")),
