@@ -3,18 +3,18 @@ import { test } from "node:test"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { endure } from "./endings.ts"
 
-// Promise 19: a clean shutdown.
+// Promise 19: a clean shutdown. `npm run test:deep` has 500.
 
-test("20 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
+test("10 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
   const runs = await Promise.all(
-    [1, 2].map(() => endure({ endings: 10, signal: "SIGTERM", chance })),
+    [1, 2].map(() => endure({ endings: 5, signal: "SIGTERM", chance })),
   )
   for (const endured of runs) {
     t.diagnostic(JSON.stringify(endured))
     const { endings, acknowledged, retried, recordedUnheard, slowestStopMs, lookedUp } = endured
     assert.ok(
-      endings === 10 && acknowledged >= 150 && retried >= 100 && lookedUp === acknowledged,
+      endings === 5 && acknowledged >= 75 && retried >= 50 && lookedUp === acknowledged,
       "there was not enough to lose",
     )
     assert.equal(recordedUnheard, 0, "what was recorded was answered before the end")
