@@ -9,6 +9,8 @@ export interface Config {
   readonly port: number
   readonly data: string
   readonly heads: string
+  /** Of PostgreSQL. Undefined: the data is in the folder. */
+  readonly databaseUrl: string | undefined
   /** Without a slash at its end. Undefined: made of host and port once the port is known. */
   readonly publicUrl: string | undefined
   readonly rootKey: string | undefined
@@ -48,6 +50,12 @@ export const settings = {
   TALLYSTICK_DATA: {
     fallback: "./data",
     manual: "Folder of the ledger. It must be on a local disk. One service at a time can use it.",
+  },
+  TALLYSTICK_DATABASE_URL: {
+    fallback: "none",
+    manual:
+      "Address of a PostgreSQL database, `postgres://user:password@host:port/name`, which then has the ledger in place of the folder. Any number of services can share it, all with the same `TALLYSTICK_SECRET` and `TALLYSTICK_ROOT_KEY`.",
+    secret: true,
   },
   TALLYSTICK_HEADS: {
     fallback: "`<data>.heads`",
@@ -134,6 +142,7 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     host: hostOf(value("TALLYSTICK_HOST")),
     port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT"), 0, 65_535),
     data,
+    databaseUrl: databaseUrlOf(given("TALLYSTICK_DATABASE_URL")),
     heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
     publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL"), "TALLYSTICK_PUBLIC_URL"),
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
@@ -155,6 +164,7 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_HOST: ({ host }) => host,
   TALLYSTICK_PORT: ({ port }) => String(port),
   TALLYSTICK_DATA: ({ data }) => data,
+  TALLYSTICK_DATABASE_URL: ({ databaseUrl }) => shownDatabase(databaseUrl),
   TALLYSTICK_HEADS: ({ heads }) => heads,
   TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
   TALLYSTICK_ROOT_KEY: ({ rootKey, data }) =>
@@ -284,6 +294,23 @@ export function urlOf(value: string | undefined, name: string): string | undefin
       `${name} must be an http or https address without query, fragment or user`,
     )
   return value.replace(/\/+$/, "")
+}
+
+/** The refusal does not show the address, which has a password. */
+function databaseUrlOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const { protocol = "", pathname = "" } = URL.parse(value) ?? {}
+  if (!["postgres:", "postgresql:"].includes(protocol) || pathname.length < 2)
+    throw new ConfigError(
+      "TALLYSTICK_DATABASE_URL must be the address of a database, as postgres://user:password@host:port/name",
+    )
+  return value
+}
+
+/** Without the password, and without options, among which there may be one. */
+function shownDatabase(value: string | undefined): string {
+  const url = value === undefined ? null : URL.parse(value)
+  return url === null ? "none" : `${url.protocol}//${url.host}${url.pathname}`
 }
 
 /** Also reads what the data folder keeps. */

@@ -36,8 +36,13 @@ export const defaultLimits = {
   /** One commit. A larger one delays those who come while it is written. */
   commitEntriesMax: 2000,
   commitBytesMax: 8 * 1024 * 1024,
-  /** How often entries are linked again after the head has moved. Then the write is unknown. */
-  relinksMax: 8,
+  /**
+   * How often entries are linked again after the head has moved. Then the write is unknown. Of
+   * several servers that write to one workspace, all but one lose each race.
+   */
+  relinksMax: 100,
+  /** Connections to PostgreSQL of the thread that serves. The other threads have 13 together. */
+  databaseConnectionsMax: 10,
   /** For a request's line and headers to arrive, and for the whole request. */
   headersTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,

@@ -35,7 +35,7 @@ import type { VerificationSource } from "./query/verified-entries.ts"
 import { createFeed } from "./query/entry-feed.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { isSealedBy } from "./store/log-keys.ts"
-import { openStore } from "./store/open.ts"
+import { openStore, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
@@ -154,7 +154,7 @@ async function start(
   const told = reportsOf(metrics, log)
   const [watching, filing] = await Promise.all([
     watch(config, store, keyring, options, health.see, readOnly),
-    fileBeside({ data: config.data, limits }, store, told, options.onFatal),
+    fileBeside({ place: placeOf(config), limits }, store, told, options.onFatal),
   ])
   const { journal, registry, search } = store
   const writing = { journal, clock: systemClock, limits, keyring, report: metrics }
@@ -212,6 +212,10 @@ async function start(
       await store.close()
     },
   }
+}
+
+function placeOf({ data, databaseUrl }: Config): StorePlace {
+  return { data, databaseUrl }
 }
 
 function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {
@@ -381,15 +385,18 @@ function createRates(limits: Limits, keyRequestsPerMinute: number | undefined): 
 }
 
 async function watch(
-  { data, heads: headsPath, limits }: Config,
+  config: Config,
   store: Store,
   keyring: Keyring,
   { log, onFatal }: ServeOptions,
   see: (sighting: Sighting) => void,
   readOnly: string | undefined,
 ): Promise<WatchingBeside> {
-  if (readOnly === undefined)
-    return await watchBeside({ data, headsPath, keyring, limits }, store, see, onFatal)
+  if (readOnly === undefined) {
+    const { heads: headsPath, limits } = config
+    const options = { place: placeOf(config), headsPath, keyring, limits }
+    return await watchBeside(options, store, see, onFatal)
+  }
   log.error(readOnly)
   return notWatching
 }

@@ -244,8 +244,11 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       // A rebuilt tree is signed again once it has reached what was signed before.
       if (signed !== undefined && signed.size > size) return before
       const root = tree.frontier.root()
-      if (!(await heads.advance(origin, { size, root })))
+      if (!(await heads.advance(origin, { size, root }))) {
+        trees.delete(workspace)
+        if (((await heads.get(origin))?.size ?? 0) > size) throw overtaken()
         throw new IntegrityError(`another tree of size ${size} was signed`)
+      }
       const signers = await signersOf(tree.epoch, size, before?.size ?? 0)
       for (const signer of signers)
         assert.equal(signer.name, origin, "a ledger's key has its origin's name")

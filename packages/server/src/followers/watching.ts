@@ -109,7 +109,9 @@ export function startWatching({
     }
     for (const [workspace, atMs] of unsigned) {
       if (loop.isClosing()) return
-      if (atMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
+      if (atMs > clock.elapsed()) continue
+      if (await leases.hold(workspace)) await guarded(workspace, () => sign(workspace))
+      else unsigned.delete(workspace)
     }
     if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step()
   }

@@ -151,7 +151,8 @@ export function createSequencer(
         break
       }
       case "moved":
-        heads.delete(group.workspace)
+        if (outcome.head === undefined) heads.delete(group.workspace)
+        else heads.set(group.workspace, outcome.head)
         break
       case "conflict":
         refuseConflicts(submissions, outcome.place)

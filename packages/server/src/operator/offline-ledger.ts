@@ -7,15 +7,14 @@ import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Keyring } from "../secrets/keyring.ts"
-import { openStore } from "../store/open.ts"
+import { openStore, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import type { AdminParts } from "../workspace/admin-entries.ts"
 import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
 import { checkStore } from "./check-store.ts"
 import { removeUnplaced } from "./secret-files.ts"
 
-export interface OfflineOptions {
-  readonly data: string
+export interface OfflineOptions extends StorePlace {
   readonly headsPath: string
   readonly limits: Limits
   /** Host in the name of the workspace `instance`, if the command makes it. */
@@ -24,6 +23,7 @@ export interface OfflineOptions {
 
 export function offlineOptionsOf({
   data,
+  databaseUrl,
   heads,
   limits,
   publicUrl,
@@ -32,6 +32,7 @@ export function offlineOptionsOf({
 }: Config): OfflineOptions {
   return {
     data,
+    databaseUrl,
     headsPath: heads,
     limits,
     host: new URL(publicUrl ?? httpUrl(host, port)).hostname,
@@ -57,14 +58,15 @@ export async function withOfflineStore<T>(
 
 export async function openOffline({
   data,
+  databaseUrl,
   limits,
-}: Pick<OfflineOptions, "data" | "limits">): Promise<Store> {
+}: StorePlace & Pick<OfflineOptions, "limits">): Promise<Store> {
   // When a thread of the store ends, the outcome of the last write is unknown: the process must end
   // too.
   const onDeath = (cause: Error): void => {
     throw cause
   }
-  return await openStore({ data, limits }, onDeath)
+  return await openStore({ data, databaseUrl, limits }, onDeath)
 }
 
 /** A ledger that seals what it makes under the keyring's newest secret. */

@@ -1,8 +1,8 @@
 // Keeps the documents that requests ask for again and again. This process drops what it has cached
-// of a document before the append that changes the document is answered. A driver that other
-// processes write to as well must bound what is cached here by its `staleMsMax`. The workspace of a
-// credential never changes.
+// of a document before the append that changes the document is answered. Where other processes
+// write to the data as well, an answer is cached for the `staleMsMax` of the driver.
 
+import { systemClock, type Clock } from "../clock.ts"
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Document, Registry } from "./store.ts"
 
@@ -22,10 +22,18 @@ type Answer = Document | string | undefined
 interface CachedAnswer {
   /** A promise, so that a cached answer needs no new object. */
   readonly asked: Promise<Answer>
+  /** Until when it may be answered with. */
+  readonly untilMs: number
   bytes: number
 }
 
-export function cacheRegistry(registry: Registry): CachedRegistry {
+export function cacheRegistry(
+  registry: Registry,
+  clock: Pick<Clock, "elapsed"> = systemClock,
+): CachedRegistry {
+  // One process alone writes: what it has cached is right until it changes it.
+  const untilMs = () =>
+    registry.staleMsMax === 0 ? Infinity : clock.elapsed() + registry.staleMsMax
   const known = new Map<string, CachedAnswer>()
   let bytes = 0
 
@@ -35,8 +43,11 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
   }
   const remember = (name: string, read: () => Promise<Answer>): Promise<Answer> => {
     const seen = known.get(name)
-    if (seen !== undefined) return seen.asked
-    const one: CachedAnswer = { asked: read(), bytes: 0 }
+    if (seen !== undefined) {
+      if (seen.untilMs === Infinity || seen.untilMs > clock.elapsed()) return seen.asked
+      forget(name)
+    }
+    const one: CachedAnswer = { asked: read(), untilMs: untilMs(), bytes: 0 }
     known.set(name, one)
     const weigh = (answer: Answer): void => {
       // The document was changed, or the cache was emptied, while this read was running.

@@ -279,6 +279,13 @@ export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Docu
   readonly value: K extends "pack" ? ListedPack : Documents[K]
 }
 
+/** The value of a document as a list shows it. */
+export function listedValue(value: Documents[DocumentKind]): Listed["value"] {
+  if (!("sequences" in value)) return value
+  const { sequences, policies: _, ...pack } = value
+  return { ...pack, receiptCount: sequences.length }
+}
+
 export type ListedIn<K extends DocumentKind> = K extends "workspace" ? undefined : string
 
 /**

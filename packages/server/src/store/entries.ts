@@ -59,7 +59,8 @@ export interface Group {
 
 export type Outcome =
   | { readonly kind: "done" }
-  | { readonly kind: "moved" }
+  /** With the head to which it has moved, where the engine knows it. */
+  | { readonly kind: "moved"; readonly head?: Head | undefined }
   /** Earlier entries have used these keys: the place in the group, and the earlier sequence. */
   | {
       readonly kind: "used"

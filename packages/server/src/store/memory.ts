@@ -5,7 +5,7 @@ import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { conflictIn } from "./conflict.ts"
-import type { DocumentKind } from "./documents.ts"
+import { listedValue, type DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
 import { createMemorySegments } from "./search/memory-segments.ts"
@@ -296,9 +296,7 @@ function put<V>(map: Map<string, V>, key: string, make: () => V): V {
 }
 
 function listed({ value, ...document }: Document): Listed {
-  if (!("sequences" in value)) return { ...document, value }
-  const { sequences, policies: _, ...pack } = value
-  return { ...document, value: { ...pack, receiptCount: sequences.length } }
+  return { ...document, value: listedValue(value) }
 }
 
 async function inTurns<T>(

@@ -1,29 +1,48 @@
 // Opens the store of a configuration: the one place that chooses the driver. A driver is a folder
 // beside this file and a line here.
 
+import type { Config } from "../config.ts"
+import { openHeads, type Heads } from "./heads.ts"
 import {
-  openSqlite,
-  openSqliteFiling,
-  openSqliteWatched,
-  type StoreConfig,
-} from "./sqlite/open-sqlite.ts"
+  openPostgres,
+  openPostgresFiling,
+  openPostgresHeads,
+  openPostgresWatched,
+} from "./postgres/open-postgres.ts"
+import { openSqlite, openSqliteFiling, openSqliteWatched } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
+
+/** Where the data is: in a database if one is named, else in the folder. */
+export interface StorePlace {
+  readonly data: string
+  readonly databaseUrl?: string | undefined
+}
+
+export type StoreConfig = StorePlace & Pick<Config, "limits">
 
 /** `progress`: data of an older version is brought forward before anything is served. */
 export function openStore(
-  config: StoreConfig,
+  { data, databaseUrl, limits }: StoreConfig,
   onDeath: (cause: Error) => void,
   progress?: (done: number, entries: number) => void,
 ): Promise<Store> {
-  return openSqlite(config, onDeath, progress)
+  return databaseUrl === undefined
+    ? openSqlite({ data, limits }, onDeath, progress)
+    : openPostgres({ databaseUrl, limits }, onDeath)
 }
 
 /** For the program that watches. The serving program opens the store first. */
-export function openWatched(data: string): WatchedStore {
-  return openSqliteWatched(data)
+export function openWatched({ data, databaseUrl }: StorePlace): WatchedStore {
+  return databaseUrl === undefined ? openSqliteWatched(data) : openPostgresWatched(databaseUrl)
 }
 
 /** For the program that files. The serving program opens the store first. */
-export function openFiling(data: string): FilingStore {
-  return openSqliteFiling(data)
+export function openFiling({ data, databaseUrl }: StorePlace): FilingStore {
+  return databaseUrl === undefined ? openSqliteFiling(data) : openPostgresFiling(databaseUrl)
+}
+
+/** What was signed: by this server, and by all that share its database. */
+export async function openSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<Heads> {
+  const file = await openHeads(path)
+  return databaseUrl === undefined ? file : openPostgresHeads(databaseUrl, file)
 }

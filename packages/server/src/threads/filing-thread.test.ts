@@ -36,7 +36,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
   )
   closing.push(() => store.close())
   const filing = await fileBeside(
-    { data: folder, limits: { ...defaultLimits, findWaitMs } },
+    { place: { data: folder }, limits: { ...defaultLimits, findWaitMs } },
     store,
     () => {},
     onDeath,

@@ -7,12 +7,12 @@ import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
 import type { Limits } from "../limits.ts"
-import { openFiling } from "../store/open.ts"
+import { openFiling, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
-  readonly data: string
+  readonly place: StorePlace
   readonly limits: Limits
 }
 
@@ -69,7 +69,7 @@ export async function fileBeside(
 const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   beNice()
-  const store = openFiling(options.data)
+  const store = openFiling(options.place)
   const filing = startFiling({
     store,
     clock: systemClock,

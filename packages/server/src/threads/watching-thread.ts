@@ -12,15 +12,15 @@ import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { createIsGenuine } from "../query/verified-checkpoints.ts"
 import type { Log } from "../store/epochs.ts"
-import { openHeads, type Heads } from "../store/heads.ts"
+import type { Heads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
-import { openWatched } from "../store/open.ts"
+import { openSignedHeads, openWatched, type StorePlace } from "../store/open.ts"
 import type { Checkpoint, CredentialUse, Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface WatchOptions {
-  readonly data: string
+  readonly place: StorePlace
   readonly headsPath: string
   readonly keyring: Keyring
   readonly limits: Limits
@@ -102,9 +102,9 @@ export async function watchBeside(
 
 const options = givenToThread<WatchOptions>(import.meta.filename)
 if (options !== undefined) {
-  const { data, headsPath, keyring, limits } = options
-  const store = openWatched(data)
-  const heads = await openHeads(headsPath)
+  const { place, headsPath, keyring, limits } = options
+  const store = openWatched(place)
+  const heads = await openSignedHeads(headsPath, place)
   const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) =>
     report(sighting),
   )

@@ -2,8 +2,9 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { concat, toHex } from "@tallystick/proof"
-import type { Audit, Index } from "../store.ts"
+import { concat } from "@tallystick/proof"
+import { formatAudit } from "../index-rows.ts"
+import type { Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
 import { auditReads, indexReads, logName, useReads, type journalReads } from "./reads.ts"
@@ -108,12 +109,4 @@ function usesIn(index: DatabaseSync): Pick<Index, "uses" | "putUses"> {
         for (const { id, atMs, from } of used) put.run(id, atMs, from)
       }),
   }
-}
-
-/** `parseAudit` is the inverse. */
-function formatAudit({ tree, ...state }: Audit): string {
-  return JSON.stringify({
-    ...state,
-    tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) },
-  })
 }

@@ -12,7 +12,7 @@ import { createSegmentSearch } from "../search/segment-search.ts"
 import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
 import { createLeafReader, type SignedTree } from "../tree-reads.ts"
 import { openForReading } from "./database.ts"
-import { finderQuestions } from "./finder.ts"
+import { finderQuestions } from "../search/finder-thread.ts"
 import { plainOf } from "./joined-entries.ts"
 import {
   auditReads,

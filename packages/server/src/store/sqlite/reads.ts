@@ -2,7 +2,7 @@
 // the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { bodyTag, eventHash, fromHex, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
+import { bodyTag, eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type {
@@ -20,6 +20,7 @@ import type {
 import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../entries.ts"
 import { atMost } from "./database.ts"
+import { parseAudit, splitHashes } from "../index-rows.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
@@ -419,18 +420,6 @@ export function useReads(index: DatabaseSync): (ids: readonly string[]) => Crede
     })
 }
 
-function parseAudit(state: unknown): Audit | undefined {
-  if (typeof state !== "string") return undefined
-  // It was written by formatAudit, which leaves everything but the hashes as it is.
-  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
-    tree: { size: number; hashes: string[] }
-  }
-  return {
-    ...rest,
-    tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) },
-  }
-}
-
 /** The number of a workspace, which stands in the rows of its entries instead of its id. */
 export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => number | undefined {
   const select = journal.prepare("SELECT number FROM workspaces WHERE id = ?")
@@ -488,12 +477,6 @@ function documentOf(row: Row | undefined): Document | undefined {
 
 function bucketText(select: StatementSync, run: number, key: string): string {
   return String(Object.values(select.get(run, bucketOf(key)) ?? { none: "" })[0])
-}
-
-function splitHashes(joined: Uint8Array): Uint8Array[] {
-  return Array.from({ length: joined.length / 32 }, (_, place) =>
-    joined.slice(place * 32, place * 32 + 32),
-  )
 }
 
 function optionalText(value: unknown): string | undefined {

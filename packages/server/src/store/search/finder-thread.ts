@@ -12,9 +12,9 @@ import {
   type Hits,
   type Turn,
   type Wanted,
-} from "../search/search.ts"
-import type { SegmentSearch } from "../search/segment-search.ts"
-import type { Turns } from "../search/segments.ts"
+} from "./search.ts"
+import type { SegmentSearch } from "./segment-search.ts"
+import type { Turns } from "./segments.ts"
 import type { Thread } from "../../runtime/worker-thread.ts"
 
 type Found = Hits | readonly Counted[]

@@ -1,0 +1,32 @@
+// How every engine stores what is in the index: lists of hashes joined, the auditor's position as
+// JSON.
+
+import { fromHex, toHex } from "@tallystick/proof"
+import type { Audit } from "./store.ts"
+
+const hashBytes = 32
+
+export function splitHashes(joined: Uint8Array): Uint8Array[] {
+  return Array.from({ length: joined.length / hashBytes }, (_, place) =>
+    joined.slice(place * hashBytes, (place + 1) * hashBytes),
+  )
+}
+
+export function formatAudit({ tree, ...state }: Audit): string {
+  return JSON.stringify({
+    ...state,
+    tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) },
+  })
+}
+
+export function parseAudit(state: unknown): Audit | undefined {
+  if (typeof state !== "string") return undefined
+  // It was written by formatAudit, which leaves everything but the hashes as it is.
+  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
+    tree: { size: number; hashes: string[] }
+  }
+  return {
+    ...rest,
+    tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) },
+  }
+}

@@ -1,0 +1,72 @@
+// Asks the database again and again which workspaces have grown, whichever process wrote to them,
+// and which lost the process that followed them.
+
+import type { Clock } from "../../clock.ts"
+import { every } from "../all-documents.ts"
+import type { Registry } from "../store.ts"
+import type { Database, Statement } from "./connection.ts"
+
+const pollEveryMs = 250
+const deadEveryMs = 1000
+/**
+ * An append names the time at which it began and shows when it has ended: longer than any statement
+ * may take.
+ */
+const appendMsMax = 30_000
+
+const movedSince: Statement = {
+  name: "moved since",
+  text: "SELECT workspace_id, sequence, moved_ms FROM tallystick.heads WHERE moved_ms > $1",
+}
+const deadLeases: Statement = {
+  name: "dead leases",
+  text: `SELECT DISTINCT workspace_id FROM tallystick.leases
+         WHERE until_ms < (extract(epoch FROM now()) * 1000)::bigint`,
+}
+
+export interface GrowthPoll {
+  close(): void
+}
+
+export function pollGrowth(
+  database: Database,
+  registry: Pick<Registry, "list">,
+  clock: Clock,
+  report: (workspace: string) => void,
+): GrowthPoll {
+  const seen = new Map<string, { readonly sequence: unknown; readonly movedMs: number }>()
+  let lastMs = 0
+  let deadAtMs = -Infinity
+  let closing = false
+  let isAway = false
+
+  const poll = async (): Promise<void> => {
+    if (isAway) for await (const { id } of every(registry, "workspace", undefined)) report(id)
+    isAway = false
+    for (const [workspace, sequence, moved] of await database.rows(movedSince, [
+      lastMs - appendMsMax,
+    ])) {
+      const [id, movedMs] = [String(workspace), Number(moved)]
+      if (seen.get(id)?.sequence !== sequence) report(id)
+      seen.set(id, { sequence, movedMs })
+      lastMs = Math.max(lastMs, movedMs)
+    }
+    for (const [id, { movedMs }] of seen) if (movedMs < lastMs - appendMsMax) seen.delete(id)
+    if (clock.elapsed() < deadAtMs + deadEveryMs) return
+    deadAtMs = clock.elapsed()
+    for (const [workspace] of await database.rows(deadLeases)) report(String(workspace))
+  }
+  void (async () => {
+    while (!closing) {
+      await poll().catch(() => {
+        isAway = true
+      })
+      await clock.sleep(pollEveryMs)
+    }
+  })()
+  return {
+    close() {
+      closing = true
+    },
+  }
+}

@@ -1,0 +1,129 @@
+// The index. Positions, trees, checkpoints and audits move by compare and swap, so that two
+// processes which both follow a workspace do no harm.
+
+import { strict as assert } from "node:assert"
+import { concat } from "@tallystick/proof"
+import { formatAudit } from "../index-rows.ts"
+import type { Index } from "../store.ts"
+import type { Database, Statement } from "./connection.ts"
+import { indexReads } from "./reads.ts"
+
+const beginPosition: Statement = {
+  name: "begin position",
+  text: `INSERT INTO tallystick.positions (workspace_id, sequence) VALUES ($1, $2)
+         ON CONFLICT DO NOTHING RETURNING 1`,
+}
+const movePosition: Statement = {
+  name: "move position",
+  text: `UPDATE tallystick.positions SET sequence = $2
+         WHERE workspace_id = $1 AND sequence = $3 RETURNING 1`,
+}
+const beginTree: Statement = {
+  name: "begin tree",
+  text: `INSERT INTO tallystick.trees (workspace_id, epoch, size, hashes) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING RETURNING 1`,
+}
+const moveTree: Statement = {
+  name: "move tree",
+  text: `UPDATE tallystick.trees SET size = $3, hashes = $4
+         WHERE workspace_id = $1 AND epoch = $2 AND size = $5 RETURNING 1`,
+}
+const beginTile: Statement = {
+  name: "begin tile",
+  text: `INSERT INTO tallystick.tiles (workspace_id, epoch, level, tile, hashes)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (workspace_id, epoch, level, tile) DO UPDATE SET hashes = excluded.hashes
+         RETURNING 1`,
+}
+const growTile: Statement = {
+  name: "grow tile",
+  text: `UPDATE tallystick.tiles SET hashes = substring(hashes FROM 1 FOR $6) || $5
+         WHERE workspace_id = $1 AND epoch = $2 AND level = $3 AND tile = $4
+           AND length(hashes) >= $6 RETURNING 1`,
+}
+const beginCheckpoint: Statement = {
+  name: "begin checkpoint",
+  text: `INSERT INTO tallystick.checkpoints (workspace_id, epoch, size, root, note, signed_ms)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING 1`,
+}
+const moveCheckpoint: Statement = {
+  name: "move checkpoint",
+  text: `UPDATE tallystick.checkpoints SET size = $3, root = $4, note = $5, signed_ms = $6
+         WHERE workspace_id = $1 AND epoch = $2 AND size = $7 RETURNING 1`,
+}
+const beginAudit: Statement = {
+  name: "begin audit",
+  text: `INSERT INTO tallystick.audits (workspace_id, state, version) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING RETURNING 1`,
+}
+const moveAudit: Statement = {
+  name: "move audit",
+  text: `UPDATE tallystick.audits SET state = $2, version = $3
+         WHERE workspace_id = $1 AND version = $3 - 1 RETURNING 1`,
+}
+const putUse: Statement = {
+  name: "put use",
+  text: `INSERT INTO tallystick.uses AS u (id, at_ms, address) VALUES ($1, $2, $3)
+         ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms, address = excluded.address
+         WHERE u.at_ms < excluded.at_ms`,
+}
+
+const hashBytes = 32
+
+export function createIndex(database: Database): Index {
+  return {
+    ...indexReads(database),
+
+    async add(workspace, sequences) {
+      const [first, last] = [sequences[0], sequences.at(-1)]
+      if (first === undefined || last === undefined) return
+      for (const [place, sequence] of sequences.entries())
+        assert.equal(sequence, first + place, "the index is filled without a gap")
+      const moved =
+        first === 1
+          ? await database.rows(beginPosition, [workspace, last])
+          : await database.rows(movePosition, [workspace, last, first - 1])
+      assert.equal(moved.length, 1, "the index is filled without a gap")
+    },
+
+    growTree: (workspace, epoch, fromSize, { size, hashes }, growth) =>
+      database.within(async ({ rows }) => {
+        const tree = [workspace, epoch, size, buffer(concat(...hashes))]
+        const moved = await (fromSize === 0
+          ? rows(beginTree, tree)
+          : rows(moveTree, [...tree, fromSize]))
+        if (moved.length === 0) return false
+        for (const { level, tile, offset, hashes: added } of growth) {
+          const grown = [workspace, epoch, level, tile, buffer(added)]
+          const kept = await (offset === 0
+            ? rows(beginTile, grown)
+            : rows(growTile, [...grown, offset * hashBytes]))
+          assert.equal(kept.length, 1, "a tile is filled without a gap")
+        }
+        return true
+      }),
+
+    async putCheckpoint(workspace, epoch, fromSize, { size, root, note, signedMs }) {
+      const checkpoint = [workspace, epoch, size, buffer(root), note, signedMs]
+      const moved = await (fromSize === 0
+        ? database.rows(beginCheckpoint, checkpoint)
+        : database.rows(moveCheckpoint, [...checkpoint, fromSize]))
+      return moved.length === 1
+    },
+
+    async putAudit(workspace, audit) {
+      const statement = audit.version === 1 ? beginAudit : moveAudit
+      const moved = await database.rows(statement, [workspace, formatAudit(audit), audit.version])
+      return moved.length === 1
+    },
+
+    putUses: (uses) =>
+      database.within(async ({ rows }) => {
+        for (const { id, atMs, from } of uses) await rows(putUse, [id, atMs, from])
+      }),
+  }
+}
+
+function buffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

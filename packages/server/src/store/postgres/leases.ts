@@ -1,0 +1,116 @@
+// Leases: a row for each workspace and task says which process follows it, and until when by the
+// database's clock. A process extends what it uses and gives back what it does not, so only a
+// process that has died leaves a lease that runs out.
+
+import { randomUUID } from "node:crypto"
+import type { Clock } from "../../clock.ts"
+import type { Leases } from "../store.ts"
+import type { Database, Statement } from "./connection.ts"
+
+export type Task = "watch" | "file"
+
+export interface OwnLeases extends Leases {
+  close(): Promise<void>
+}
+
+const leaseMs = 6000
+const renewEveryMs = 1500
+/** A lease that was refused is not asked for again before. */
+const refusedMs = 1000
+/** A lease that nobody asked for so long is given back. */
+const idleMs = 5000
+
+const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
+
+/** The row is made, extended, or taken over when it has run out; or, if `$5`, in any case. */
+const takeLease: Statement = {
+  name: "take lease",
+  text: `INSERT INTO tallystick.leases AS l (workspace_id, task, holder, until_ms)
+         VALUES ($1, $2, $3, ${nowMs} + $4)
+         ON CONFLICT (workspace_id, task) DO UPDATE
+         SET holder = excluded.holder, until_ms = excluded.until_ms
+         WHERE l.holder = excluded.holder OR l.until_ms < ${nowMs} OR $5
+         RETURNING 1`,
+}
+const extendLeases: Statement = {
+  name: "extend leases",
+  text: `UPDATE tallystick.leases SET until_ms = ${nowMs} + $4
+         WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3
+         RETURNING workspace_id`,
+}
+const dropLeases: Statement = {
+  name: "drop leases",
+  text: `DELETE FROM tallystick.leases
+         WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3`,
+}
+
+/** Times of this process's clock. */
+interface Held {
+  untilMs: number
+  askedMs: number
+}
+
+export function createLeases(database: Database, task: Task, clock: Clock): OwnLeases {
+  const holder = randomUUID()
+  const held = new Map<string, Held>()
+  const refused = new Map<string, number>()
+  let closing = false
+
+  const take = async (workspace: string, anyway: boolean): Promise<boolean> => {
+    // Counted from before the question, so that it ends here before it ends there.
+    const askedMs = clock.elapsed()
+    const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
+    if (row === undefined) refused.set(workspace, askedMs + refusedMs)
+    else held.set(workspace, { untilMs: askedMs + leaseMs, askedMs })
+    return row !== undefined
+  }
+
+  const renew = async (): Promise<void> => {
+    const askedMs = clock.elapsed()
+    for (const [workspace, untilMs] of refused) if (untilMs < askedMs) refused.delete(workspace)
+    const [used, idle]: [string[], string[]] = [[], []]
+    for (const [workspace, lease] of held)
+      (lease.askedMs + idleMs < askedMs ? idle : used).push(workspace)
+    for (const workspace of idle) held.delete(workspace)
+    if (idle.length > 0) await database.rows(dropLeases, [idle, task, holder])
+    if (used.length === 0) return
+    const kept = await database.rows(extendLeases, [used, task, holder, leaseMs])
+    const still = new Set(kept.map(([workspace]) => workspace))
+    for (const workspace of used) {
+      const lease = held.get(workspace)
+      if (lease === undefined) continue
+      if (still.has(workspace)) lease.untilMs = askedMs + leaseMs
+      else held.delete(workspace)
+    }
+  }
+  const renewing = (async () => {
+    while (!closing) {
+      // If the database is away, leases run out, here as there.
+      await renew().catch(() => undefined)
+      await clock.sleep(renewEveryMs)
+    }
+  })()
+  void renewing
+
+  return {
+    async hold(workspace) {
+      const nowMs = clock.elapsed()
+      const lease = held.get(workspace)
+      if (lease !== undefined && lease.untilMs > nowMs) {
+        lease.askedMs = nowMs
+        return true
+      }
+      if ((refused.get(workspace) ?? -Infinity) > nowMs) return false
+      // What is left undone now is reported as grown when the database is back.
+      return take(workspace, false).catch(() => false)
+    },
+    async take(workspace) {
+      await take(workspace, true)
+    },
+    async close() {
+      closing = true
+      if (held.size > 0)
+        await database.rows(dropLeases, [[...held.keys()], task, holder]).catch(() => undefined)
+    },
+  }
+}

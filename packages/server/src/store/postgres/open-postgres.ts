@@ -1,0 +1,134 @@
+// Opens the PostgreSQL driver: for the program that serves, with a pool of connections and threads
+// for searches and lists; and for the programs that watch and file, with connections of their own.
+
+import { systemClock } from "../../clock.ts"
+import type { Config } from "../../config.ts"
+import { LedgerError } from "../../error.ts"
+import { startThread } from "../../runtime/worker-thread.ts"
+import { cacheRegistry } from "../cached-documents.ts"
+import { createGrowth } from "../growth.ts"
+import { readHeld } from "../held-entries.ts"
+import { findWith } from "../search/finder-thread.ts"
+import type { Heads } from "../heads.ts"
+import { findableUpTo } from "../search/unfiled-entries.ts"
+import type { FilingStore, Store, WatchedStore } from "../store.ts"
+import { openDatabase, type Database, type Statement } from "./connection.ts"
+import { pollGrowth } from "./growth-poll.ts"
+import { sharedHeads } from "./heads.ts"
+import { createIndex } from "./index.ts"
+import { createJournal } from "./journal.ts"
+import { createLeases } from "./leases.ts"
+import { migrate } from "./migrate.ts"
+import { createSegments, segmentReads } from "./postgres-segments.ts"
+import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
+import { indexReads, journalReads } from "./reads.ts"
+import { registryOf } from "./registry.ts"
+
+export interface PostgresConfig extends Pick<Config, "limits"> {
+  readonly databaseUrl: string
+}
+
+/** A process learns of what another has changed within this time, such as a key that is revoked. */
+const staleMsMax = 3000
+/** Of each thread beside the serving one. */
+const threadConnections = 3
+
+/** Calls `onDeath` when a thread has died. */
+export async function openPostgres(
+  { databaseUrl: url, limits }: PostgresConfig,
+  onDeath: (cause: Error) => void,
+): Promise<Store> {
+  await migrate(url)
+  const options: ReaderOptions = { database: { url, connections: threadConnections }, limits }
+  const start = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
+  const [lists, searches] = await Promise.all([start(), start()])
+  const database = openDatabase({ url, connections: limits.databaseConnectionsMax })
+  const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
+  const growth = createGrowth(registry)
+  const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
+  const journal = createJournal(database, ({ workspace, changes = [] }) => {
+    registry.forget(workspace, changes)
+    growth.report(workspace)
+  })
+  const index = indexReads(database)
+  const segments = segmentReads(database)
+  return {
+    journal,
+    registry,
+    grown: growth.grown,
+    index,
+    leaves: ({ workspace, number, before, end }, tree, tile) =>
+      lists.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
+    held: (...asked) => readHeld({ journal, index }, ...asked),
+    search: {
+      async position(workspace) {
+        const kept = await segments.list(workspace)
+        return findableUpTo(kept, (await journal.head(workspace))?.sequence ?? 0)
+      },
+      ...findWith(lists, searches),
+    },
+    readOnly: undefined,
+    ready: () => requireWritable(database),
+    async close() {
+      poll.close()
+      for (const one of [searches, lists]) await one.close()
+      await database.close()
+    },
+  }
+}
+
+const writableNow: Statement = {
+  name: "writable",
+  text: "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')",
+}
+
+async function requireWritable(database: Database): Promise<void> {
+  const [row] = await database.rows(writableNow)
+  if (row?.[0] !== false || row[1] !== "off")
+    throw new LedgerError("ledger_unavailable", "the database is read-only, as a standby is")
+}
+
+/** For the program that watches, after the serving program has opened the database. */
+export function openPostgresWatched(url: string): WatchedStore {
+  const database = openDatabase({ url, connections: threadConnections })
+  const leases = createLeases(database, "watch", systemClock)
+  return {
+    journal: journalReads(database),
+    leases,
+    registry: registryOf(database),
+    index: createIndex(database),
+    async close() {
+      await leases.close()
+      await database.close()
+    },
+  }
+}
+
+/** For the program that files, after the serving program has opened the database. */
+export function openPostgresFiling(url: string): FilingStore {
+  const database = openDatabase({ url, connections: threadConnections })
+  const leases = createLeases(database, "file", systemClock)
+  const journal = journalReads(database)
+  return {
+    journal,
+    leases,
+    segments: createSegments(database, journal),
+    async close() {
+      await leases.close()
+      await database.close()
+    },
+  }
+}
+
+/** In front of this server's own file. */
+export function openPostgresHeads(url: string, file: Heads): Heads {
+  const database = openDatabase({ url, connections: 1 })
+  const heads = sharedHeads(database, file)
+  return {
+    ...heads,
+    close() {
+      heads.close()
+      void database.close()
+    },
+  }
+}

@@ -1,0 +1,259 @@
+// All reads of the journal and of the index, one statement for each question.
+
+import { bodyTag } from "@tallystick/proof"
+import { parseAudit, splitHashes } from "../index-rows.ts"
+import type { LinkedRows } from "../linked-rows.ts"
+import type { Head, IndexReader, Journal, JournalReader, Stored } from "../store.ts"
+import { bytes, optionalBytes, type Queries, type Row, type Statement } from "./connection.ts"
+
+/** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
+const afterBytesMax = 8 * 1024 * 1024
+const saltBytes = 16
+/** Of entries that are joined to one row. */
+const entriesPerPiece = 256
+
+const columns = "e.sequence, e.record, e.receipt, e.idem, e.salted, e.sealed"
+const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + length(e.sealed)`
+/** The bytes of these rows up to and including each. */
+const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
+
+const headOfChain: Statement = {
+  name: "head",
+  text: "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1 AND sequence > 0",
+}
+
+/** Each with the bytes up to it. One that is too much is given without its content. */
+const entriesAt: Statement = {
+  name: "entries at",
+  text: `
+    SELECT place, total, sequence, CASE WHEN within THEN record END, receipt, idem,
+           CASE WHEN within THEN salted END, CASE WHEN within THEN sealed END
+    FROM (
+      SELECT *, total <= $3 OR place = 1 AS within
+      FROM (
+        SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
+        FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
+        CROSS JOIN LATERAL (
+          SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted
+        ) e
+      ) summed
+    ) found ORDER BY place`,
+}
+
+const entriesAfter: Statement = {
+  name: "entries after",
+  text: `
+    SELECT sequence, record, receipt, idem, salted, sealed
+    FROM (
+      SELECT ${columns}, ${running("e.sequence")} - (${size}) AS before
+      FROM (
+        SELECT * FROM tallystick.entries e
+        WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+      ) e
+    ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
+}
+
+// Between two texts stands what each begins with, as it is hashed.
+const linkedAfter: Statement = {
+  name: "linked after",
+  text: `
+    SELECT string_agg(sequence::text, ',' ORDER BY sequence),
+           string_agg('\\x00'::bytea || record, ''::bytea ORDER BY sequence),
+           string_agg(coalesce(length(salted) + ${bodyTag.length}, 0)::text, ',' ORDER BY sequence),
+           string_agg('${bodyTag}'::bytea || salted, ''::bytea ORDER BY sequence)
+    FROM (
+      SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before,
+             (row_number() OVER (ORDER BY e.sequence) - 1) / ${entriesPerPiece} AS piece
+      FROM (
+        SELECT * FROM tallystick.entries e
+        WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+      ) e
+    ) found WHERE before < ${afterBytesMax} GROUP BY piece ORDER BY piece`,
+}
+
+/** Up to the first hole. */
+const recordsFrom: Statement = {
+  name: "records from",
+  text: `
+    SELECT string_agg(record, ''::bytea ORDER BY sequence)
+    FROM (
+      SELECT e.sequence, e.record, row_number() OVER (ORDER BY e.sequence) AS place
+      FROM tallystick.entries e
+      WHERE e.workspace_id = $1 AND e.sequence >= $2 AND e.sequence < $2 + $3
+    ) found WHERE sequence = $2 + place - 1`,
+}
+
+const recordsAt: Statement = {
+  name: "records at",
+  text: "SELECT sequence, record FROM tallystick.entries WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[])",
+}
+
+const entryOfReceipt: Statement = {
+  name: "entry of receipt",
+  text: `SELECT ${columns} FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.receipt = $2`,
+}
+
+const sequenceOfKey: Statement = {
+  name: "sequence of key",
+  text: "SELECT sequence FROM tallystick.entries WHERE workspace_id = $1 AND idem = $2",
+}
+
+export function journalReads(database: Queries): Omit<Journal, "append"> {
+  const reader: JournalReader = {
+    async head(workspace) {
+      const [row] = await database.rows(headOfChain, [workspace])
+      return row === undefined ? undefined : headOf(row)
+    },
+    async at(workspace, sequences, bytesMax = Number.MAX_SAFE_INTEGER) {
+      const rows = await database.rows(entriesAt, [
+        workspace,
+        sequences,
+        Math.min(bytesMax, Number.MAX_SAFE_INTEGER),
+      ])
+      const found = new Map(rows.map(([place, ...row]) => [Number(place) - 1, row]))
+      const entries: (Stored | undefined)[] = []
+      let bytes = 0
+      for (const place of sequences.keys()) {
+        const [total = bytes, ...row] = found.get(place) ?? []
+        bytes = Number(total)
+        if (bytes > bytesMax && place > 0) break
+        entries.push(row.length === 0 ? undefined : storedOf(workspace, row))
+      }
+      return entries
+    },
+    after: async (workspace, sequence, limit) =>
+      (await database.rows(entriesAfter, [workspace, sequence, limit])).map((row) =>
+        storedOf(workspace, row),
+      ),
+    linked: async (workspace, sequence, limit) =>
+      (await database.rows(linkedAfter, [workspace, sequence, limit])).map(linkedOf),
+    async records(workspace, sequence, count) {
+      const [row] = await database.rows(recordsFrom, [workspace, sequence, count])
+      return optionalBytes(row?.[0]) ?? new Uint8Array()
+    },
+    async recordsAt(workspace, sequences) {
+      const rows = await database.rows(recordsAt, [workspace, sequences])
+      const found = new Map(rows.map(([sequence, record]) => [sequence, bytes(record)]))
+      return sequences.map((sequence) => found.get(sequence))
+    },
+  }
+  return {
+    ...reader,
+    async byReceipt(workspace, receipt) {
+      const [row] = await database.rows(entryOfReceipt, [workspace, receipt])
+      return row === undefined ? undefined : storedOf(workspace, row)
+    },
+    async byKey(workspace, idem) {
+      const [row] = await database.rows(sequenceOfKey, [workspace, idem])
+      return row === undefined ? undefined : Number(row[0])
+    },
+  }
+}
+
+export function headOf([sequence, hash, timeMs]: Row): Head {
+  return { sequence: Number(sequence), hash: bytes(hash), timeMs: Number(timeMs) }
+}
+
+function storedOf(
+  workspace: string,
+  [sequence, record, receipt, idem, salted, sealed]: Row,
+): Stored {
+  const both = optionalBytes(salted)
+  return {
+    workspace,
+    sequence: Number(sequence),
+    record: bytes(record),
+    receipt: String(receipt),
+    idem: typeof idem === "string" ? idem : undefined,
+    bodySalt: both?.subarray(0, saltBytes),
+    body: both?.subarray(saltBytes),
+    disclosures: String(sealed),
+  }
+}
+
+function linkedOf([sequences, leaves, lengths, bodies]: Row): LinkedRows {
+  return {
+    sequences: String(sequences).split(",").map(Number),
+    leaves: bytes(leaves),
+    lengths: String(lengths).split(",").map(Number),
+    bodies: optionalBytes(bodies) ?? new Uint8Array(),
+  }
+}
+
+const positionOf: Statement = {
+  name: "position",
+  text: "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1",
+}
+const treeOf: Statement = {
+  name: "tree",
+  text: "SELECT size, hashes FROM tallystick.trees WHERE workspace_id = $1 AND epoch = $2",
+}
+const tilesOf: Statement = {
+  name: "tiles",
+  text: `
+    SELECT t.level, t.tile, t.hashes
+    FROM unnest($3::integer[], $4::bigint[]) AS w (level, tile)
+    CROSS JOIN LATERAL (
+      SELECT * FROM tallystick.tiles t
+      WHERE t.workspace_id = $1 AND t.epoch = $2 AND t.level = w.level AND t.tile = w.tile
+    ) t`,
+}
+const checkpointOf: Statement = {
+  name: "checkpoint",
+  text: `SELECT size, root, note, signed_ms FROM tallystick.checkpoints
+         WHERE workspace_id = $1 AND epoch = $2`,
+}
+const auditOf: Statement = {
+  name: "audit",
+  text: "SELECT state FROM tallystick.audits WHERE workspace_id = $1",
+}
+const usesOf: Statement = {
+  name: "uses",
+  text: "SELECT id, at_ms, address FROM tallystick.uses WHERE id = ANY ($1::text[])",
+}
+
+export function indexReads(database: Queries): IndexReader {
+  return {
+    async position(workspace) {
+      const [row] = await database.rows(positionOf, [workspace])
+      return Number(row?.[0] ?? 0)
+    },
+    async tree(workspace, epoch) {
+      const [row] = await database.rows(treeOf, [workspace, epoch])
+      return row && { size: Number(row[0]), hashes: splitHashes(bytes(row[1])) }
+    },
+    async tiles(workspace, epoch, tiles) {
+      const [levels, places] = [tiles.map(({ level }) => level), tiles.map(({ tile }) => tile)]
+      const rows = await database.rows(tilesOf, [workspace, epoch, levels, places])
+      const found = new Map(
+        rows.map(([level, tile, hashes]) => [`${Number(level)}/${Number(tile)}`, hashes]),
+      )
+      return tiles.map(
+        ({ level, tile }) => optionalBytes(found.get(`${level}/${tile}`)) ?? new Uint8Array(),
+      )
+    },
+    async checkpoint(workspace, epoch) {
+      const [row] = await database.rows(checkpointOf, [workspace, epoch])
+      if (row === undefined) return undefined
+      const [size, root, note, signedMs] = row
+      return {
+        size: Number(size),
+        root: bytes(root),
+        note: String(note),
+        signedMs: Number(signedMs),
+      }
+    },
+    async audit(workspace) {
+      const [row] = await database.rows(auditOf, [workspace])
+      return parseAudit(row?.[0])
+    },
+    async uses(ids) {
+      const rows = await database.rows(usesOf, [ids])
+      const found = new Map(rows.map((row) => [String(row[0]), row]))
+      return ids.flatMap((id) => {
+        const [, atMs, from] = found.get(id) ?? []
+        return atMs === undefined ? [] : [{ id, atMs: Number(atMs), from: String(from) }]
+      })
+    },
+  }
+}

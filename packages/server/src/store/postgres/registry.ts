@@ -1,0 +1,91 @@
+// The registry. A directory says where the documents are that are asked for without a workspace.
+
+import { parseJson } from "@tallystick/proof"
+import type { Documents, DocumentKind } from "../documents.ts"
+import type { Document, Registry } from "../store.ts"
+import type { Queries, Row, Statement } from "./connection.ts"
+
+const columns = "d.kind, d.workspace_id, d.id, d.version, d.created"
+
+const oneDocument: Statement = {
+  name: "document",
+  text: `SELECT ${columns}, d.value FROM tallystick.documents d
+         WHERE d.workspace_id = $1 AND d.kind = $2 AND d.id = $3`,
+}
+const placeOfCredential: Statement = {
+  name: "workspace of credential",
+  text: "SELECT workspace_id FROM tallystick.directory WHERE kind = $1 AND id = $2 LIMIT 1",
+}
+const countOfDocuments: Statement = {
+  name: "count of documents",
+  text: "SELECT count(*) FROM tallystick.documents WHERE workspace_id = $1 AND kind = $2",
+}
+
+/** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
+const listBytesMax = 1024 * 1024
+
+/** The rows up to that size, and one at least. */
+const upToBytes = (rows: string): string => `
+  SELECT kind, workspace_id, id, version, created, value
+  FROM (
+    SELECT *, sum(length(value)) OVER (ORDER BY created DESC, id DESC ROWS UNBOUNDED PRECEDING) AS bytes,
+           row_number() OVER (ORDER BY created DESC, id DESC) AS place
+    FROM (${rows}) found
+  ) listed WHERE bytes <= ${listBytesMax} OR place = 1 ORDER BY created DESC, id DESC`
+
+const behind = "ORDER BY created DESC, id DESC LIMIT $4"
+const listOfWorkspace: Statement = {
+  name: "list of workspace",
+  text: upToBytes(`
+    SELECT ${columns}, coalesce(d.listed, d.value) AS value FROM tallystick.documents d
+    WHERE d.workspace_id = $1 AND d.kind = $5 AND (d.created, d.id) < ($2, $3) ${behind}`),
+}
+const listOfAll: Statement = {
+  name: "list of all",
+  text: upToBytes(`
+    SELECT ${columns}, coalesce(d.listed, d.value) AS value
+    FROM (
+      SELECT * FROM tallystick.directory
+      WHERE kind = $1 AND (created, id) < ($2, $3) ${behind}
+    ) w JOIN tallystick.documents d
+      ON d.workspace_id = w.workspace_id AND d.kind = w.kind AND d.id = w.id`),
+}
+
+export function registryOf(database: Queries): Registry {
+  return {
+    staleMsMax: 0,
+    async get(kind, workspace, id) {
+      const [row] = await database.rows(oneDocument, [workspace, kind, id])
+      // A document's kind is the one that was asked for, so its value has that kind's type.
+      return (row && documentOf(row)) as never
+    },
+    async workspaceOf(kind, id) {
+      const [row] = await database.rows(placeOfCredential, [kind, id])
+      return row === undefined ? undefined : String(row[0])
+    },
+    async list(kind, workspace, before, limit) {
+      const { created = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {}
+      const rows =
+        workspace === undefined
+          ? await database.rows(listOfAll, [kind, created, id, limit])
+          : await database.rows(listOfWorkspace, [workspace, created, id, limit, kind])
+      return rows.map(documentOf) as never
+    },
+    async count(kind, workspace) {
+      const [row] = await database.rows(countOfDocuments, [workspace, kind])
+      return Number(row?.[0])
+    },
+  }
+}
+
+function documentOf([kind, workspace, id, version, created, value]: Row): Document {
+  return {
+    // The column is written from a DocumentKind only, and the value with it.
+    kind: String(kind) as DocumentKind,
+    workspace: String(workspace),
+    id: String(id),
+    version: Number(version),
+    created: Number(created),
+    value: parseJson(String(value)) as unknown as Documents[DocumentKind],
+  }
+}
