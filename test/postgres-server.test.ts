@@ -95,6 +95,7 @@ test("a commit waits for a standby, which can be promoted", onOwnServer, async (
 test(
   "a server ends with a test that is killed, and a later one removes its folder",
   {
+    timeout: 120_000,
     skip:
       onOwnServer.skip ||
       (process.platform === "linux" ? false : "only Linux ends a process with its parent"),
