@@ -5,6 +5,7 @@ import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
 import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
+import { createKeyPlaces } from "../runtime/key-places.ts"
 import type { Link } from "../store/opened-entry.ts"
 import type { Change, Group, Head, Linked } from "../store/store.ts"
 import type { SealedEntry } from "./seal.ts"
@@ -84,7 +85,7 @@ export function linkAll(
   const taken: Waiting[] = []
   const entries: Linked[] = []
   const links: Link[] = []
-  const keys = new Set<string>()
+  const keys = createKeyPlaces(submissions.reduce((sum, { waiting }) => sum + waiting.length, 0))
   const [{ chain }] = submissions as readonly [Submission]
   const recordedMs = Math.max(timeMs, from.timeMs)
   let head = from
@@ -94,8 +95,8 @@ export function linkAll(
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {
         // Of several entries with one key, only the first is linked; its outcome settles the others.
-        if (keys.has(idem)) continue
-        keys.add(idem)
+        if (keys.get(idem) !== undefined) continue
+        keys.set(idem, entries.length)
       }
       const { record, link } = linkOne(head, chain, one.sealed, recordedMs)
       assert.equal(

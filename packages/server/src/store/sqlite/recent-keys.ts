@@ -3,6 +3,7 @@
 // the tail is read again at a start.
 
 import { strict as assert } from "node:assert"
+import { createKeyPlaces, type KeyPlaces } from "../../runtime/key-places.ts"
 import type { Place } from "./reads.ts"
 import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 
@@ -29,7 +30,7 @@ export interface Tail {
  * objects one by one.
  */
 interface Unsettled {
-  readonly keys: Map<string, number>
+  readonly keys: KeyPlaces
   readonly receipts: string[]
   /** Filled at the first question, so that writing alone does not pay for it. */
   readonly byReceipt: Map<string, number>
@@ -48,7 +49,7 @@ export function createTail(): Tail {
     const known = unsettled.get(run)
     if (known !== undefined) return known
     const fresh = {
-      keys: new Map(),
+      keys: createKeyPlaces(runEntries),
       receipts: [],
       byReceipt: new Map(),
       workspaces: [],
@@ -56,21 +57,6 @@ export function createTail(): Tail {
     }
     unsettled.set(run, fresh)
     return fresh
-  }
-
-  const lookUp = (
-    which: "keys" | "byReceipt",
-    workspace: string,
-    key: string,
-  ): number | undefined => {
-    for (const run of unsettled.values()) {
-      if (which === "byReceipt")
-        for (let at = run.byReceipt.size; at < run.receipts.length; at++)
-          run.byReceipt.set(run.receipts[at] ?? "", at)
-      const at = run[which].get(key)
-      if (at !== undefined && run.workspaces[at] === workspace) return run.sequences[at]
-    }
-    return undefined
   }
 
   return {
@@ -86,15 +72,25 @@ export function createTail(): Tail {
       if (idem !== undefined) run.keys.set(idem, at)
     },
     find(workspace, idem) {
-      const sequence = lookUp("keys", workspace, idem)
-      if (sequence !== undefined) return { sequence }
+      for (const run of unsettled.values()) {
+        const sequence = sequenceAt(run, workspace, run.keys.get(idem))
+        if (sequence !== undefined) return { sequence }
+      }
       if (filters.length === 0) return certainlyNew
       const wanted = probe(idem)
       const runs: number[] = []
       for (const [run, filter] of filters.entries()) if (mayHold(filter, wanted)) runs.push(run)
       return { runs }
     },
-    byReceipt: (workspace, receipt) => lookUp("byReceipt", workspace, receipt),
+    byReceipt(workspace, receipt) {
+      for (const run of unsettled.values()) {
+        for (let at = run.byReceipt.size; at < run.receipts.length; at++)
+          run.byReceipt.set(run.receipts[at] ?? "", at)
+        const sequence = sequenceAt(run, workspace, run.byReceipt.get(receipt))
+        if (sequence !== undefined) return sequence
+      }
+      return undefined
+    },
     settle(run, filter) {
       assert.equal(run, filters.length, "runs are settled in their order")
       filters.push(filter)
@@ -105,4 +101,8 @@ export function createTail(): Tail {
     lastN: () => lastN,
     settledN: () => filters.length * runEntries,
   }
+}
+
+function sequenceAt(run: Unsettled, workspace: string, at: number | undefined): number | undefined {
+  return at !== undefined && run.workspaces[at] === workspace ? run.sequences[at] : undefined
 }
