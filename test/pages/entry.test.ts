@@ -180,6 +180,54 @@ test("entry: a link for others, marks for a pack, and a search from here", { ski
   await watched.expectQuiet()
 })
 
+test(
+  "entry: any value of a row or of the drawer is searched for, or left out",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched)
+    await recomputed(page, /All 60/)
+    const queryIs = (query: string) =>
+      page.waitForURL((url) => url.searchParams.get("query") === query)
+    const rows = page.locator("tr[data-sequence]")
+    assert.equal(await page.locator("td .terms").count(), 0, "no row has buttons before it is met")
+    await rows.nth(3).hover()
+    await page.getByRole("button", { name: "Search actor:usr_1", exact: true }).click()
+    await queryIs("actor:usr_1")
+    await recomputed(page, /All 30/)
+    // By keyboard: the row, then its values.
+    await page.keyboard.press("j")
+    await page.keyboard.press("Tab")
+    await page
+      .getByRole("button", { name: "Search actor:usr_1" })
+      .and(page.locator(":focus"))
+      .waitFor()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    const without = page.getByRole("button", { name: /^Search without action:/ })
+    await without.and(page.locator(":focus")).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press("Enter")
+    await page.waitForURL((url) =>
+      (url.searchParams.get("query") ?? "").startsWith("actor:usr_1 -action:"),
+    )
+    await recomputed(page, /All (?:6|24) rows/)
+    await page.locator("tr[data-sequence] a:focus").waitFor()
+    await page.keyboard.press("Enter")
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByText("Verified").waitFor()
+    await expectAccessible(page)
+    await drawer.locator(".now").hover()
+    await drawer.getByRole("button", { name: "Search metadata.after.plan:paid" }).click()
+    await recomputed(page, /All (?:6|24) rows/)
+    await drawer.getByText("Provenance").click()
+    await drawer.getByRole("button", { name: /^Search without key:/ }).click()
+    await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+    await watched.expectQuiet()
+  },
+)
+
 test("entry: the bar of marks does not cover what is reached in the drawer", { skip }, async () => {
   for (const width of [1440, 1000, 390]) {
     await using watched = await watch(browser, {

@@ -6,6 +6,7 @@ import {
   chipsOf,
   filterOf,
   liftRange,
+  metadataTerm,
   termText,
   withTerm,
   withoutField,
@@ -77,8 +78,26 @@ test("a term takes the place of its opposite, and a facet counts without its own
   assert.equal(withTerm("a -actor:ci", "actor:ci"), "a actor:ci")
   assert.equal(withTerm("a", "a"), "a")
   assert.equal(withoutField("lane:data x -lane:policy", "lane"), "x -lane:policy")
-  assert.equal(termText("actor", 'a "b'), 'actor:"a b"')
+  assert.equal(termText("actor", "a b"), 'actor:"a b"')
+  assert.equal(termText("actor", 'a "b'), 'actor:"a "*')
+  assert.equal(termText("actor", "😀".repeat(101)), `actor:"${"😀".repeat(100)}"*`)
   assert.equal(termText("actor", "a-b"), "actor:a-b")
+})
+
+test("a member of metadata is named as a search can name it, or not at all", () => {
+  for (const [path, value, term] of [
+    ["ticket", "SUP-1", "metadata.ticket:SUP-1"],
+    ["after.mfa-required", true, "metadata.after.mfa-required:true"],
+    ["sum", 12.5, "metadata.sum:12.5"],
+    ["note", "two words", 'metadata.note:"two words"'],
+    ["with space", "x", undefined],
+    ["a:b", "x", undefined],
+    ["list", ["x"], undefined],
+    ["nothing", null, undefined],
+  ] as const) {
+    assert.equal(metadataTerm(path, value), term)
+    if (term !== undefined) assert.equal(chipsOf(term)[0]?.field, `metadata.${path}`)
+  }
 })
 
 test("the address says all of it, and nonsense in it is the usual", () => {

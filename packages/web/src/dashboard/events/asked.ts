@@ -120,7 +120,7 @@ export function chipsOf(text: string): readonly Chip[] {
       return {
         text: piece,
         isNot: minus === "-",
-        field: named,
+        field: term?.kind === "field" ? term.field : named,
         value: term?.kind === "field" ? term.value : rest.replaceAll('"', ""),
         isUnknownField: false,
       }
@@ -134,9 +134,22 @@ export function chipsOf(text: string): readonly Chip[] {
   })
 }
 
-/** `actor:usr_1`, in quotation marks where that takes them. */
+/**
+ * `actor:usr_1`, in quotation marks where that takes them. A value that has some itself, or that is
+ * too long for a search, is named by its start.
+ */
 export function termText(field: string, value: string): string {
-  return /^[^\s"*]+$/.test(value) ? `${field}:${value}` : `${field}:"${value.replaceAll('"', "")}"`
+  if (/^[^\s"*]{1,100}$/.test(value)) return `${field}:${value}`
+  const [unquoted = ""] = value.split('"')
+  const start = Array.from(unquoted).slice(0, 100).join("")
+  return `${field}:"${start}"${start === value ? "" : "*"}`
+}
+
+/** Of a member of metadata that a search can name: a text, a number, or true or false. */
+export function metadataTerm(path: string, value: unknown): string | undefined {
+  const isNamed = /^[^\s:"]+$/.test(path) && path.length < 100
+  if (!isNamed || !["string", "number", "boolean"].includes(typeof value)) return undefined
+  return termText(`metadata.${path}`, String(value))
 }
 
 /** With that term; without its opposite. */

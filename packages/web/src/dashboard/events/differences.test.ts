@@ -3,14 +3,38 @@ import test from "node:test"
 import { differencesIn } from "./differences.ts"
 
 test("what changed is found however the writer says it, and nothing is lost", () => {
-  const a = { field: "plan", before: "free", after: "paid" }
+  const plan = (before: string, after: string) => ({
+    field: "plan",
+    before: { path: before, value: "free" },
+    after: { path: after, value: "paid" },
+  })
   const cases: readonly (readonly [metadata: object, changes: object[], rest: object[]])[] = [
     [{}, [], []],
-    [{ before: { plan: "free", x: 1 }, after: { plan: "paid", x: 1 } }, [a], []],
-    [{ changes: { plan: { from: "free", to: "paid" } } }, [a], []],
-    [{ changes: { plan: ["free", "paid"] }, reason: "r" }, [a], [["reason", "r"]]],
-    [{ changes: { plan: { old: "free", new: "paid" } } }, [a], []],
-    [{ before: {}, after: { plan: "paid" } }, [{ ...a, before: undefined }], []],
+    [
+      { before: { plan: "free", x: 1 }, after: { plan: "paid", x: 1 } },
+      [plan("before.plan", "after.plan")],
+      [],
+    ],
+    [
+      { changes: { plan: { from: "free", to: "paid" } } },
+      [plan("changes.plan.from", "changes.plan.to")],
+      [],
+    ],
+    [
+      { changes: { plan: ["free", "paid"] }, reason: "r" },
+      [plan("changes.plan", "changes.plan")],
+      [["reason", "r"]],
+    ],
+    [
+      { changes: { plan: { old: "free", new: "paid" } } },
+      [plan("changes.plan.old", "changes.plan.new")],
+      [],
+    ],
+    [
+      { before: {}, after: { plan: "paid" } },
+      [{ ...plan("", "after.plan"), before: undefined }],
+      [],
+    ],
     [
       { before: "free", after: "paid" },
       [],

@@ -3,8 +3,14 @@
 export interface Change {
   readonly field: string
   /** Undefined: it was not there. */
-  readonly before: unknown
-  readonly after: unknown
+  readonly before: Found | undefined
+  readonly after: Found | undefined
+}
+
+export interface Found {
+  /** By which a search finds it: `after.plan`. */
+  readonly path: string
+  readonly value: unknown
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -33,14 +39,20 @@ export function differencesIn(metadata: Fields): Differences {
 function between(before: Fields, after: Fields): readonly Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names
-    .map((field) => ({ field, before: before[field], after: after[field] }))
-    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+    .map((field) => ({
+      field,
+      before: found(`before.${field}`, before[field]),
+      after: found(`after.${field}`, after[field]),
+    }))
 }
 
 /** `{ "plan": { "from": …, "to": … } }`, or with `before` and `after`, `old` and `new`, or a pair. */
 function changeOf([field, value]: [string, unknown]): Change | undefined {
+  const path = `changes.${field}`
+  // Those of an array stand under its own name.
   if (Array.isArray(value) && value.length === 2)
-    return { field, before: value[0] as unknown, after: value[1] as unknown }
+    return { field, before: found(path, value[0]), after: found(path, value[1]) }
   if (!isFields(value)) return undefined
   for (const [first, second] of [
     ["from", "to"],
@@ -48,8 +60,16 @@ function changeOf([field, value]: [string, unknown]): Change | undefined {
     ["old", "new"],
   ] as const)
     if (first in value || second in value)
-      return { field, before: value[first], after: value[second] }
+      return {
+        field,
+        before: found(`${path}.${first}`, value[first]),
+        after: found(`${path}.${second}`, value[second]),
+      }
   return undefined
+}
+
+function found(path: string, value: unknown): Found | undefined {
+  return value === undefined ? undefined : { path, value }
 }
 
 function given(fields: Fields): [string, unknown][] {

@@ -12,6 +12,7 @@ import { Text } from "../../parts/text.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
+import { termText } from "./asked.ts"
 import { EntryLink } from "./entry-link.tsx"
 import type { OpenedEntry } from "./entry-panel.ts"
 import { Sentence } from "./entry-sentence.tsx"
@@ -19,6 +20,7 @@ import { Failure, Trail } from "./entry-trail.tsx"
 import { Metadata } from "./metadata.tsx"
 import { Particulars } from "./particulars.tsx"
 import { related } from "./related.tsx"
+import { Terms } from "./term-buttons.tsx"
 
 interface DrawerParts {
   readonly desk: Desk
@@ -128,10 +130,10 @@ function Whole({ opened, ...parts }: WholeProps) {
       <Trail {...opened} />
       {found.failure !== undefined && <Failure of={found} />}
       <Particulars entry={entry} {...parts} />
-      <Metadata of={entry.metadata} />
+      <Metadata of={entry.metadata} find={parts.find} />
       <EntryLink opened={opened} entryHref={parts.entryHref} />
       <ReceiptPart entry={entry} {...parts} />
-      <Provenance of={entry} />
+      <Provenance of={entry} find={parts.find} />
       {related(entry, parts.desk, parts.entryHref)}
       <Canonical of={entry} />
     </>
@@ -187,11 +189,16 @@ function markText(isMarked: boolean): string {
   return isMarked ? "Unmark" : "Mark for a pack"
 }
 
-function Provenance({
-  of: { provenance = {}, id, policyVersion, userVisible },
-}: {
+interface ProvenanceProps {
   readonly of: ListedEntry
-}) {
+  readonly find: (term: string) => void
+}
+
+/** Those that a search can name. */
+const provenanceFields: Readonly<Record<string, string>> = { traceId: "trace", keyId: "key" }
+
+function Provenance({ of, find }: ProvenanceProps) {
+  const { provenance = {}, id, policyVersion, userVisible } = of
   const rows: readonly (readonly [name: string, value: unknown])[] = [
     ["Event id", id],
     ...Object.entries(provenance),
@@ -222,12 +229,18 @@ function Provenance({
                 <code>
                   <Text of={String(value)} />
                 </code>
+                <Terms term={provenanceTerm(name, value)} find={find} />
               </dd>
             </>
           ))}
       </dl>
     </details>
   )
+}
+
+function provenanceTerm(name: string, value: unknown): string | undefined {
+  const field = provenanceFields[name]
+  return field === undefined ? undefined : termText(field, String(value))
 }
 
 function Canonical({ of: { proof } }: { readonly of: ListedEntry }) {

@@ -1,23 +1,12 @@
-// The table of entries. Of thousands of lines those alone are in the document that are seen; every
-// line of a kind is as high as the next, so that where a line stands is known before it is drawn.
+// The table of entries. Of thousands of lines those alone are in the document that are seen.
 
-import type { ChainState } from "@tallystick/client/wire"
+import type { ListedEntry } from "@tallystick/client/wire"
 import { elementOf } from "../../parts/page.tsx"
 import { timeText, zoneName } from "../../parts/time.tsx"
-import { BreakLine, CheckpointLine, DayLine, EntryLine } from "./entry-line.tsx"
+import { createDrawnLines, type Shown } from "./drawn-lines.tsx"
+import { lineAt, placesOf } from "./line-places.ts"
 import { linesOf, type Line } from "./lines.ts"
-import type { Row } from "./rows.ts"
-
-export interface Shown {
-  readonly rows: readonly Row[]
-  readonly total: number
-  readonly checkpoint: ChainState["checkpoint"]
-  /** The sequence of the entry in the drawer. */
-  readonly open: number | undefined
-  readonly marked: ReadonlySet<number>
-  /** In the first line: what has come meanwhile. */
-  readonly beside: Node | undefined
-}
+import { showRowTerms } from "./row-terms.tsx"
 
 interface TableParts {
   readonly hrefOf: (sequence: number) => string
@@ -26,6 +15,8 @@ interface TableParts {
   readonly older: () => void
   /** A row is looked at of which the place alone is known. */
   readonly again: (sequence: number) => void
+  /** Adds a term to the search of the page, if it has one. */
+  readonly find?: (term: string) => void
 }
 
 export interface EntryTable {
@@ -45,14 +36,7 @@ export interface EntryTable {
 /** Drawn above and below what is seen, so that a quick scroll shows no gap. */
 const marginPx = 400
 
-const heights: Readonly<Record<Line["kind"], readonly [row: number, card: number]>> = {
-  entry: [32, 62],
-  day: [30, 32],
-  checkpoint: [26, 40],
-  break: [44, 76],
-}
-
-export function createEntryTable({ hrefOf, open, older, again }: TableParts): EntryTable {
+export function createEntryTable({ hrefOf, open, older, again, find }: TableParts): EntryTable {
   const over = new AbortController()
   const header = elementOf(<th class="when wood wood-top" scope="col" />)
   const before = spacer()
@@ -65,13 +49,12 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
       {body}
     </table>,
   )
+  const drawn = createDrawnLines(hrefOf)
   let shown: Shown | undefined
   let hasCards = false
   let dayOf = rememberingDay()
   let lines: readonly Line[] = []
-  /** Where each line begins, and where the last one ends. */
   let tops: readonly number[] = [0]
-  const drawn = new Map<string, { readonly row: HTMLElement; readonly as: unknown }>()
   body.append(before.row, after.row)
 
   function draw(): void {
@@ -79,65 +62,13 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     const top = -body.getBoundingClientRect().top
     const first = lineAt(tops, top - marginPx)
     const last = Math.min(lineAt(tops, top + innerHeight + marginPx), lines.length - 1)
-    const wanted = new Map(lines.slice(first, last + 1).map((line) => [keyOf(line), line] as const))
-    for (const [key, { row }] of drawn)
-      if (!wanted.has(key)) {
-        row.remove()
-        drawn.delete(key)
-      }
-    let place: Element = before.row
-    for (const [key, line] of wanted) {
-      const row = rowOf(key, line)
-      if (place.nextElementSibling !== row) place.after(row)
-      place = row
-    }
+    const seen = lines.slice(first, last + 1)
+    drawn.show(seen, before.row, shown)
     before.grow(tops[first] ?? 0)
     after.grow((tops.at(-1) ?? 0) - (tops[last + 1] ?? 0))
-    const far = [...wanted.values()].find((line) => line.kind === "entry" && !line.row.entry)
+    const far = seen.find((line) => line.kind === "entry" && !line.row.entry)
     if (far?.kind === "entry") again(far.row.sequence)
     if (last >= lines.length - 1) older()
-  }
-
-  /** The row that is there, if it shows the same. */
-  function rowOf(key: string, line: Line): HTMLElement {
-    const known = drawn.get(key)
-    const as = contentOf(line)
-    if (known !== undefined && isSame(known.as, as)) return known.row
-    const row = elementOf(drawLine(line))
-    const hasFocus = known?.row.contains(document.activeElement) === true
-    known?.row.replaceWith(row)
-    drawn.set(key, { row, as })
-    if (hasFocus) row.querySelector("a")?.focus({ preventScroll: true })
-    return row
-  }
-
-  function contentOf(line: Line): readonly unknown[] {
-    if (line.kind === "day") return [line.day, line.isFirst ? shown?.beside : undefined]
-    if (line.kind === "checkpoint") return [shown?.checkpoint?.sequence]
-    if (line.kind === "break") return []
-    const { row, place, isShifted } = line
-    const { sequence } = row
-    const isOpen = sequence === shown?.open
-    return [row, place, isShifted, isOpen, shown?.marked.has(sequence), isOpen && hrefOf(sequence)]
-  }
-
-  function drawLine(line: Line): Node {
-    if (line.kind === "day")
-      return <DayLine day={line.day} beside={line.isFirst ? shown?.beside : undefined} />
-    if (line.kind === "break") return <BreakLine above={line.above} below={line.below} />
-    if (line.kind === "checkpoint")
-      return shown?.checkpoint ? <CheckpointLine of={shown.checkpoint} /> : <tr />
-    const { row, place, isShifted } = line
-    return (
-      <EntryLine
-        row={row}
-        place={place + 1}
-        isShifted={isShifted}
-        isOpen={row.sequence === shown?.open}
-        isMarked={shown?.marked.has(row.sequence) ?? false}
-        href={hrefOf(row.sequence)}
-      />
-    )
   }
 
   /** The style decides it by the width of the table. */
@@ -149,12 +80,10 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     const { rows = [], checkpoint } = shown ?? {}
     lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf)
     hasCards = isOfCards()
-    let top = 0
-    tops = [0, ...lines.map(({ kind }) => (top += heights[kind][hasCards ? 1 : 0]))]
+    tops = placesOf(lines, hasCards)
   }
 
   function redraw(): void {
-    for (const { row } of drawn.values()) row.remove()
     drawn.clear()
     dayOf = rememberingDay()
     header.textContent = `Time, ${zoneName(new Date())}`
@@ -174,15 +103,11 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     return row && body.contains(row) ? Number(row.dataset["sequence"]) : undefined
   }
 
-  let frame: number | undefined
-  const drawSoon = (): void => {
-    frame ??= requestAnimationFrame(() => {
-      frame = undefined
-      draw()
-    })
-  }
-  addEventListener("scroll", drawSoon, { passive: true, signal: over.signal })
-  addEventListener("resize", drawSoon, over)
+  const entryOf = (sequence: number): ListedEntry | undefined =>
+    shown?.rows.find((row) => row.sequence === sequence)?.entry
+  if (find !== undefined) showRowTerms({ body, entryOf, find })
+  openOnClick(body, open)
+  const stop = drawWhenMoved(draw, over.signal)
   const resized = new ResizeObserver(() => {
     if (isOfCards() === hasCards) return
     layOut()
@@ -190,6 +115,50 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     bring(focused() ?? shown?.open)
   })
   resized.observe(table)
+
+  return {
+    node: table,
+    show(next) {
+      const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
+      const hadFocus = focused() !== undefined
+      shown = next
+      table.setAttribute("aria-rowcount", String(next.total + 1))
+      if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
+      if (isOther) layOut()
+      draw()
+      // The row that had the keyboard is not found any more.
+      if (hadFocus && focused() === undefined)
+        body.querySelector<HTMLElement>("tr[data-sequence] a")?.focus({ preventScroll: true })
+    },
+    redraw,
+    bring,
+    focus: (sequence) => drawn.linkOf(sequence)?.focus({ preventScroll: true }),
+    focused,
+    close() {
+      over.abort()
+      resized.disconnect()
+      stop()
+    },
+  }
+}
+
+/** At most once a frame. Returns what ends what is under way. */
+function drawWhenMoved(draw: () => void, signal: AbortSignal): () => void {
+  let frame: number | undefined
+  const drawSoon = (): void => {
+    frame ??= requestAnimationFrame(() => {
+      frame = undefined
+      draw()
+    })
+  }
+  addEventListener("scroll", drawSoon, { passive: true, signal })
+  addEventListener("resize", drawSoon, { signal })
+  return () => {
+    if (frame !== undefined) cancelAnimationFrame(frame)
+  }
+}
+
+function openOnClick(body: HTMLElement, open: (sequence: number) => void): void {
   body.addEventListener("click", (event) => {
     const sequence = sequenceIn(event)
     if (sequence === undefined) return
@@ -197,29 +166,6 @@ export function createEntryTable({ hrefOf, open, older, again }: TableParts): En
     event.stopPropagation()
     open(sequence)
   })
-
-  return {
-    node: table,
-    show(next) {
-      const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
-      shown = next
-      table.setAttribute("aria-rowcount", String(next.total + 1))
-      if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
-      if (isOther) layOut()
-      draw()
-    },
-    redraw,
-    bring,
-    focus(sequence) {
-      drawn.get(`#${sequence}`)?.row.querySelector("a")?.focus({ preventScroll: true })
-    },
-    focused,
-    close() {
-      over.abort()
-      resized.disconnect()
-      if (frame !== undefined) cancelAnimationFrame(frame)
-    },
-  }
 }
 
 function Head({ children }: { readonly children?: Node }) {
@@ -279,28 +225,6 @@ function spacer() {
       cell.style.height = `${px}px`
     },
   }
-}
-
-function keyOf(line: Line): string {
-  if (line.kind === "entry") return `#${line.row.sequence}`
-  if (line.kind === "break") return `break ${line.above.sequence}`
-  return line.kind === "day" ? `day ${line.above}` : line.kind
-}
-
-function isSame(known: unknown, now: readonly unknown[]): boolean {
-  return Array.isArray(known) && now.every((value, at) => value === known[at])
-}
-
-/** The line at a height, by halving. */
-function lineAt(tops: readonly number[], height: number): number {
-  let low = 0
-  let high = tops.length - 1
-  while (low + 1 < high) {
-    const middle = (low + high) >> 1
-    if ((tops[middle] ?? 0) <= height) low = middle
-    else high = middle
-  }
-  return low
 }
 
 function bringIntoView(body: Element, top: number, bottom: number): void {

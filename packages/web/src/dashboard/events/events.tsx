@@ -91,10 +91,11 @@ function createExplorer(desk: Desk, place: Place) {
       if (rows?.hasMore === true && rows.refusal === undefined) void rows.older()
     },
     again: (sequence) => void finding.rows?.again(sequence),
+    find,
   })
   const drawer = createDrawer({
     desk,
-    find: (term) => change({ text: withTerm(finding.asked.text, term) }),
+    find,
     step,
     close: closeEntry,
     entryHref: hrefOf,
@@ -149,6 +150,10 @@ function createExplorer(desk: Desk, place: Place) {
     const { sequence } = panel
     const path = sequence === undefined ? ["events"] : ["events", String(sequence)]
     desk.go(desk.link(path, addressOf(liftRange({ ...finding.asked, ...part }))))
+  }
+
+  function find(term: string): void {
+    change({ text: withTerm(finding.asked.text, term) })
   }
 
   function moved({ query, rest: [name] }: Place): void {

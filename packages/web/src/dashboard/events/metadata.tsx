@@ -1,10 +1,23 @@
 // Metadata, with what was before and what is after drawn as a difference.
 
-import { Value } from "../../parts/text.tsx"
-import { Text } from "../../parts/text.tsx"
-import { differencesIn } from "./differences.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { Text, Value } from "../../parts/text.tsx"
+import { metadataTerm } from "./asked.ts"
+import { differencesIn, type Found } from "./differences.ts"
+import { Terms } from "./term-buttons.tsx"
 
-export function Metadata({ of: metadata }: { readonly of: Readonly<Record<string, unknown>> }) {
+interface MetadataProps {
+  readonly of: Readonly<Record<string, unknown>>
+  /** Adds a term to the search. */
+  readonly find: (term: string) => void
+}
+
+export function Metadata({ of: metadata, find }: MetadataProps) {
+  const terms = (path: string, value: unknown) => (
+    <Terms term={metadataTerm(path, value)} find={find} />
+  )
+  const one = (each: Found | undefined, drawn: (value: Node) => Node): Child =>
+    each !== undefined && [drawn(<Value of={each.value} />), terms(each.path, each.value)]
   const { changes, rest } = differencesIn(metadata)
   const count = changes.length + rest.length
   if (count === 0) return <></>
@@ -31,8 +44,16 @@ export function Metadata({ of: metadata }: { readonly of: Readonly<Record<string
               <th scope="row">
                 <Text of={field} />
               </th>
-              <td class="was">{before !== undefined && <del>{<Value of={before} />}</del>}</td>
-              <td class="now">{after !== undefined && <ins>{<Value of={after} />}</ins>}</td>
+              <td class="was">
+                {one(before, (value) => (
+                  <del>{value}</del>
+                ))}
+              </td>
+              <td class="now">
+                {one(after, (value) => (
+                  <ins>{value}</ins>
+                ))}
+              </td>
             </tr>
           ))}
           {rest.map(([field, value]) => (
@@ -42,6 +63,7 @@ export function Metadata({ of: metadata }: { readonly of: Readonly<Record<string
               </th>
               <td colspan={changes.length > 0 ? 2 : 1}>
                 <Text of={JSON.stringify(value) ?? ""} />
+                {terms(field, value)}
               </td>
             </tr>
           ))}

@@ -3,13 +3,14 @@
 import type { ListedEntry, Party } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { clockApart } from "../../parts/clock-apart.ts"
-import { Icon, historyIcon, minusIcon, plusIcon, waitingIcon } from "../../parts/icon.tsx"
+import { Icon, historyIcon, waitingIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { termText } from "./asked.ts"
 import { Name } from "./entry-line.tsx"
+import { Terms } from "./term-buttons.tsx"
 
 interface ParticularsProps {
   readonly entry: ListedEntry
@@ -94,26 +95,7 @@ function Particular({ term, find, children }: ParticularProps) {
   return (
     <dd>
       {children}
-      <span class="add">
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Search ${term}`}
-          title={`Search ${term}`}
-          onClick={() => find(term)}
-        >
-          <Icon of={plusIcon} />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Search without ${term}`}
-          title={`Search without ${term}`}
-          onClick={() => find(`-${term}`)}
-        >
-          <Icon of={minusIcon} />
-        </button>
-      </span>
+      <Terms term={term} find={find} />
     </dd>
   )
 }

@@ -1,0 +1,42 @@
+// The + and − beside the values of one row of the table: that under the pointer, or that with the
+// keyboard. Thousands of buttons would be a burden for both.
+
+import type { ListedEntry } from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { elementOf } from "../../parts/page.tsx"
+import { termText } from "./asked.ts"
+import { TermButtons } from "./term-buttons.tsx"
+
+interface RowTermsParts {
+  readonly body: HTMLElement
+  readonly entryOf: (sequence: number) => ListedEntry | undefined
+  /** Adds a term to the search. */
+  readonly find: (term: string) => void
+}
+
+const cells: readonly (readonly [cell: string, termOf: (entry: ListedEntry) => string])[] = [
+  [".who", ({ actor }) => termText("actor", actor.id)],
+  [".act", ({ action }) => termText("action", action)],
+  [".tgt", ({ target }) => termText("target", target.id)],
+]
+
+export function showRowTerms({ body, entryOf, find }: RowTermsParts): void {
+  const places = cells.map(([cell, termOf]) => {
+    return { cell, termOf, node: elementOf(<span class="terms" />) }
+  })
+  const show = ({ target, type }: Event): void => {
+    const row = target instanceof Element ? target.closest<HTMLElement>("tr[data-sequence]") : null
+    if (row === null || places.every(({ node }) => row.contains(node))) return
+    // The keyboard keeps them in its row: rows move below a pointer that rests.
+    const inUse = body.querySelector(":focus-visible")?.closest("tr")
+    if (type === "pointerover" && places.some(({ node }) => inUse?.contains(node))) return
+    const entry = entryOf(Number(row.dataset["sequence"]))
+    if (entry === undefined) return
+    for (const { cell, termOf, node } of places) {
+      redraw(node, <TermButtons term={termOf(entry)} find={find} />)
+      row.querySelector(cell)?.append(node)
+    }
+  }
+  body.addEventListener("pointerover", show)
+  body.addEventListener("focusin", show)
+}
