@@ -86,7 +86,7 @@ test("a pack has the requested entries and is checked without the service", asyn
   const before = new Date().toISOString()
   const pack = await makePack(reader, path, { receiptIds: [agreed, formula, first] })
   assert.deepEqual(
-    { ...pack, packId: "", packHash: "", createdAt: "" },
+    { ...pack, packId: "", packHash: "", createdAt: "", sequence: 0 },
     {
       packId: "",
       workspaceId: id,
@@ -94,6 +94,7 @@ test("a pack has the requested entries and is checked without the service", asyn
       receiptCount: 3,
       projectIds: ["core", "shop"],
       packHash: "",
+      sequence: 0,
       createdAt: "",
     },
   )
@@ -578,6 +579,51 @@ test("making a pack and each download are entries, committed with what they reco
     chain.records.slice(before).map((record) => record[4]),
     [8, 8, 8, 8, 1],
   )
+})
+
+test("what a pack is made of is listed page by page, and so are its tokens", async () => {
+  const acme = await makeWorkspace(service)
+  const receiptIds: string[] = []
+  for (let at = 0; at < 7; at++) receiptIds.push(await write(acme))
+  const packed = receiptIds.filter((_, at) => at % 2 === 0).toReversed()
+  const made = await makePack(acme.reader, acme.path, { receiptIds: packed })
+  const pack = `${acme.path}/evidence-packs/${made.packId}`
+  const found: string[] = []
+  for (let cursor = 0, pages = 0; ; pages++) {
+    const page = (
+      await acme.reader.get(`${pack}/entries?limit=3&include=proof&cursor=${cursor}`)
+    ).json()
+    assert.ok(pages < 4)
+    assert.equal(page.total, 4)
+    assert.equal(page.verified, true)
+    assert.ok(page.events.every(({ proof }: { proof?: object }) => proof !== undefined))
+    found.push(...page.events.map(({ receipt }: { receipt: string }) => receipt))
+    cursor = page.nextCursor
+    if (!page.hasMore) break
+  }
+  assert.deepEqual(found, packed)
+
+  const { sequence } = (await acme.reader.get(pack)).json()
+  const [record] = (
+    await acme.reader.get(
+      `${acme.path}/events?projectId=system&query=action:evidence.pack.create%20metadata.packHash:${made.packHash}`,
+    )
+  ).json().events
+  assert.equal(record.sequence, sequence)
+
+  const other = await makePack(acme.reader, acme.path, { receiptIds: packed })
+  const tokenIds: string[] = []
+  for (const { packId } of [made, other, made]) {
+    const { tokenId } = await make(acme.reader, `${acme.path}/evidence-packs/${packId}/token`, {})
+    tokenIds.push(tokenId)
+  }
+  const tokensOf = async (query: string) =>
+    (await root.get(`${acme.path}/tokens?${query}`)).json().tokens as { tokenId: string }[]
+  assert.deepEqual(
+    (await tokensOf(`packId=${made.packId}`)).map(({ tokenId }) => tokenId),
+    [tokenIds[2], tokenIds[0]],
+  )
+  assert.equal((await tokensOf("limit=100")).length, 3)
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -367,6 +367,12 @@ GET OURS/evidence-packs/PACK_NONE           | anon anon gone scope  404   404   
 GET OURS/evidence-packs/THEIR_PACK          | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws   | 404    404   ws      404
 GET THEIRS/evidence-packs/THEIR_PACK        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
 GET NOWHERE/evidence-packs/PACK_CORE        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+GET OURS/evidence-packs/PACK_CORE/entries   | anon anon gone scope  200   200   scope     404       ws      ws      200      | scope scope scope scope ws   | 200    200   ws      200
+GET OURS/evidence-packs/PACK_MINE/entries   | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws   | 200    200   ws      200
+GET OURS/evidence-packs/PACK_NONE/entries   | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws   | 404    404   ws      404
+GET OURS/evidence-packs/THEIR_PACK/entries  | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws   | 404    404   ws      404
+GET THEIRS/evidence-packs/THEIR_PACK/entries| anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
+GET NOWHERE/evidence-packs/PACK_CORE/entries| anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
 GET OURS/evidence-packs/PACK_CORE/download  | anon anon gone scope  200   200   scope     404       ws      ws      200      | scope scope scope scope ws   | 200    200   ws      200
 GET OURS/evidence-packs/PACK_MINE/download  | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope 200   ws   | 200    200   ws      200
 GET OURS/evidence-packs/PACK_NONE/download  | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws   | 404    404   ws      404

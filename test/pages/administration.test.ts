@@ -4,7 +4,7 @@ import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
 import { after, before, test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
-import type { Browser, Page } from "playwright-core"
+import type { Browser } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { goodPassword, join, setUpFirst, type Person } from "../people.ts"
 import {
@@ -21,6 +21,7 @@ import {
   expectNarrow,
   noBrowser,
   openBrowser,
+  secretIn,
   signInto,
   watch,
 } from "./browser.ts"
@@ -58,10 +59,6 @@ async function opened(path: string, person = admin, refused: readonly number[] =
   await signInto(watched, service.url, person)
   await watched.page.goto(`${service.url}/ui/${path}`)
   return watched
-}
-
-async function secretIn(page: Page): Promise<string> {
-  return (await page.locator(".secret-text code").textContent()) ?? ""
 }
 
 test("a key is made, shown once, used, and revoked", { skip }, async () => {
@@ -134,6 +131,9 @@ test("a person's activity is opened by a link, which is listed and revoked", { s
   await using watched = await opened("access?tab=tokens", admin, [401])
   const { page } = watched
   await page.getByRole("button", { name: "Link to a person's activity" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByText("every text in its metadata").waitFor()
+  await dialog.getByText("Names and e-mails of others are withheld").waitFor()
   await page.getByRole("textbox", { name: "Person" }).fill("usr_1")
   await page.getByLabel("Note").fill(hostile)
   await page.getByRole("button", { name: "Make the link" }).click()
@@ -256,11 +256,17 @@ test("settings and projects are changed, and a rule that is none is named", { sk
   await page.getByRole("button", { name: "New project" }).click()
   await page.getByLabel("Id").fill("website")
   await page.getByLabel("People may be given links").check()
+  await page.getByLabel("What that says of actions").fill("plan.renewed")
+  await page.getByRole("button", { name: "Make it" }).click()
+  await page.getByRole("alert").getByText("is no phrase").waitFor()
+  await page.getByLabel("What that says of actions").fill("plan.renewed  Renewed the plan\n\n")
   await page.getByRole("button", { name: "Make it" }).click()
   await page
     .getByRole("row", { name: /website/ })
     .getByText("allowed")
     .waitFor()
+  const { phrases } = (await service.root.get(`${workspace.path}/projects/website`)).json()
+  assert.deepEqual(phrases, [{ action: "plan.renewed", text: "Renewed the plan" }])
   await page.getByLabel("Lanes").fill("billing.refund nowhere")
   await page.getByRole("button", { name: "Save" }).click()
   await page.getByRole("alert").getByText("is no rule").waitFor()
@@ -299,7 +305,7 @@ for (const width of [1440, 390])
     await using watched = await watch(browser, { origin: service.url, viewport })
     const { page } = watched
     await signInto(watched, service.url, viewer)
-    for (const path of ["access", "packs", "policies", "consents", "settings"]) {
+    for (const path of ["access", "packs", "policies", "consents", "people", "settings"]) {
       await page.goto(`${service.url}/ui/${path}`)
       await page.getByRole("heading", { level: 1 }).waitFor()
       if (path === "access") await page.getByText("For admins of this workspace").waitFor()

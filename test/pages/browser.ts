@@ -211,3 +211,8 @@ export async function signInto(
   })
   assert.equal(answer.status(), 200, await answer.text())
 }
+
+/** A secret that is shown once. */
+export async function secretIn(page: Page): Promise<string> {
+  return (await page.locator(".secret-text code").textContent()) ?? ""
+}

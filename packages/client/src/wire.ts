@@ -745,6 +745,12 @@ export interface ListQuery {
   readonly cursor?: string
 }
 
+/** The query of the list of tokens. */
+export interface TokenListQuery extends ListQuery {
+  /** Those that open this pack. */
+  readonly packId?: string
+}
+
 /** A page of workspaces, newest first. */
 export interface WorkspaceList {
   readonly workspaces: readonly Workspace[]
@@ -963,7 +969,16 @@ export interface Pack {
   readonly projectIds: readonly string[]
   /** SHA-256, in hex, of its `manifest.json`; the ledger has an entry that says it. */
   readonly packHash: string
+  /** The entry that says the hash. Lists do not have it, and no pack does before it is sealed. */
+  readonly sequence?: number
   readonly createdAt: Time
+}
+
+/** The query of `GET …/evidence-packs/{packId}/entries`. */
+export interface PackEntriesQuery {
+  readonly cursor: number
+  readonly limit: number
+  readonly include?: "proof"
 }
 
 /** A page of evidence packs, newest first. */

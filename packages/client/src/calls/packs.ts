@@ -2,7 +2,15 @@ import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { ListQuery, NewPack, Pack, PackDownload, PackList } from "../wire.ts"
+import type {
+  EventsPage,
+  ListQuery,
+  NewPack,
+  Pack,
+  PackDownload,
+  PackEntriesQuery,
+  PackList,
+} from "../wire.ts"
 import type { VerifyOptions } from "./receipts.ts"
 
 /**
@@ -28,14 +36,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     workspaceId: string,
     packId: string,
     options?: CallOptions,
-  ): Promise<Uint8Array> =>
-    call.bytes(
-      {
-        method: "GET",
-        path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
-      },
-      { ...patient, ...options },
-    )
+  ): Promise<Uint8Array> => call.bytes(downloading(workspaceId, packId), { ...patient, ...options })
   return {
     /** Puts entries together in a pack, which can be checked without the service. */
     create: (workspaceId: string, pack: NewPack, options?: CallOptions): Promise<Pack> =>
@@ -64,6 +65,22 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
         options,
       ),
 
+    /** What it is made of, as the ledger has it now. */
+    entries: (
+      workspaceId: string,
+      packId: string,
+      query: Partial<PackEntriesQuery> = {},
+      options?: CallOptions,
+    ): Promise<EventsPage> =>
+      call.json(
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/entries`,
+          query: { ...query },
+        },
+        options,
+      ),
+
     /** The pack as a ZIP. */
     download,
 
@@ -74,11 +91,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       options?: CallOptions,
     ): Promise<PackDownload> =>
       call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
-          query: { format: "json" },
-        },
+        { ...downloading(workspaceId, packId), query: { format: "json" } },
         { ...patient, ...options },
       ),
 
@@ -90,4 +103,11 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     ): Promise<PackVerdict> =>
       verifyPack(await download(workspaceId, packId, options), { trustedKeys }),
   }
+}
+
+function downloading(workspaceId: string, packId: string) {
+  return {
+    method: "GET",
+    path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
+  } as const
 }

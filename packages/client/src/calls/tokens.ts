@@ -6,12 +6,12 @@ import type {
   CreatedEvidenceToken,
   CreatedPolicyToken,
   CreatedReceiptToken,
-  ListQuery,
   NewActivityToken,
   NewPolicyToken,
   NewToken,
   Token,
   TokenList,
+  TokenListQuery,
 } from "../wire.ts"
 
 /**
@@ -21,7 +21,7 @@ import type {
 export function tokenCalls(call: Call) {
   const list = (
     workspaceId: string,
-    query: Partial<ListQuery> = {},
+    query: Partial<TokenListQuery> = {},
     options?: CallOptions,
   ): Promise<TokenList> =>
     call.json(
@@ -87,7 +87,7 @@ export function tokenCalls(call: Call) {
 
     each: (
       workspaceId: string,
-      query: Partial<ListQuery> = {},
+      query: Partial<TokenListQuery> = {},
       options?: CallOptions,
     ): AsyncGenerator<Token, void, undefined> =>
       eachOf(

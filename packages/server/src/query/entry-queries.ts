@@ -42,6 +42,13 @@ export interface Queries {
     nowMs: number,
   ): Promise<readonly Counted[]>
   page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  /** Entries that are known by their sequences, in that order. Fewer if they are large. */
+  read(
+    workspace: Document<"workspace">,
+    sequences: readonly number[],
+    reader: Reader,
+    nowMs: number,
+  ): Promise<BuiltPage>
   /** How many entries are in the archive: the first ones of the chain. */
   archived(workspace: Document<"workspace">, nowMs: number): Promise<number>
   /** The oldest matches after a sequence. */
@@ -100,6 +107,11 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
         hasMore: hasMore || length < sequences.length,
       }
     },
+
+    read: (workspace, sequences, reader, nowMs) =>
+      reading.run(workspace.id, reader.signal, () =>
+        buildPage(source, workspace, { sequences }, reader, nowMs),
+      ),
 
     archived: async (workspace, nowMs) => (await hotFrom(workspace, nowMs)) - 1,
 

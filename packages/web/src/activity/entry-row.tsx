@@ -77,7 +77,12 @@ function What({ of: { entry, isOwn }, reader: { words, actions } }: RowProps) {
         <Text of={entry.action} />
       </b>
     )
-  if (typeof did !== "string") return <b>{did[isOwn ? 0 : 1]}</b>
+  if (typeof did !== "string")
+    return (
+      <b>
+        <Text of={did[isOwn ? 0 : 1]} />
+      </b>
+    )
   return <b>{filled(isOwn ? words.you : words.somebody, { did })}</b>
 }
 

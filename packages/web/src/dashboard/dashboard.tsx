@@ -17,6 +17,7 @@ import { openForbidden, openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPacks } from "./packs/packs.tsx"
 import { openPasswordChange } from "./password-change.tsx"
+import { openPeople } from "./people/people.tsx"
 import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
 import { openPolicies } from "./policies/policies.tsx"
 import { openSettings } from "./settings/settings.tsx"
@@ -34,6 +35,7 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "packs", name: "Packs", key: "p", open: openPacks },
   { page: "policies", name: "Policies", key: "l", open: openPolicies },
   { page: "consents", name: "Consents", key: "n", open: openConsents },
+  { page: "people", name: "People", key: "u", open: openPeople },
   { page: "access", name: "Access", key: "k", open: openAccess },
   { page: "settings", name: "Settings", key: "s", open: openSettings },
 ]

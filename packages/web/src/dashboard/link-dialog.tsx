@@ -25,17 +25,19 @@ interface LinkDialog<Created> {
   /** The endpoint that makes it. */
   readonly path: readonly string[]
   readonly bodyOf?: (values: FormData) => object
+  readonly note?: string | undefined
   readonly daysUsual: number
   readonly daysMax: number
   readonly address: (created: Created) => string
   /** What whoever has it may do. */
   readonly opens: Child
   /** Is called when it is made. */
-  readonly made?: () => void
+  readonly made?: (() => void) | undefined
 }
 
 export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>): void {
-  const { title, children, path, bodyOf, daysUsual, daysMax, address, opens, made } = dialog
+  const { title, children, path, bodyOf, daysUsual, daysMax, address } = dialog
+  const { opens, made } = dialog
   openDialog(title, (close) => {
     const place = elementOf(<div />)
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
@@ -71,6 +73,7 @@ export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>)
           name="note"
           label="Note"
           optional
+          value={dialog.note ?? ""}
           maxLength={200}
           hint="Shown in the list of links: who it is for, say."
         />

@@ -40,6 +40,7 @@ const examplePack: WirePack = {
   receiptCount: 1,
   projectIds: ["core"],
   packHash: sample.hash,
+  sequence: 7,
   createdAt: sample.time,
 }
 
@@ -52,6 +53,7 @@ export const Pack = shapeOf<WirePack>()(
       receiptCount: Type.Integer({ minimum: 1 }),
       projectIds: Type.Array(Type.String()),
       packHash: Hash,
+      sequence: Type.Optional(Type.Integer({ minimum: 1 })),
       createdAt: Time,
     },
     { title: "Pack" },

@@ -9,6 +9,7 @@ import type {
   FieldValues as WireFieldValues,
   ListedEntry as WireListedEntry,
   RecordsQuery as WireRecordsQuery,
+  PackEntriesQuery as WirePackEntriesQuery,
   Timeline as WireTimeline,
   TimelineQuery as WireTimelineQuery,
   ValuesQuery as WireValuesQuery,
@@ -96,6 +97,10 @@ export const ValuesQuery = shapeOf<WireValuesQuery>()(
     field: Type.String({ docs: { examples: ["actor", "metadata.currency"] } }),
     limit: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
   }),
+)
+
+export const PackEntriesQuery = shapeOf<WirePackEntriesQuery>()(
+  Type.Object({ cursor: Cursor, limit: Limit, include: Include }),
 )
 
 export const ActivityQuery = shapeOf<WireActivityQuery>()(

@@ -9,13 +9,14 @@ import type {
   NewToken as WireNewToken,
   Token as WireToken,
   TokenList as WireTokenList,
+  TokenListQuery as WireTokenListQuery,
 } from "@tallystick/client/wire"
 import type { TokenType } from "../../workspace/permissions.ts"
 import { tokenLetters, tokenLives } from "../../workspace/scoped-tokens.ts"
 import { shapeOf } from "./check.ts"
 import { open } from "./enumeration.ts"
 import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listFields, NextCursor } from "./list.ts"
 import { Maker } from "./maker.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
@@ -231,6 +232,10 @@ const Token = shapeOf<WireToken>()(
     { title: "Token" },
   ),
   exampleToken,
+)
+
+export const TokenListQuery = shapeOf<WireTokenListQuery>()(
+  Type.Object({ ...listFields, packId: Type.Optional(PackId) }),
 )
 
 export const TokenList = shapeOf<WireTokenList>()(

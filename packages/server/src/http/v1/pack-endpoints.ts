@@ -17,8 +17,9 @@ import {
 import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
+import { EventsPage, PackEntriesQuery } from "../shapes/page.ts"
 import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
-import { filteredFor } from "./query-endpoints.ts"
+import { filteredFor, pageJson } from "./query-endpoints.ts"
 
 /** A receipt's id in quotes, with a comma and some white space. */
 const idBytes = 64
@@ -106,6 +107,41 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId, packId } }) {
         await service.workspaces.get(workspaceId)
         return { status: 200, body: packJson(await packFor(service, caller, workspaceId, packId)) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/entries",
+      operation: "listPackEntries",
+      tag: "Evidence packs",
+      summary: "List the entries of an evidence pack",
+      description:
+        "What a pack is made of, newest first, as the ledger has it now. Nothing is recorded: it shows nothing that the credential could not read anyway.",
+      refuses: ["overloaded"],
+      access: { action: "read" },
+      params: PackParams,
+      query: PackEntriesQuery,
+      answers: { 200: EventsPage },
+      async handle({ caller, params: { workspaceId, packId }, query, incoming: { signal } }) {
+        const { cursor, limit, include } = query
+        const workspace = await service.workspaces.get(workspaceId)
+        const { sequences } = (await packFor(service, caller, workspaceId, packId)).value
+        const below = cursor === 0 ? sequences : sequences.filter((each) => each < cursor)
+        const wanted = below.slice(-limit).toReversed()
+        const page = await service.queries.read(
+          workspace,
+          wanted,
+          { wanted: { system: "with" }, isProven: include !== undefined, signal },
+          service.clock.now(),
+        )
+        const returned = page.events.length
+        const about = {
+          ...page,
+          total: sequences.length,
+          nextCursor: wanted[returned - 1] ?? 0,
+          hasMore: returned < below.length,
+        }
+        return { status: 200, body: pageJson(about, {}) }
       },
     }),
     endpoint({
@@ -225,6 +261,7 @@ function reaches(
 function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): WirePack {
   const { title, projectIds, packHash, createdAt } = value
   const receiptCount = "sequences" in value ? value.sequences.length : value.receiptCount
+  const seal = "sequences" in value ? value.seal : undefined
   return {
     packId: id,
     workspaceId: workspace,
@@ -232,6 +269,7 @@ function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): 
     receiptCount,
     projectIds,
     packHash,
+    ...(seal !== undefined && { sequence: seal.sequence }),
     createdAt,
   }
 }

@@ -18,7 +18,6 @@ import {
   type Service,
   type ServiceEndpoint,
 } from "../service.ts"
-import { ListQuery } from "../shapes/list.ts"
 import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
 import {
@@ -31,6 +30,7 @@ import {
   NewPolicyToken,
   NewReceiptToken,
   TokenList,
+  TokenListQuery,
 } from "../shapes/token.ts"
 
 export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -200,18 +200,21 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       operation: "listTokens",
       tag: "Tokens",
       summary: "List the scoped tokens",
-      description: "The scoped tokens of a workspace without their secrets, newest first.",
+      description:
+        "The scoped tokens of a workspace without their secrets, newest first; or those of one pack.",
       access: { action: "administer" },
       params: WorkspaceParams,
-      query: ListQuery,
+      query: TokenListQuery,
       answers: { 200: TokenList },
       async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
+        const { packId } = query
         const { items, nextCursor } = await service.lists.page(
-          `${id}/tokens`,
+          `${id}/tokens${packId === undefined ? "" : ` of ${packId}`}`,
           query,
           signal,
           (before, limit) => service.store.registry.list("token", id, before, limit),
+          packId === undefined ? undefined : ({ value: { bound } }) => opens(bound, packId),
         )
         const uses = await service.uses.of(items.map((item) => item.id))
         const tokens = await Promise.all(
@@ -240,6 +243,10 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       },
     }),
   ]
+}
+
+function opens(bound: TokenBound, packId: string): boolean {
+  return bound.type === "evidence" && bound.packId === packId
 }
 
 async function projectFor(

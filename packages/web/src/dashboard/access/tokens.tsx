@@ -1,16 +1,15 @@
 // Links that open one thing for somebody, for a limited time.
 
-import type { CreatedActivityToken, Token, TokenList } from "@tallystick/client/wire"
+import type { Token, TokenList } from "@tallystick/client/wire"
 import { Ago } from "../../parts/ago.tsx"
 import { confirm } from "../../parts/confirm.tsx"
-import { Field, textIn } from "../../parts/form.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { pagedList } from "../../parts/paged-list.tsx"
 import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
 import { listed } from "../listed.ts"
-import { openLinkDialog } from "../link-dialog.tsx"
 import { Made } from "./made.tsx"
 
 export function tokensPart(desk: Desk): Node {
@@ -24,7 +23,7 @@ export function tokensPart(desk: Desk): Node {
     ),
     draw: (tokens) => (
       <Table
-        columns={columns(desk, () => list.reload())}
+        columns={tokenColumns(desk, () => list.reload())}
         items={tokens}
         isOver={({ state }) => state !== "live"}
       />
@@ -33,7 +32,11 @@ export function tokensPart(desk: Desk): Node {
   return (
     <section class="top">
       <p class="actions">
-        <button type="button" class="button main" onClick={() => openActivityLink(desk, list)}>
+        <button
+          type="button"
+          class="button main"
+          onClick={() => void openActivityLink(desk, { made: () => list.reload() })}
+        >
           Link to a person's activity
         </button>
       </p>
@@ -42,7 +45,7 @@ export function tokensPart(desk: Desk): Node {
   )
 }
 
-function columns(desk: Desk, changed: () => void): readonly Column<Token>[] {
+export function tokenColumns(desk: Desk, changed: () => void): readonly Column<Token>[] {
   return [
     {
       name: "Opens",
@@ -124,33 +127,5 @@ function revoke(desk: Desk, { tokenId }: Token, changed: () => void): void {
       changed()
       return undefined
     },
-  })
-}
-
-function openActivityLink(desk: Desk, list: PagedList): void {
-  openLinkDialog<CreatedActivityToken>(desk, {
-    title: "Link to a person's activity",
-    path: ["activity", "token"],
-    bodyOf: (values) => ({
-      projectId: textIn(values, "project"),
-      subject: textIn(values, "subject"),
-    }),
-    daysUsual: 1,
-    daysMax: 30,
-    address: ({ activityUrl }) => activityUrl,
-    opens: "Whoever opens this link sees what concerns this person and is meant for them.",
-    made: () => list.reload(),
-    children: (
-      <>
-        <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
-        <Field
-          name="project"
-          label="Project"
-          isMono
-          value="core"
-          hint="It must allow activity links: see Settings."
-        />
-      </>
-    ),
   })
 }

@@ -26,7 +26,10 @@ export const openConsents: OpenView = (desk) => {
           </p>
           {counts}
         </section>
-        <LookUp desk={desk} found={() => void drawCounts(desk, counts)} />
+        <section>
+          <h2>What one person agreed to</h2>
+          <ConsentLookUp desk={desk} found={() => void drawCounts(desk, counts)} />
+        </section>
       </>
     ),
   }
@@ -98,18 +101,33 @@ function Counts({ title, of: { values }, href }: CountsProps) {
   )
 }
 
-function LookUp({ desk, found }: { readonly desk: Desk; readonly found: () => void }) {
+interface LookUpProps {
+  readonly desk: Desk
+  /** Whom, if that is known already. */
+  readonly subject?: string
+  readonly reason?: string
+  /** Something was found, and recorded. */
+  readonly found?: (reason: string) => void
+}
+
+interface LookUpBody {
+  readonly subject: string | undefined
+  readonly reason: string | undefined
+  readonly cursor?: number
+}
+
+export function ConsentLookUp({ desk, subject: known, reason: before = "", found }: LookUpProps) {
   const place = elementOf(<div aria-live="polite" />)
   const submit = async (values: FormData): Promise<Refusal | undefined> => {
-    const [subject, reason] = [textIn(values, "subject"), textIn(values, "reason")]
+    const [subject = known, reason] = [textIn(values, "subject"), textIn(values, "reason")]
     return lookUp({ subject, reason })
   }
-  async function lookUp(body: object): Promise<Refusal | undefined> {
+  async function lookUp(body: LookUpBody): Promise<Refusal | undefined> {
     const told = await desk.send<ConsentsPage>("POST", ["consents", "lookup"], body)
     if (!told.ok) return told.refusal
     const page = told.value
     // Some may have been recorded since the page was opened.
-    found()
+    found?.(body.reason ?? "")
     redraw(
       place,
       <Found
@@ -121,17 +139,29 @@ function LookUp({ desk, found }: { readonly desk: Desk; readonly found: () => vo
     return undefined
   }
   return (
-    <section>
-      <h2>What one person agreed to</h2>
+    <>
       <p class="soft">
         The ledger records that you looked, whom you looked up, and why, before anything is shown.
       </p>
       <Form action="Look up" submit={submit}>
-        <Field name="subject" label="Person" isMono hint="Their id, exactly as in the consents." />
-        <Field name="reason" label="Reason" maxLength={200} placeholder="request SUP-2291" />
+        {known === undefined && (
+          <Field
+            name="subject"
+            label="Person"
+            isMono
+            hint="Their id, exactly as in the consents."
+          />
+        )}
+        <Field
+          name="reason"
+          label="Reason"
+          maxLength={200}
+          value={before}
+          placeholder="request SUP-2291"
+        />
       </Form>
       {place}
-    </section>
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 // Evidence packs: entries put together for somebody else, fixed for ever.
 
-import type { CreatedEvidenceToken, EventsPage, Pack, PackList } from "@tallystick/client/wire"
+import type { EventsPage, Pack, PackList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
@@ -8,23 +8,25 @@ import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { Icon, saveIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
 import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import { apiUrl } from "../../place.ts"
 import type { Desk, OpenView } from "../desk.ts"
 import { listed } from "../listed.ts"
-import { openLinkDialog } from "../link-dialog.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
 import { given, type Place, type Query } from "../place.ts"
+import { HandOut } from "./hand-out.tsx"
+import { openPack } from "./pack.tsx"
 
 const everything: Asked = { text: "", range: { since: "all" }, withSystem: false }
 
+/** The address names one, or none: another one of either opens the view anew. */
 export const openPacks: OpenView = (desk, place) => {
+  const [packId] = place.rest
+  if (packId !== undefined) return openPack(desk, packId)
   const list = pagedList<Pack>({
     ...listed(desk, ["evidence-packs"], ({ packs }: PackList) => packs),
     empty: () => (
@@ -80,9 +82,9 @@ function columns(desk: Desk): readonly Column<Pack>[] {
       isPlain: true,
       draw: ({ title, packId }) => (
         <>
-          <b>
+          <a href={desk.link(["packs", packId])}>
             <Text of={title} />
-          </b>
+          </a>
           <Below>
             <code>
               <Text of={packId} />
@@ -103,32 +105,6 @@ function columns(desk: Desk): readonly Column<Pack>[] {
     },
     { name: "Hand out", isEnd: true, draw: (pack) => <HandOut desk={desk} pack={pack} /> },
   ]
-}
-
-function HandOut({ desk, pack }: { readonly desk: Desk; readonly pack: Pack }) {
-  const { packId, title } = pack
-  return (
-    <span class="hand-out">
-      <a
-        class="button"
-        download={`${packId}.zip`}
-        href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
-      >
-        <Icon of={saveIcon} /> Download
-        <span class="unseen">
-          {" "}
-          <Text of={title} />
-        </span>
-      </a>
-      <button type="button" class="button" onClick={() => openLink(desk, pack)}>
-        Link
-        <span class="unseen">
-          {" "}
-          to <Text of={title} />
-        </span>
-      </button>
-    </span>
-  )
 }
 
 function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
@@ -214,21 +190,4 @@ function localTime(time: string | undefined): string {
   if (time === undefined) return ""
   const date = new Date(time)
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
-function openLink(desk: Desk, { packId, title }: Pack): void {
-  openLinkDialog<CreatedEvidenceToken>(desk, {
-    title: "Link to this pack",
-    path: ["evidence-packs", packId, "token"],
-    daysUsual: 30,
-    daysMax: 90,
-    address: ({ pageUrl }) => pageUrl,
-    opens: "Whoever opens this link sees what the pack holds, verifies it, and may download it.",
-    children: (
-      <p class="soft">
-        “<Text of={title} />
-        ”, for somebody who does not sign in here.
-      </p>
-    ),
-  })
 }

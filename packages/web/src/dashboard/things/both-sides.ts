@@ -3,9 +3,12 @@
 
 import type { EventsPage, ListedEntry, Party } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
+import type { Desk } from "../desk.ts"
+import type { Row } from "../events/rows.ts"
 
 export interface Thing {
-  readonly type: string
+  /** Absent: whatever it is called with this id. */
+  readonly type?: string
   readonly id: string
 }
 
@@ -16,6 +19,33 @@ interface Merged {
   readonly total: number
   readonly hasMore: boolean
   readonly nextCursor: number
+}
+
+export function sidesOf(side: string | null): readonly Side[] {
+  return side === "did" || side === "done" ? [side] : ["did", "done"]
+}
+
+/** All that a member may read of it, the archive and the service's own entries included. */
+export function loadHistory(
+  { get }: Pick<Desk, "get">,
+  thing: Thing,
+  sides: readonly Side[],
+  isProven = true,
+) {
+  const asked = { ...everything, include: isProven ? "proof" : undefined }
+  return (cursor: number, limit: number): Promise<Told<Merged>> =>
+    pageOfBoth(thing, sides, (query) =>
+      get<EventsPage>(["events"], { ...asked, query, cursor, limit }),
+    )
+}
+
+export const everything = { projectId: "all", storage: "all", includeSystem: true } as const
+
+/** As it was called last. */
+export function newestOf(thing: Thing, rows: readonly Row[]): Party | undefined {
+  return rows
+    .flatMap(({ entry }) => (entry === undefined ? [] : partiesOf(thing, entry)))
+    .find(({ name, email }) => name !== undefined || email !== undefined)
 }
 
 /** `ask` is given a search, and answers its entries below the cursor. */
@@ -48,11 +78,18 @@ function merged(thing: Thing, pages: readonly EventsPage[]): Merged {
 
 export function queryOf({ type, id }: Thing, side: Side): string {
   const quoted = (text: string): string => `"${text.replaceAll('"', "")}"`
-  return `${side === "did" ? "actor" : "target"}:${quoted(id)} type:${quoted(type)}`
+  const ofType = type === undefined ? "" : ` type:${quoted(type)}`
+  return `${side === "did" ? "actor" : "target"}:${quoted(id)}${ofType}`
 }
 
 /** A search finds names and addresses as well, and does not tell whose type it is. */
-function isAbout({ type, id }: Thing, { actor, target }: ListedEntry): boolean {
-  const is = (party: Party): boolean => party.id === id && party.type === type
-  return is(actor) || is(target)
+function isAbout(thing: Thing, entry: ListedEntry): boolean {
+  return partiesOf(thing, entry).length > 0
+}
+
+/** The actor and the target of an entry, if they are it. */
+export function partiesOf({ type, id }: Thing, { actor, target }: ListedEntry): readonly Party[] {
+  return [actor, target].filter(
+    (party) => party.id === id && (type === undefined || party.type === type),
+  )
 }

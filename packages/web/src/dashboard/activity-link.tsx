@@ -1,0 +1,127 @@
+// A link with which a person sees their own activity, and what whoever has it reads.
+
+import type { CreatedActivityToken, ProjectList, Workspace } from "@tallystick/client/wire"
+import { openDialog } from "../parts/dialog.tsx"
+import { Field, RefusedLine, textIn } from "../parts/form.tsx"
+import { Text } from "../parts/text.tsx"
+import type { Desk } from "./desk.ts"
+import { openLinkDialog } from "./link-dialog.tsx"
+
+const title = "Link to a person's activity"
+
+interface ActivityLink {
+  /** Whose, if that is known already. */
+  readonly subject?: string
+  /** What they are called in entries. */
+  readonly types?: readonly string[]
+  readonly note?: string
+  readonly made?: () => void
+}
+
+export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<void> {
+  const { subject, types = [], note, made } = link
+  const [workspace, projects] = await Promise.all([
+    desk.get<Workspace>([]),
+    desk.get<ProjectList>(["projects"], { limit: 100 }),
+  ])
+  const refused = [workspace, projects].find(({ ok }) => !ok)
+  if (refused !== undefined && !refused.ok)
+    return openDialog(title, () => <RefusedLine refusal={refused.refusal} />)
+  if (!workspace.ok || !projects.ok) return
+  const open = projects.value.projects.filter(({ activityLinks }) => activityLinks)
+  if (open.length === 0 && projects.value.nextCursor === null)
+    return openDialog(title, (close) => <NoneAllows desk={desk} close={close} />)
+  openLinkDialog<CreatedActivityToken>(desk, {
+    title,
+    path: ["activity", "token"],
+    bodyOf: (values) => ({
+      projectId: textIn(values, "project"),
+      subject:
+        subject === undefined || types.length === 0
+          ? (subject ?? textIn(values, "subject"))
+          : { id: subject, types },
+    }),
+    daysUsual: 1,
+    daysMax: 30,
+    note,
+    address: ({ activityUrl }) => activityUrl,
+    opens: "Give it to this person alone: whoever opens it reads what was said before.",
+    made,
+    children: (
+      <>
+        {subject === undefined && (
+          <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
+        )}
+        <Field
+          name="project"
+          label="Project"
+          isMono
+          value={open[0]?.id ?? ""}
+          hint={
+            <>
+              These allow links: <Text of={open.map(({ id }) => id).join(", ")} />.
+            </>
+          }
+        />
+        <InClear personalKeys={workspace.value.personalKeys} />
+      </>
+    ),
+  })
+}
+
+function NoneAllows({ desk, close }: { readonly desk: Desk; readonly close: () => void }) {
+  return (
+    <>
+      <p>
+        No project allows links to activity.{" "}
+        {desk.isAdmin ? (
+          <>
+            Allow it under <a href={desk.link(["settings"])}>Settings</a>, where it is a check of
+            the project.
+          </>
+        ) : (
+          "An admin of this workspace allows it under Settings."
+        )}
+      </p>
+      <p class="actions">
+        <button type="button" class="button" onClick={close}>
+          Close
+        </button>
+      </p>
+    </>
+  )
+}
+
+/** As the service withholds it: what is sealed of one belongs to the actor or to the target. */
+function InClear({ personalKeys }: Pick<Workspace, "personalKeys">) {
+  const isAll = personalKeys.includes("*")
+  return (
+    <div class="in-clear small">
+      <p>
+        Whoever has the link reads, of entries of this project that concern the person and are meant
+        for them (<code>userVisible</code>):
+      </p>
+      <ul>
+        <li>the action, the times, and the ids of everybody in it;</li>
+        {!isAll && (
+          <li>
+            every text in its metadata
+            {personalKeys.length > 0 && (
+              <>
+                {" "}
+                but <code>{<Text of={personalKeys.join(", ")} />}</code>
+              </>
+            )}
+            ;
+          </li>
+        )}
+        <li>the person's own name, e-mail and other details;</li>
+        <li>
+          of what they did themselves, the session and request it came from
+          {personalKeys.length > 0 && ", and all of its metadata"}.
+        </li>
+      </ul>
+      <p>Names and e-mails of others are withheld.</p>
+    </div>
+  )
+}

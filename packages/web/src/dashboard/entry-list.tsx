@@ -1,0 +1,75 @@
+// A list of entries on a page about something else: a thing, a person, a pack. Its rows are
+// recomputed, and each opens in the explorer.
+
+import { redraw } from "../elements/redraw.ts"
+import type { Told } from "../ask.ts"
+import { counted } from "../parts/counted.ts"
+import { announce, elementOf } from "../parts/page.tsx"
+import { watchZone } from "../parts/time.tsx"
+import type { Desk } from "./desk.ts"
+import { createEntryTable } from "./events/entry-table.tsx"
+import { startRecomputer } from "./events/recompute.ts"
+import { createResults } from "./events/results.tsx"
+import { createRows, type RowPage, type Rows } from "./events/rows.ts"
+import { RecomputedSentence } from "./events/summary.tsx"
+import "../style/entries.css"
+import "./entry-list.css"
+
+interface ListParts {
+  readonly desk: Desk
+  readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
+  /** What stands there when there is none. */
+  readonly nothing: () => Node
+  /** After each change of the rows. */
+  readonly changed?: (rows: Rows) => void
+}
+
+export interface EntryList {
+  readonly node: Node
+  readonly rows: Rows
+  close(): void
+}
+
+export function createEntryList({ desk, load, nothing, changed }: ListParts): EntryList {
+  const recomputer = startRecomputer()
+  const summary = elementOf(<p class="summary" role="status" />)
+  const linkTo = (sequence: number): string =>
+    desk.link(["events", String(sequence)], { range: "all" })
+  const table = createEntryTable({
+    hrefOf: linkTo,
+    open: (sequence) => desk.go(linkTo(sequence)),
+    older: () => {
+      if (rows.hasMore && rows.refusal === undefined) void rows.older()
+    },
+    again: (sequence) => void rows.again(sequence),
+  })
+  const results = createResults({ desk, table, nothing, again: () => void rows.begin() })
+  const rows: Rows = createRows({
+    load,
+    recompute: (entries) => recomputer.recompute(entries),
+    changed: draw,
+  })
+  function draw(): void {
+    redraw(summary, <>{rows.all.length > 0 && <RecomputedSentence rows={rows.all} />}</>)
+    results.draw(rows, { open: undefined, waiting: 0 })
+    changed?.(rows)
+  }
+  const unwatch = [watchZone(() => table.redraw()), desk.chain.watch(draw)]
+  results.waiting()
+  void rows.begin().then(() => announce(counted(rows.all.length, "entry", "entries")))
+  return {
+    node: (
+      <div class="entry-list">
+        {summary}
+        {results.node}
+      </div>
+    ),
+    rows,
+    close() {
+      recomputer.close()
+      results.close()
+      table.close()
+      for (const stop of unwatch) stop()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+// How a pack comes to somebody else: as a file, or by a link.
+
+import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
+import { Icon, saveIcon } from "../../parts/icon.tsx"
+import { Text } from "../../parts/text.tsx"
+import { apiUrl } from "../../place.ts"
+import type { Desk } from "../desk.ts"
+import { openLinkDialog } from "../link-dialog.tsx"
+
+interface HandOutProps {
+  readonly desk: Desk
+  readonly pack: Pack
+  /** Is called when a link is made. */
+  readonly made?: (() => void) | undefined
+}
+
+export function HandOut({ desk, pack, made }: HandOutProps) {
+  const { packId, title } = pack
+  return (
+    <span class="hand-out">
+      <a
+        class="button"
+        download={`${packId}.zip`}
+        href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
+      >
+        <Icon of={saveIcon} /> Download
+        <span class="unseen">
+          {" "}
+          <Text of={title} />
+        </span>
+      </a>
+      <button type="button" class="button" onClick={() => openLink(desk, pack, made)}>
+        Link
+        <span class="unseen">
+          {" "}
+          to <Text of={title} />
+        </span>
+      </button>
+    </span>
+  )
+}
+
+function openLink(desk: Desk, { packId, title }: Pack, made?: () => void): void {
+  openLinkDialog<CreatedEvidenceToken>(desk, {
+    title: "Link to this pack",
+    path: ["evidence-packs", packId, "token"],
+    daysUsual: 30,
+    daysMax: 90,
+    made,
+    address: ({ pageUrl }) => pageUrl,
+    opens: "Whoever opens this link sees what the pack holds, verifies it, and may download it.",
+    children: (
+      <p class="soft">
+        “<Text of={title} />
+        ”, for somebody who does not sign in here. They read its entries whole: names, e-mails and
+        metadata of everybody in them.
+      </p>
+    ),
+  })
+}

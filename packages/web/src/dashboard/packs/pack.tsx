@@ -1,0 +1,165 @@
+// One evidence pack: what it holds, who has a link to it, and how it is checked.
+
+import type { EventsPage, Pack, Token, TokenList } from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { Copy } from "../../parts/copy.tsx"
+import { counted } from "../../parts/counted.ts"
+import { Facts } from "../../parts/facts.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { checkIcon, Icon, rightIcon, waitingIcon } from "../../parts/icon.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { pagedList } from "../../parts/paged-list.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Table } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { root } from "../../place.ts"
+import { tokenColumns } from "../access/tokens.tsx"
+import type { Desk, View } from "../desk.ts"
+import { createEntryList } from "../entry-list.tsx"
+import { listed } from "../listed.ts"
+import { HandOut } from "./hand-out.tsx"
+
+export function openPack(desk: Desk, packId: string): View {
+  const head = elementOf(<div />)
+  const links = elementOf(<div />)
+  const load = async (): Promise<void> => {
+    const told = await desk.get<Pack>(["evidence-packs", packId])
+    if (!told.ok) return redraw(head, <Refused refusal={told.refusal} retry={() => void load()} />)
+    const drawLinks = desk.isAdmin
+      ? () => redraw(links, <Links desk={desk} packId={packId} />)
+      : undefined
+    redraw(head, <Head desk={desk} pack={told.value} changed={drawLinks} />)
+    drawLinks?.()
+  }
+  head.append(<Skeleton />)
+  void load()
+  const list = createEntryList({
+    desk,
+    load: (cursor, limit) =>
+      desk.get<EventsPage>(["evidence-packs", packId, "entries"], {
+        cursor,
+        limit,
+        include: "proof",
+      }),
+    nothing: () => <p class="soft">Nothing to show.</p>,
+  })
+  return {
+    title: "Evidence pack",
+    isWide: true,
+    node: (
+      <div class="about">
+        {head}
+        {links}
+        <section>
+          <h2>What it holds</h2>
+          {list.node}
+        </section>
+      </div>
+    ),
+    close: () => list.close(),
+  }
+}
+
+interface HeadProps {
+  readonly desk: Desk
+  readonly pack: Pack
+  /** A link was made. */
+  readonly changed: (() => void) | undefined
+}
+
+function Head({ desk, pack, changed }: HeadProps) {
+  const { packId, title, receiptCount, projectIds, packHash, sequence, createdAt } = pack
+  return (
+    <>
+      <p class="small">
+        <a href={desk.link(["packs"])}>Evidence packs</a>
+      </p>
+      <h1>
+        <Text of={title} />
+      </h1>
+      <p class="actions">
+        <HandOut desk={desk} pack={pack} made={changed} />
+      </p>
+      <Facts
+        rows={[
+          ["State", <State isSealed={sequence !== undefined} />],
+          [
+            "Recorded as",
+            sequence && (
+              <a href={desk.link(["events", String(sequence)], { range: "all", system: 1 })}>
+                #{sequence.toLocaleString("en-GB")}
+              </a>
+            ),
+          ],
+          [
+            "Holds",
+            <Text
+              of={`${counted(receiptCount, "entry", "entries")} of ${projectIds.join(", ")}`}
+            />,
+          ],
+          ["Made", <Time at={createdAt} />],
+          [
+            "Its hash",
+            <>
+              <Hash of={packHash} /> <Copy text={packHash} label="Copy hash" />
+            </>,
+          ],
+          [
+            "Id",
+            <>
+              <code>{<Text of={packId} />}</code> <Copy text={packId} label="Copy id" />
+            </>,
+          ],
+        ]}
+      />
+      <details>
+        <summary>
+          <Icon of={rightIcon} /> How it is checked
+        </summary>
+        <p class="soft">
+          Whoever has the ZIP opens <code>verify.html</code>, which is in it, or drops it into{" "}
+          <a href={new URL("verify", root).href}>the verifier</a>, or runs{" "}
+          <code>tallystick verify {packId}.zip</code>. None of them asks this service. What it
+          cannot know is whether the key is yours: give it another way (
+          <a href={desk.link(["chain"])}>Chain</a> shows it).
+        </p>
+      </details>
+    </>
+  )
+}
+
+/** Its hash is in an entry, and a checkpoint covers that: then it proves itself. */
+function State({ isSealed }: { readonly isSealed: boolean }) {
+  if (!isSealed)
+    return (
+      <span class="state quiet">
+        <Icon of={waitingIcon} /> recorded; its first download seals it
+      </span>
+    )
+  return (
+    <span class="state intact">
+      <Icon of={checkIcon} /> sealed
+    </span>
+  )
+}
+
+function Links({ desk, packId }: { readonly desk: Desk; readonly packId: string }) {
+  const list = pagedList<Token>({
+    ...listed(desk, ["tokens"], ({ tokens }: TokenList) => tokens, { packId }),
+    empty: () => <p class="soft">Nobody was given a link to it.</p>,
+    draw: (tokens) => (
+      <Table
+        columns={tokenColumns(desk, () => list.reload())}
+        items={tokens}
+        isOver={({ state }) => state !== "live"}
+      />
+    ),
+  })
+  return (
+    <section>
+      <h2>Links to it</h2>
+      {list.node}
+    </section>
+  )
+}

@@ -1,0 +1,65 @@
+// A pack of all that a person did and that was done to them. One search finds either, so the entries
+// of both are gathered here, and named by their receipts.
+
+import type { Pack } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import type { Desk } from "../desk.ts"
+import { loadHistory, sidesOf } from "../things/both-sides.ts"
+
+/** As the service takes it. */
+const packReceiptsMax = 10_000
+
+export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {
+  const status = elementOf(<p class="soft small" role="status" />)
+  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const gathered = await gather(desk, id, (count) =>
+      redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
+    )
+    if ("refusal" in gathered) return gathered.refusal
+    const told = await desk.send<Pack>("POST", ["evidence-packs"], {
+      title: textIn(values, "title"),
+      receiptIds: gathered.receiptIds,
+    })
+    if (!told.ok) return told.refusal
+    desk.go(desk.link(["packs", told.value.packId]))
+    return undefined
+  }
+  return (
+    <>
+      <h2>All of it, to keep</h2>
+      <p class="soft">
+        A pack of every entry of the history that you may read. Whoever has it checks it without
+        this service, and reads the names and e-mails of everybody in it: those of others, too.
+      </p>
+      <Form action="Make the pack" submit={submit}>
+        <Field name="title" label="Title" value={`What is known of ${id}`} maxLength={200} />
+        {status}
+      </Form>
+    </>
+  )
+}
+
+type Gathered = { readonly receiptIds: readonly string[] } | { readonly refusal: Refusal }
+
+async function gather(desk: Desk, id: string, tell: (count: number) => void): Promise<Gathered> {
+  const load = loadHistory(desk, { id }, sidesOf(null), false)
+  const receiptIds: string[] = []
+  const refused = (detail: string): Gathered => ({
+    refusal: { status: 0, code: "invalid_field", detail },
+  })
+  for (let cursor = 0; ;) {
+    const told = await load(cursor, 100)
+    if (!told.ok) return told
+    receiptIds.push(...told.value.events.map(({ receipt }) => receipt))
+    tell(receiptIds.length)
+    if (receiptIds.length > packReceiptsMax)
+      return refused("a pack holds up to 10,000 entries: make several, by searches under Events")
+    if (!told.value.hasMore) break
+    cursor = told.value.nextCursor
+  }
+  return receiptIds.length === 0 ? refused("no entry has this id") : { receiptIds }
+}

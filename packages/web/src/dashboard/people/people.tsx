@@ -1,0 +1,54 @@
+// What is known of a person: somebody asks, and is answered. The id is typed once, and goes along:
+// what happened, what they agreed to, a link for themselves, and a pack to keep.
+
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import type { Desk, OpenView } from "../desk.ts"
+import type { Place } from "../place.ts"
+import { openPerson, type PersonView } from "./person.tsx"
+import "./people.css"
+
+export const openPeople: OpenView = (desk, place) => {
+  const content = elementOf(<div class="about" />)
+  let shown: { readonly id: string; readonly person: PersonView } | undefined
+  const draw = ({ rest: [id = ""], query }: Place): void => {
+    if (id !== shown?.id) {
+      shown?.person.close()
+      shown = id === "" ? undefined : { id, person: openPerson(desk, id) }
+      content.replaceChildren(shown?.person.node ?? <Whom desk={desk} />)
+    }
+    shown?.person.show(query)
+  }
+  draw(place)
+  return {
+    title: "What is known of a person",
+    isWide: true,
+    node: content,
+    moved: draw,
+    close: () => shown?.person.close(),
+  }
+}
+
+function Whom({ desk }: { readonly desk: Desk }) {
+  const submit = async (values: FormData): Promise<undefined> => {
+    desk.go(desk.link(["people", (textIn(values, "person") ?? "").trim()]))
+  }
+  return (
+    <section class="top">
+      <h1>What is known of a person</h1>
+      <p class="lead soft">
+        Somebody asks what you hold about them. Here is all of it: what they did and what was done
+        to them, what they agreed to, a link with which they see it themselves, and a pack to keep.
+      </p>
+      <Form action="Look" submit={submit}>
+        <Field
+          name="person"
+          label="Person"
+          isMono
+          maxLength={400}
+          hint="Their id, as your events name it. An e-mail address or a name finds the id."
+        />
+      </Form>
+    </section>
+  )
+}

@@ -1,0 +1,188 @@
+// One person, in four steps. Each stays as it is while another is looked at.
+
+import { redraw } from "../../elements/redraw.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { Copy } from "../../parts/copy.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { Text } from "../../parts/text.tsx"
+import { openActivityLink } from "../activity-link.tsx"
+import { ConsentLookUp } from "../consents/consents.tsx"
+import type { Desk } from "../desk.ts"
+import { createEntryList, type EntryList } from "../entry-list.tsx"
+import { Name } from "../events/entry-line.tsx"
+import { loadHistory, newestOf, partiesOf, sidesOf } from "../things/both-sides.ts"
+import { Nobody } from "./nobody.tsx"
+import { PackOfPerson } from "./pack-of-person.tsx"
+
+const steps = {
+  history: "History",
+  consents: "Consents",
+  link: "Link for them",
+  pack: "Evidence pack",
+} as const
+type Step = keyof typeof steps
+// They are the keys of the table.
+const order = Object.keys(steps) as readonly Step[]
+
+export interface PersonView {
+  readonly node: Node
+  /** What the address says: a step, and a side of the history. */
+  show(query: URLSearchParams): void
+  close(): void
+}
+
+export function openPerson(desk: Desk, id: string): PersonView {
+  const name = elementOf(<h1>{<Text of={id} />}</h1>)
+  const nav = elementOf(<nav class="tabs" aria-label="Steps" />)
+  const content = elementOf(<div class="step" />)
+  const made = new Map<Step, Node>()
+  let history: { readonly side: string | null; readonly list: EntryList } | undefined
+  let reason = ""
+  function openHistory(side: string | null): Node {
+    if (history === undefined || history.side !== side) {
+      history?.list.close()
+      history = { side, list: listOf(side) }
+    }
+    return (
+      <>
+        <Sides desk={desk} id={id} side={side} />
+        {history.list.node}
+      </>
+    )
+  }
+  const listOf = (side: string | null): EntryList =>
+    createEntryList({
+      desk,
+      load: loadHistory(desk, { id }, sidesOf(side)),
+      nothing: () => <Nobody desk={desk} text={id} />,
+      changed({ all }) {
+        const party = newestOf({ id }, all)
+        if (party !== undefined) redraw(name, <Name of={party} />)
+      },
+    })
+  const open: Readonly<Record<Exclude<Step, "history">, () => Node>> = {
+    consents: () => (
+      <>
+        <h2>What they agreed to</h2>
+        <ConsentLookUp desk={desk} subject={id} found={(why) => (reason = why)} />
+      </>
+    ),
+    link: () => (
+      <LinkStep
+        open={() => {
+          const types = typesIn(history?.list, id)
+          void openActivityLink(desk, { subject: id, types, note: reason })
+        }}
+      />
+    ),
+    pack: () => <PackOfPerson desk={desk} id={id} />,
+  }
+  const nodeOf = (step: Exclude<Step, "history">): Node => {
+    const node = made.get(step) ?? elementOf(<div>{open[step]()}</div>)
+    made.set(step, node)
+    return node
+  }
+  return {
+    node: (
+      <>
+        <header>
+          {name}
+          <p class="soft">
+            <code>
+              <Text of={id} />
+            </code>{" "}
+            <Copy text={id} label="Copy id" /> <a href={desk.link(["people"])}>Somebody else</a>
+          </p>
+          {nav}
+        </header>
+        {content}
+      </>
+    ),
+    show(query) {
+      const asked = query.get("step")
+      const step = order.find((each) => each === asked) ?? "history"
+      redraw(nav, <Steps desk={desk} id={id} at={step} />)
+      // Whatever the step, the history says who it is.
+      const entries = openHistory(step === "history" ? query.get("side") : (history?.side ?? null))
+      redraw(content, step === "history" ? entries : nodeOf(step))
+    },
+    close: () => history?.list.close(),
+  }
+}
+
+function LinkStep({ open }: { readonly open: () => void }) {
+  return (
+    <>
+      <h2>A link with which they see it themselves</h2>
+      <p class="soft">
+        It opens a page that checks each entry in their browser. It shows what is meant for them,
+        for as long as you say.
+      </p>
+      <p class="actions">
+        <button type="button" class="button main" onClick={open}>
+          Make a link
+        </button>
+      </p>
+    </>
+  )
+}
+
+interface StepsProps {
+  readonly desk: Desk
+  readonly id: string
+  readonly at: Step
+}
+
+function Steps({ desk, id, at }: StepsProps) {
+  const href = (step: Step): string =>
+    desk.link(["people", id], { step: step === "history" ? "" : step })
+  const next = order[order.indexOf(at) + 1]
+  return (
+    <>
+      {order.map((step, place): Child => (
+        <a href={href(step)} aria-current={step === at ? "page" : undefined}>
+          {place + 1} {steps[step]}
+        </a>
+      ))}
+      {next !== undefined && (
+        <a class="plain" href={href(next)}>
+          Next: {steps[next]}
+        </a>
+      )}
+    </>
+  )
+}
+
+interface SidesProps {
+  readonly desk: Desk
+  readonly id: string
+  readonly side: string | null
+}
+
+function Sides({ desk, id, side }: SidesProps) {
+  const sides = [
+    [null, "All"],
+    ["did", "As actor"],
+    ["done", "As target"],
+  ] as const
+  return (
+    <nav class="sides small" aria-label="Sides">
+      {sides.map(([to, text]) => (
+        <a
+          href={desk.link(["people", id], { side: to ?? "" })}
+          aria-current={side === to ? "true" : undefined}
+        >
+          {text}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** As what they are known in the entries that were loaded. A consent has a type of its own. */
+function typesIn(list: EntryList | undefined, id: string): readonly string[] {
+  const types = (list?.rows.all ?? []).flatMap(({ entry }) =>
+    entry === undefined ? [] : partiesOf({ id }, entry).map(({ type }) => type ?? ""),
+  )
+  return types.length === 0 ? [] : [...new Set([...types, "subject"])].slice(0, 20)
+}

@@ -1,0 +1,157 @@
+// Somebody asks what is known of them, and is answered; and what a pack holds.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import {
+  eventually,
+  make,
+  makeWorkspace,
+  startService,
+  writeEvent,
+  writeMany,
+  type Service,
+} from "../service.ts"
+import {
+  expectAccessible,
+  expectNarrow,
+  noBrowser,
+  openBrowser,
+  secretIn,
+  signInto,
+  watch,
+} from "./browser.ts"
+
+const skip = noBrowser
+const hostile = "\u202E<img src=x onerror=alert(1)>"
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let admin: Person
+let viewer: Person
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  admin = await join(service, workspace.path, "admin", "admin@example.com")
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 30, {
+    changes: (place) => ({ action: place % 3 === 0 ? "auth.session.created" : "invoice.paid" }),
+  })
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function opened(path: string, person = admin) {
+  const watched = await watch(browser, { origin: service.url })
+  await signInto(watched, service.url, person)
+  await watched.page.goto(`${service.url}/ui/${path}`)
+  return watched
+}
+
+test("a pack's title opens what it holds, its links, and how it is checked", { skip }, async () => {
+  const { reader, path } = workspace
+  const { packId } = await make(reader, `${path}/evidence-packs`, {
+    title: hostile,
+    filter: { query: "action:invoice.paid" },
+  })
+  const other = await make(reader, `${path}/evidence-packs`, {
+    title: "Another",
+    filter: { query: "action:auth.session.created" },
+  })
+  await make(reader, `${path}/evidence-packs/${other.packId}/token`, { note: "of another" })
+  await using watched = await opened("packs")
+  const { page } = watched
+  await page.getByRole("link", { name: /img/, exact: false }).first().click()
+  await page.getByRole("heading", { level: 1, name: /img/ }).waitFor()
+  await page.locator(".recomputed").getByText("All 20 rows on this page recomputed").waitFor()
+  assert.equal(await page.locator("table.entries").getByText("auth.session.created").count(), 0)
+  await page.getByText("Nobody was given a link to it").waitFor()
+  await page.getByText("How it is checked").click()
+  await page.getByText(`tallystick verify ${packId}.zip`).waitFor()
+  await expectAccessible(page)
+  await page.getByRole("button", { name: /^Link/ }).click()
+  await page.getByLabel("Note").fill("for the auditor")
+  await page.getByRole("button", { name: "Make the link" }).click()
+  const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await page.getByRole("row", { name: /for the auditor/ }).waitFor()
+  assert.ok(!(await page.content()).includes(String(link.split("#t=")[1])))
+  assert.equal(await page.getByText("of another").count(), 0)
+  await page.getByRole("link", { name: /^#\d/ }).first().click()
+  await page.getByRole("heading", { name: "evidence.pack.create" }).waitFor()
+  await page.goBack()
+  await page.getByText("for the auditor").waitFor()
+  await expectNarrow(page)
+  await watched.expectQuiet()
+})
+
+test(
+  "what is known of a person: found by e-mail, then history, consents, link and pack, without typing the id",
+  { skip },
+  async () => {
+    await service.root.patch(`${workspace.path}/projects/core`, {
+      activityLinks: true,
+      phrases: [{ action: "crm.note.added", text: `Wrote ${hostile} about you` }],
+    })
+    const ines = { id: "usr_77", type: "employee", email: "ines@example.com", name: "Ines" }
+    for (const changes of [
+      { action: "crm.note.added", target: ines, userVisible: true, metadata: { text: "a call" } },
+      { action: "auth.login.succeeded", actor: ines, userVisible: true },
+      { action: "hr.review.written", target: ines },
+    ])
+      await writeEvent(workspace, changes)
+    await using watched = await opened("people", viewer)
+    const { page } = watched
+    await page.getByLabel("Person").fill("INES@example.com")
+    await page.getByRole("button", { name: "Look" }).click()
+    await page.getByRole("link", { name: "Ines" }).click()
+    await page.getByRole("heading", { level: 1, name: "Ines" }).waitFor()
+    const rows = page.locator("table.entries tr[data-sequence]")
+    await page.getByText("All 3 rows on this page recomputed").waitFor()
+    await page.getByRole("link", { name: "As actor" }).click()
+    await page.getByText("The one row on this page recomputed").waitFor()
+    assert.match((await rows.first().textContent()) ?? "", /auth\.login\.succeeded/)
+    await expectAccessible(page)
+
+    await page.getByRole("link", { name: "Next: Consents" }).click()
+    await page.getByLabel("Reason").fill("request SUP-2291")
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByRole("heading", { name: "No consent of usr_77" }).waitFor()
+    await page.getByText("This look-up is recorded").waitFor()
+    await expectAccessible(page)
+
+    await page.getByRole("link", { name: "Next: Link for them" }).click()
+    await page.getByRole("button", { name: "Make a link" }).click()
+    assert.equal(await page.getByLabel("Note").inputValue(), "request SUP-2291")
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Make the link" }).click()
+    const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
+    await page.getByRole("button", { name: "I stored it" }).click()
+
+    await page.getByRole("link", { name: "Next: Evidence pack" }).click()
+    await page.getByRole("button", { name: "Make the pack" }).click()
+    await page.getByRole("heading", { level: 1, name: "What is known of usr_77" }).waitFor()
+    await page.getByText("All 3 rows on this page recomputed").waitFor()
+    await watched.expectQuiet()
+
+    await using theirs = await watch(browser, { origin: service.url })
+    await theirs.page.goto(link)
+    await theirs.page.getByText("<img src=x onerror=alert(1)> about you").waitFor()
+    await theirs.page.getByText("U+202E").waitFor()
+    await theirs.page.getByText("You signed in").waitFor()
+    assert.equal(await theirs.page.locator(".entry, li.wood").count(), 2)
+    assert.ok(!(await theirs.page.content()).includes("hr.review.written"))
+    await theirs.expectQuiet()
+  },
+)
