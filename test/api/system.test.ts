@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { statfsSync, statSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, test } from "node:test"
+import { tallystick } from "../program.ts"
 import { eventually, makeWorkspace, writeEvent } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
@@ -57,6 +59,23 @@ test("an operator sees the service as it is: its data, its commits, its settings
     "the auditor has begun",
     async () => (await ask()).audit?.round >= 1 || undefined,
   )
+})
+
+test("the last backup is shown, and a file that says something else is not believed", async () => {
+  const lastBackup = async () => (await service.root.get("/v1/system")).json().data.lastBackup
+  assert.equal(await lastBackup(), undefined)
+  const before = Date.now()
+  const made = await tallystick(["backup", join(service.data, "..", "monday")], {
+    TALLYSTICK_DATA: service.data,
+  })
+  assert.equal(made.code, 0, made.errors)
+  const { at, entries } = await lastBackup()
+  assert.ok(Date.parse(at) >= before && Date.parse(at) <= Date.now(), at)
+  assert.equal(made.output.match(/Copied (\d+) entries/)?.[1], String(entries))
+  for (const text of ["", "{", "7", '{"at":"soon","entries":1}', '{"at":"2026-01-01T00:00:00Z"}']) {
+    await writeFile(join(service.data, "last-backup.json"), text)
+    assert.equal(await lastBackup(), undefined, text)
+  }
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

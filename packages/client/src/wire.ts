@@ -1028,6 +1028,8 @@ export interface System {
     readonly freeBytes?: number
     /** Writes are refused when less is left. */
     readonly reserveBytes: number
+    /** By `tallystick backup`, and when it began. Absent: none was made so, or none can be noted. */
+    readonly lastBackup?: { readonly at: Time; readonly entries: number }
   }
   readonly writing: {
     /** Events that wait for a commit. */

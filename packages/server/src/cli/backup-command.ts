@@ -8,10 +8,10 @@ export async function runBackup(
   target: string,
   withSecrets: boolean,
 ): Promise<void> {
-  const { say, progress } = terminal
+  const { say, remark, progress } = terminal
   const { data, heads } = configOf(terminal)
   const show = (step: BackupProgress): void => progress(lineOf(step))
-  const { workspaces, entries, secrets } = await backUp({
+  const { workspaces, entries, secrets, isNoted } = await backUp({
     data,
     headsPath: heads,
     target,
@@ -27,6 +27,10 @@ export async function runBackup(
       ? "The copy includes the secret: anyone who has the copy can sign in the ledger's name.\n"
       : "The copy does not include the secret. Keep the secret elsewhere: without it the service cannot sign and knows no key.\n",
   )
+  if (!isNoted)
+    remark(
+      `tallystick: cannot write to ${data}, so the service does not show that this backup was made\n`,
+    )
 }
 
 function lineOf(step: BackupProgress): string {

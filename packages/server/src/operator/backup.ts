@@ -5,12 +5,13 @@ import { randomBytes } from "node:crypto"
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
-import { delay, systemClock } from "../clock.ts"
+import { delay, isoTime, systemClock } from "../clock.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
+import { noteBackup, type LastBackup } from "../store/last-backup.ts"
 import { closing } from "../runtime/closing.ts"
 import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
 import type { Head } from "../store/store.ts"
@@ -31,6 +32,8 @@ export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
   readonly secrets: readonly string[]
+  /** Whether the data says that it was made. The user of a backup may not be allowed to write there. */
+  readonly isNoted: boolean
 }
 
 const secretFiles = ["secret", "root-key"]
@@ -43,6 +46,7 @@ export async function backUp({
   progress,
 }: BackupOptions): Promise<BackupResult> {
   const path = resolve(target)
+  const at = isoTime(systemClock.now())
   if (existsSync(path))
     throw new StartError(`${target} exists already; a backup never overwrites anything`)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -62,11 +66,9 @@ export async function backUp({
     renameSync(fresh, path)
     syncPath(dirname(path))
     await signed(headsPath, checked)
-    return {
-      workspaces: checked.length,
-      entries: checked.reduce((sum, { entries }) => sum + entries, 0),
-      secrets,
-    }
+    const entries = checked.reduce((sum, one) => sum + one.entries, 0)
+    const isNoted = noted(data, { at, entries })
+    return { workspaces: checked.length, entries, secrets, isNoted }
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     throw error
@@ -147,6 +149,16 @@ async function signed(headsPath: string, copied: readonly RehashResult[]): Promi
 }
 
 const signWaitMs = 3000
+
+/** The copy is made, whether this can be written or not. */
+function noted(data: string, backup: LastBackup): boolean {
+  try {
+    noteBackup(data, backup)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function unlike(what: string): StartError {
   return new StartError(

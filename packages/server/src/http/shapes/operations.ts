@@ -91,6 +91,7 @@ export const System = shapeOf<WireSystem>()(
         files: Type.Array(Type.Object({ name: Type.String(), bytes: count })),
         freeBytes: Type.Optional(count),
         reserveBytes: count,
+        lastBackup: Type.Optional(Type.Object({ at: Time, entries: count })),
       }),
       writing: Type.Object({
         queued: count,
@@ -118,6 +119,7 @@ export const System = shapeOf<WireSystem>()(
       files: [{ name: "journal.db", bytes: 104_857_600 }],
       freeBytes: 250_000_000_000,
       reserveBytes: 67_108_864,
+      lastBackup: { at: sample.time, entries: 88_000 },
     },
     writing: { queued: 0, queuedMax: 5000, commits: 1000, medianUs: 3200, p99Us: 9100 },
     followers: [{ follower: "checkpointer", entries: 12 }],

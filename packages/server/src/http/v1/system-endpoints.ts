@@ -3,6 +3,7 @@
 import type { System as WireSystem } from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { filesIn, freeBytesAt } from "../../runtime/folder-size.ts"
+import { readLastBackup } from "../../store/last-backup.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { System } from "../shapes/operations.ts"
 
@@ -28,6 +29,7 @@ async function systemOf(service: Service): Promise<WireSystem> {
   const { version, startedMs, data, settings } = program
   const files = await filesIn(data)
   const freeBytes = await freeBytesAt(data).catch(() => undefined)
+  const lastBackup = await readLastBackup(data)
   const summary = health.audit()
   return {
     version,
@@ -39,6 +41,7 @@ async function systemOf(service: Service): Promise<WireSystem> {
       files,
       ...(freeBytes !== undefined && { freeBytes }),
       reserveBytes: limits.diskReserveBytes,
+      ...(lastBackup !== undefined && { lastBackup }),
     },
     writing: {
       queued: ledger.admission.entries,

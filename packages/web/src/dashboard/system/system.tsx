@@ -95,6 +95,7 @@ function Disk({ data }: Pick<System, "data">) {
           ["Data", `${sizeText(data.bytes)}, kept by ${data.engine}`],
           ["Left on the disk", data.freeBytes === undefined ? "unknown" : sizeText(data.freeBytes)],
           ["Writes are refused below", sizeText(data.reserveBytes)],
+          ["Last backup", <LastBackup of={data.lastBackup} />],
         ]}
       />
       <details>
@@ -110,6 +111,21 @@ function Disk({ data }: Pick<System, "data">) {
         />
       </details>
     </section>
+  )
+}
+
+/** A restore is rehearsed elsewhere, and of that the service knows nothing. */
+function LastBackup({ of: backup }: { readonly of: System["data"]["lastBackup"] }) {
+  if (backup === undefined)
+    return (
+      <span>
+        none by <code>tallystick backup</code>; of others nothing is known here
+      </span>
+    )
+  return (
+    <span>
+      <Ago at={backup.at} />, {counted(backup.entries, "entry", "entries")}, each hashed again
+    </span>
   )
 }
 

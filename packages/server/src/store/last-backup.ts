@@ -1,0 +1,29 @@
+// When `tallystick backup` last copied this data: a file beside it, which the service shows. A copy
+// that is made another way leaves none.
+
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { isJsonObject, parseJson } from "@tallystick/proof"
+import { replaceFile } from "../runtime/durable-file.ts"
+
+export interface LastBackup {
+  /** When it began: what was acknowledged before is in it. */
+  readonly at: string
+  readonly entries: number
+}
+
+const nameOf = (data: string): string => join(data, "last-backup.json")
+
+export function noteBackup(data: string, { at, entries }: LastBackup): void {
+  replaceFile(nameOf(data), `${JSON.stringify({ at, entries })}\n`)
+}
+
+/** Undefined if there was none, or the file says something else. */
+export async function readLastBackup(data: string): Promise<LastBackup | undefined> {
+  const noted = parseJson(await readFile(nameOf(data), "utf8").catch(() => ""))
+  if (!isJsonObject(noted)) return undefined
+  const { at, entries } = noted
+  const isNoted = typeof at === "string" && !Number.isNaN(Date.parse(at))
+  if (!isNoted || typeof entries !== "number" || !Number.isSafeInteger(entries)) return undefined
+  return { at: new Date(at).toISOString(), entries }
+}
