@@ -134,6 +134,7 @@ async function startIn(folder: string, password: string, settings: Settings): Pr
   const remove = async () => {
     // It need not write what is removed now.
     await postmaster.end("SIGQUIT")
+    removeSharedMemory(folder)
     rmSync(folder, { recursive: true })
   }
   try {
@@ -212,6 +213,16 @@ function copyForStandby(
     for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" }))
       chownSync(join(folder, path), account, account)
   return folder
+}
+
+/**
+ * A server that was killed leaves the segment that says who uses the data. The seventh line of this
+ * file has its key and its id.
+ */
+function removeSharedMemory(folder: string): void {
+  const segment = textIfThere(join(folder, "data", "postmaster.pid")).split("\n")[6] ?? ""
+  const [, id] = segment.trim().split(/\s+/)
+  if (id !== undefined) spawnSync("ipcrm", ["-m", id])
 }
 
 // The processes -----------------------------------------------------------------------------------
