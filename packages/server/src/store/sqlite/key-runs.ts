@@ -44,25 +44,68 @@ export function runOf(n: number): number {
 /** Makes a run of all of its entries, in the order of `n`. */
 export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   const filter = new Uint8Array(filterBits / 8)
-  const keys: string[] = Array.from({ length: buckets }, () => "")
-  const receipts: string[] = Array.from({ length: buckets }, () => "")
+  const keys = createBuckets()
+  const receipts = createBuckets()
   let lowestReceipt = ""
   let highestReceipt = ""
   for (const { n, idem, receipt } of rows) {
     assert(runOf(n) === run, "an entry goes into its own run")
-    const place = ((n - 1) % runEntries).toString(16).padStart(placeDigits, "0")
-    receipts[bucketOf(receipt)] += endOf(receipt) + place
+    const place = (n - 1) % runEntries
+    receipts.add(receipt, place)
     if (lowestReceipt === "" || receipt < lowestReceipt) lowestReceipt = receipt
     if (receipt > highestReceipt) highestReceipt = receipt
     if (idem === undefined) continue
-    keys[bucketOf(idem)] += endOf(idem) + place
+    keys.add(idem, place)
     const { start, step } = probe(idem)
     for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
       const at = bit & (filterBits - 1)
       filter[at >>> 3] = (filter[at >>> 3] ?? 0) | (1 << (at & 7))
     }
   }
-  return { filter, keys, receipts, lowestReceipt, highestReceipt }
+  return { filter, keys: keys.texts(), receipts: receipts.texts(), lowestReceipt, highestReceipt }
+}
+
+interface Buckets {
+  add(key: string, place: number): void
+  /** The text of each bucket, with its pieces in the order in which they were added. */
+  texts(): readonly string[]
+}
+
+/**
+ * Collects pieces as bytes in one place and sorts them at the end. Texts that grow piece by piece
+ * would be some 400,000 strings, and the garbage collector moves each of them twice.
+ */
+function createBuckets(): Buckets {
+  const pieces = Buffer.alloc(runEntries * pieceChars)
+  /** The bucket of each piece. */
+  const owners: number[] = []
+  const counts = new Uint32Array(buckets)
+  return {
+    add(key, place) {
+      const bucket = bucketOf(key)
+      counts[bucket] = (counts[bucket] ?? 0) + 1
+      const at = owners.push(bucket) * pieceChars - pieceChars
+      const first = key.length - endChars
+      for (let char = 0; char < endChars; char++)
+        pieces[at + char] = first + char < 0 ? padding : key.charCodeAt(first + char)
+      for (let digit = 0; digit < placeDigits; digit++)
+        pieces[at + endChars + digit] = hexDigits[(place >>> (12 - 4 * digit)) & 15] ?? 0
+    },
+    texts() {
+      const sorted = Buffer.alloc(owners.length * pieceChars)
+      const ends = new Uint32Array(buckets)
+      for (let bucket = 1; bucket < buckets; bucket++)
+        ends[bucket] = (ends[bucket - 1] ?? 0) + (counts[bucket - 1] ?? 0) * pieceChars
+      for (const [piece, bucket] of owners.entries()) {
+        const from = piece * pieceChars
+        const to = ends[bucket] ?? 0
+        for (let char = 0; char < pieceChars; char++) sorted[to + char] = pieces[from + char] ?? 0
+        ends[bucket] = to + pieceChars
+      }
+      let start = 0
+      return Array.from(ends, (end) => sorted.latin1Slice(start, (start = end)))
+    },
+  }
 }
 
 /**
@@ -107,6 +150,9 @@ export function* findInBucket(run: number, bucket: string, key: string): Generat
 function endOf(key: string): string {
   return key.slice(-endChars).padStart(endChars)
 }
+
+const padding = 0x20
+const hexDigits = Buffer.from("0123456789abcdef")
 
 function spread(text: string, from: number, to: number, seed: number): number {
   let mixed = seed
