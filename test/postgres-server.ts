@@ -26,7 +26,8 @@ import { run } from "./program.ts"
 
 // A real PostgreSQL for the tests of one file, on a free port of 127.0.0.1. `await using` ends it
 // and removes its data. With TEST_DATABASE_URL, an existing server is used instead, by a superuser
-// who makes databases on it and drops them again.
+// who makes databases on it and drops them again; with TEST_CITUS_URL an existing Citus cluster, by
+// the address of its coordinator.
 
 export interface PostgresServer extends AsyncDisposable {
   /** For a database by its name. */
@@ -67,7 +68,8 @@ export interface PostgresOptions {
 
 type Settings = Readonly<Record<string, string>>
 
-const existing = process.env["TEST_DATABASE_URL"]
+const cluster = process.env["TEST_CITUS_URL"]
+const existing = cluster ?? process.env["TEST_DATABASE_URL"]
 
 /** The options of a test that kills, restarts or copies its server. */
 export const onOwnServer = {
@@ -414,6 +416,7 @@ function createDatabases(address: string) {
       const name = `tallystick_${randomBytes(8).toString("hex")}`
       await ask(address, `CREATE DATABASE ${name} TEMPLATE template0`)
       made.push(name)
+      if (cluster !== undefined) await joinNodes(address, name)
       return url(name)
     },
     terminateBackends: async (): Promise<void> => {
@@ -424,7 +427,11 @@ function createDatabases(address: string) {
       )
     },
     drop: async (): Promise<void> => {
-      for (const name of made.splice(0)) await ask(address, `DROP DATABASE ${name} WITH (FORCE)`)
+      for (const name of made.splice(0)) {
+        await ask(address, `DROP DATABASE ${name} WITH (FORCE)`)
+        for (const node of cluster === undefined ? [] : await workersOf(address))
+          await ask(node, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      }
     },
     /** Resolves once a standby follows, and commits wait for it if they shall. */
     follow: async (synchronous: boolean): Promise<void> => {
@@ -450,4 +457,54 @@ async function ask(address: string, sql: string, values: readonly unknown[] = []
   } finally {
     await client.end()
   }
+}
+
+// A cluster ---------------------------------------------------------------------------------------
+
+interface ClusterNode {
+  readonly host: string
+  readonly port: number
+  readonly isCoordinator: boolean
+}
+
+/** The nodes, as the cluster of the database in the address knows them. */
+async function nodesOf(address: string): Promise<readonly ClusterNode[]> {
+  const rows = await ask(
+    address,
+    "SELECT nodename, nodeport, groupid FROM pg_dist_node WHERE isactive ORDER BY groupid",
+  )
+  return rows.map(({ nodename, nodeport, groupid }) => ({
+    host: String(nodename),
+    port: Number(nodeport),
+    isCoordinator: groupid === 0,
+  }))
+}
+
+async function workersOf(address: string): Promise<readonly string[]> {
+  const nodes = await nodesOf(address)
+  return nodes.filter(({ isCoordinator }) => !isCoordinator).map((node) => addressOf(address, node))
+}
+
+function addressOf(address: string, { host, port }: ClusterNode, database?: string): string {
+  const other = new URL(address)
+  other.hostname = host
+  other.port = String(port)
+  if (database !== undefined) other.pathname = `/${database}`
+  return other.href
+}
+
+/** Makes a database of a coordinator one of the cluster that the address names. */
+async function joinNodes(address: string, database: string): Promise<void> {
+  const nodes = await nodesOf(address)
+  for (const node of nodes) {
+    if (!node.isCoordinator) await ask(addressOf(address, node), `CREATE DATABASE ${database}`)
+    await ask(addressOf(address, node, database), "CREATE EXTENSION citus")
+  }
+  const [coordinator, ...workers] = nodes
+  if (coordinator === undefined) throw new Error("TEST_CITUS_URL names no cluster")
+  const here = addressOf(address, coordinator, database)
+  await ask(here, "SELECT citus_set_coordinator_host($1, $2)", [coordinator.host, coordinator.port])
+  for (const { host, port } of workers)
+    await ask(here, "SELECT citus_add_node($1, $2)", [host, port])
+  await ask(here, `ALTER DATABASE ${database} SET citus.shard_count = 4`)
 }

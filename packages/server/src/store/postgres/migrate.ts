@@ -4,19 +4,32 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Client } from "pg"
+import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
+import { codeOf } from "./connection.ts"
 
-/** A lock of the server that all processes share, for the time of a migration only. */
-const migrationLock = 7_455_823
+/**
+ * What a migration fails with while another process does the same: names that are there by now, and
+ * locks.
+ */
+const meanwhile = /^(23505|42P06|42P07|42710|42723|40001|40P01|XX000)$/
+const triesMax = 10
+const retryAfterMs = 300
 
 export async function migrate(url: string): Promise<void> {
   const client = new Client({ connectionString: url, application_name: "tallystick migration" })
   try {
     await client.connect()
     await requireSettings(client)
-    if ((await layoutOf(client)) === newestLayout()) return
-    await client.query("SELECT pg_advisory_lock($1)", [migrationLock])
-    await migrateForward(client)
+    for (let tries = 1; (await layoutOf(client)) !== newestLayout(); tries++) {
+      try {
+        await migrateForward(client)
+      } catch (error) {
+        await client.query("ROLLBACK")
+        if (tries === triesMax || !meanwhile.test(codeOf(error))) throw error
+        await systemClock.sleep(retryAfterMs)
+      }
+    }
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     throw new StartError(
@@ -28,6 +41,48 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
+/** Where the rows of a table are in a cluster: with their workspace, unless it is named here. */
+const distribution: Readonly<Record<string, "every node" | { readonly by: string }>> = {
+  directory: "every node",
+  uses: "every node",
+  layout: "every node",
+  signed_heads: { by: "origin" },
+}
+/** What the others lie beside. */
+const firstTable = "heads"
+
+/**
+ * On a Citus cluster: distributes the tables of a migration, and has appends run on the node that
+ * has the workspace. On any other server there is nothing to do.
+ */
+async function distribute(client: Client): Promise<void> {
+  const citus = await client.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+  if (citus.rows.length === 0) return
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT t.tablename AS name FROM pg_tables t
+     WHERE t.schemaname = 'tallystick'
+       AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = ('tallystick.' || t.tablename)::regclass)
+     ORDER BY t.tablename <> $1, t.tablename`,
+    [firstTable],
+  )
+  for (const { name } of rows) {
+    const place = distribution[name] ?? { by: "workspace_id" }
+    if (place === "every node")
+      await client.query("SELECT create_reference_table($1)", [`tallystick.${name}`])
+    else
+      await client.query("SELECT create_distributed_table($1, $2, colocate_with => $3)", [
+        `tallystick.${name}`,
+        place.by,
+        name === firstTable || place.by !== "workspace_id" ? "none" : `tallystick.${firstTable}`,
+      ])
+  }
+  await client.query(
+    `SELECT create_distributed_function(p.oid::regprocedure, 'p_workspace_id', colocate_with => $1)
+     FROM pg_proc p WHERE p.pronamespace = 'tallystick'::regnamespace AND p.proname = 'append_group'`,
+    [`tallystick.${firstTable}`],
+  )
+}
+
 async function migrateForward(client: Client): Promise<void> {
   const done = await layoutOf(client)
   if (done > newestLayout())
@@ -37,11 +92,20 @@ async function migrateForward(client: Client): Promise<void> {
   for (const { number, script } of scripts()) {
     if (number <= done) continue
     await client.query("BEGIN")
-    await client.query(
-      `CREATE SCHEMA IF NOT EXISTS tallystick;
-       CREATE TABLE IF NOT EXISTS tallystick.layout (number integer PRIMARY KEY)`,
+    if (number === 1)
+      await client.query(
+        "CREATE SCHEMA tallystick; CREATE TABLE tallystick.layout (number integer PRIMARY KEY)",
+      )
+    // Who waits here for another process finds its number.
+    const { rows } = await client.query<{ number: number }>(
+      "SELECT number FROM tallystick.layout FOR UPDATE",
     )
+    if ((rows[0]?.number ?? 0) !== number - 1) {
+      await client.query("ROLLBACK")
+      return
+    }
     await client.query(script)
+    await distribute(client)
     await client.query("DELETE FROM tallystick.layout")
     await client.query("INSERT INTO tallystick.layout (number) VALUES ($1)", [number])
     await client.query("COMMIT")
