@@ -103,25 +103,25 @@ function InClear({ personalKeys }: Pick<Workspace, "personalKeys">) {
       </p>
       <ul>
         <li>the action, the times, and the ids of everybody in it;</li>
-        {!isAll && (
-          <li>
-            every text in its metadata
-            {personalKeys.length > 0 && (
-              <>
-                {" "}
-                but <code>{<Text of={personalKeys.join(", ")} />}</code>
-              </>
-            )}
-            ;
-          </li>
-        )}
+        <li>
+          every text in its metadata
+          {personalKeys.length > 0 && (
+            <>
+              ; of {isAll ? "all of it" : <code>{<Text of={personalKeys.join(", ")} />}</code>} only
+              what is older than the setting that seals it
+            </>
+          )}
+          ;
+        </li>
         <li>the person's own name, e-mail and other details;</li>
         <li>
           of what they did themselves, the session and request it came from
           {personalKeys.length > 0 && ", and all of its metadata"}.
         </li>
       </ul>
-      <p>Names and e-mails of others are withheld.</p>
+      <p>
+        Names of others are withheld, and of their e-mails all but the first letter and the domain.
+      </p>
     </div>
   )
 }

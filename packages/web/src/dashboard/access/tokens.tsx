@@ -52,7 +52,7 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
       isPlain: true,
       draw: (token) => (
         <>
-          <Opens token={token} />
+          <Opens desk={desk} token={token} />
           {token.note !== undefined && (
             <Below>
               <Text of={token.note} />
@@ -82,7 +82,12 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
   ]
 }
 
-function Opens({ token }: { readonly token: Token }) {
+interface OpensProps {
+  readonly desk: Desk
+  readonly token: Token
+}
+
+function Opens({ desk, token }: OpensProps) {
   const { type, receipt, packId, projectId, version, subject } = token
   if (type === "receipt")
     return (
@@ -97,9 +102,11 @@ function Opens({ token }: { readonly token: Token }) {
     return (
       <>
         pack{" "}
-        <code>
-          <Text of={packId ?? ""} />
-        </code>
+        <a href={desk.link(["packs", packId ?? ""])}>
+          <code>
+            <Text of={packId ?? ""} />
+          </code>
+        </a>
       </>
     )
   if (type === "policy")
@@ -111,7 +118,11 @@ function Opens({ token }: { readonly token: Token }) {
     )
   return (
     <>
-      activity of <Text of={subject?.id ?? ""} /> in <Text of={projectId ?? ""} />
+      activity of{" "}
+      <a href={desk.link(["people", subject?.id ?? ""])}>
+        <Text of={subject?.id ?? ""} />
+      </a>{" "}
+      in <Text of={projectId ?? ""} />
     </>
   )
 }

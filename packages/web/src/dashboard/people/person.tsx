@@ -91,7 +91,10 @@ export function openPerson(desk: Desk, id: string): PersonView {
             <code>
               <Text of={id} />
             </code>{" "}
-            <Copy text={id} label="Copy id" /> <a href={desk.link(["people"])}>Somebody else</a>
+            <Copy text={id} label="Copy id" />{" "}
+            <a class="plain" href={desk.link(["people"])}>
+              Somebody else
+            </a>
           </p>
           {nav}
         </header>

@@ -131,14 +131,14 @@ function openProject(desk: Desk, project: Project | undefined, list: PagedList):
         />
         <Field
           name="phrases"
-          label="What that says of actions"
+          label="Actions in plain words"
           type="textarea"
           optional
           value={project?.phrases.map(({ action, text }) => `${action} ${text}`).join("\n") ?? ""}
           placeholder={
             "invoice.document.viewed Your invoice was looked at\nplan.renewed Renewed the plan"
           }
-          hint="One action a line, and what people read in its place. Others are shown by their names."
+          hint="One action a line, and what people read of it in their activity. Others are shown by their names."
         />
       </Form>
     )
