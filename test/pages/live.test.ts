@@ -90,6 +90,15 @@ test("live: new ones wait, then come by themselves, and are recomputed", { skip 
   const before = Number(await first.getAttribute("data-sequence"))
   await writeMany(workspace, 2, { changes: now })
   await page.locator(`tr[data-sequence="${before + 2}"]`).waitFor()
+  // The head of the table is the first row.
+  for (const [sequence, place] of [
+    [before + 2, 2],
+    [before, 4],
+  ] as const)
+    assert.equal(
+      await page.locator(`tr[data-sequence="${sequence}"]`).getAttribute("aria-rowindex"),
+      String(place),
+    )
   await recomputed(page, "All 102 rows on this page recomputed")
   await expectAccessible(page)
   // More than can be read as they come: they are counted, and none is left out.

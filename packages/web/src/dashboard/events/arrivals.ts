@@ -12,7 +12,9 @@ interface ArrivalsParts {
   readonly desk: Desk
   /** Whether the newest row is out of sight: what moves there would not be seen. */
   readonly isAway: () => boolean
+  /** Shows them. */
   readonly add: (entries: readonly ListedEntry[]) => void
+  /** What is said of them has changed. */
   readonly changed: () => void
   /** At most every ten seconds: what was counted is not so any more. */
   readonly recount: () => void
@@ -32,7 +34,8 @@ export interface Arrivals {
 
 /** More than these, and nobody can read them as they come. */
 const shownPerSecondMax = 20
-const gatherMs = 50
+/** What comes within a frame is shown together. */
+const gatherMs = 16
 const announceMs = 10_000
 const recountMs = 10_000
 
@@ -62,13 +65,15 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     second.count += entries.length
     const isTooFast = second.count > shownPerSecondMax
     if (isLive && waiting === 0 && !isTooFast && !isAway()) add(entries)
-    else waiting += entries.length
+    else {
+      waiting += entries.length
+      changed()
+    }
     say(entries.length, now)
     recounting ??= setTimeout(() => {
       recounting = undefined
       if (isLive) recount()
     }, recountMs)
-    changed()
   }
 
   /** One sentence now and then, never row by row. */

@@ -34,7 +34,11 @@ export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLin
   function rowOf(key: string, line: Line, shown: Shown): HTMLElement {
     const known = drawn.get(key)
     const as = contentOf(line, shown)
-    if (known !== undefined && isSame(known.as, as)) return known.row
+    if (known !== undefined && isSame(known.as, as)) {
+      // What arrives moves every row by one place, and changes nothing else of it.
+      if (line.kind === "entry") known.row.ariaRowIndex = String(line.place + 2)
+      return known.row
+    }
     const row = elementOf(drawLine(line, shown))
     const hasFocus = known?.row.contains(document.activeElement) === true
     known?.row.replaceWith(row)
@@ -47,10 +51,10 @@ export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLin
     if (line.kind === "day") return [line.day, line.isFirst ? shown.beside : undefined]
     if (line.kind === "checkpoint") return [shown.checkpoint?.sequence]
     if (line.kind === "break") return []
-    const { row, place, isShifted } = line
+    const { row, isShifted } = line
     const { sequence } = row
     const isOpen = sequence === shown.open
-    return [row, place, isShifted, isOpen, shown.marked.has(sequence), isOpen && hrefOf(sequence)]
+    return [row, isShifted, isOpen, shown.marked.has(sequence), isOpen && hrefOf(sequence)]
   }
 
   function drawLine(line: Line, { beside, checkpoint, open, marked }: Shown): Node {

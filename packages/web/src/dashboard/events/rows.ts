@@ -111,9 +111,7 @@ export function createRows({ load, recompute, changed }: RowsParts): Rows {
       const newest = all[0]?.sequence ?? 0
       const added = entries.filter((entry) => entry.sequence > newest)
       total += added.length
-      all = [...added.map(rowOf), ...all].map((row, at) =>
-        at < kept ? row : { ...row, entry: undefined },
-      )
+      all = [...added.map(rowOf), ...all].map((row, at) => (at < kept ? row : withoutEntry(row)))
       changed()
     },
   }
@@ -127,7 +125,9 @@ function rowOf({ proof: _, disclosures: __, ...entry }: ListedEntry): Row {
 /** Who scrolls down leaves the first ones behind. */
 function farAway(rows: readonly Row[]): readonly Row[] {
   const far = rows.length - keptRowsMax
-  return far <= 0
-    ? rows
-    : rows.map((row, at) => (at < far && row.entry ? { ...row, entry: undefined } : row))
+  return far <= 0 ? rows : rows.map((row, at) => (at < far ? withoutEntry(row) : row))
+}
+
+function withoutEntry(row: Row): Row {
+  return row.entry === undefined ? row : { ...row, entry: undefined }
 }
