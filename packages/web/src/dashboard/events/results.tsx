@@ -40,6 +40,8 @@ export function createResults({ desk, table, nothing, again }: ResultsParts): Re
   const more = elementOf(<div class="more" />)
   /** The rows for which it is said that there are none. */
   let emptyFor: Rows | undefined
+  /** The rows in the table. */
+  let shown: Rows | undefined
   let settling: ReturnType<typeof setTimeout> | undefined
   let unsettled = { sequence: 0, waitMs: settleMs }
 
@@ -55,6 +57,7 @@ export function createResults({ desk, table, nothing, again }: ResultsParts): Re
       beside: waiting > 0 ? fresh : undefined,
     })
     redraw(more, <More of={rows} />)
+    shown = rows
     settleSoon(rows)
   }
 
@@ -68,6 +71,8 @@ export function createResults({ desk, table, nothing, again }: ResultsParts): Re
       const first = unsettledIn(rows)
       if (first !== undefined) await Promise.all([rows.again(first), desk.chain.look()])
       settling = undefined
+      // What was not sealed then is asked for again, even if nothing else is drawn meanwhile.
+      if (node.isConnected && shown !== undefined) settleSoon(shown)
     }
     settling = setTimeout(() => void settle(), waitMs)
   }
