@@ -57,10 +57,8 @@ export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
     if (idem === undefined) continue
     keys.add(idem, place)
     const { start, step } = probe(idem)
-    for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
-      const at = bit & (filterBits - 1)
+    for (let count = 0, at = start; count < filterProbes; count++, at = bitAfter(at, step))
       filter[at >>> 3] = (filter[at >>> 3] ?? 0) | (1 << (at & 7))
-    }
   }
   return { filter, keys: keys.texts(), receipts: receipts.texts(), lowestReceipt, highestReceipt }
 }
@@ -119,17 +117,20 @@ export interface Probe {
 
 export function probe(idem: string): Probe {
   return {
-    start: spread(idem, 0, 11, 0x811c9dc5) >>> 4,
+    start: (spread(idem, 0, 11, 0x811c9dc5) >>> 4) & (filterBits - 1),
     step: (spread(idem, 11, idem.length, 0x9e3779b9) >>> 4) | 1,
   }
 }
 
+/** Never larger than a filter, so that it stays a small integer. */
+function bitAfter(bit: number, step: number): number {
+  return (bit + step) & (filterBits - 1)
+}
+
 /** False if the run certainly has no such key. */
 export function mayHold(filter: Uint8Array, { start, step }: Probe): boolean {
-  for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
-    const at = bit & (filterBits - 1)
+  for (let count = 0, at = start; count < filterProbes; count++, at = bitAfter(at, step))
     if (((filter[at >>> 3] ?? 0) & (1 << (at & 7))) === 0) return false
-  }
   return true
 }
 

@@ -78,9 +78,13 @@ export function createTail(): Tail {
       }
       if (filters.length === 0) return certainlyNew
       const wanted = probe(idem)
-      const runs: number[] = []
-      for (const [run, filter] of filters.entries()) if (mayHold(filter, wanted)) runs.push(run)
-      return { runs }
+      let runs: number[] | undefined
+      let run = 0
+      for (const filter of filters) {
+        if (mayHold(filter, wanted)) (runs ??= []).push(run)
+        run += 1
+      }
+      return runs === undefined ? certainlyNew : { runs }
     },
     byReceipt(workspace, receipt) {
       for (const run of unsettled.values()) {
