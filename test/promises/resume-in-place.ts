@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { openStopped } from "../../packages/server/src/store/sqlite/offline.ts"
+import { openSqliteStopped } from "../../packages/server/src/store/sqlite/offline.ts"
 
 // A command that has a copy go on under its old name, as `tallystick resume` must not, whatever is
 // missing:
@@ -9,7 +9,7 @@ import { openStopped } from "../../packages/server/src/store/sqlite/offline.ts"
 
 if (import.meta.main && !process.argv.includes("--check")) {
   const data = process.env["TALLYSTICK_DATA"] ?? ""
-  const store = openStopped(data)
+  const store = openSqliteStopped(data)
   store.takeOffMark()
   await store.close()
   // What was signed is forgotten, where the data has the ledger.

@@ -27,7 +27,8 @@ import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
-import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
+import type { Snapshot } from "../store/offline.ts"
+import { openSnapshot } from "../store/open-offline.ts"
 import type { Document } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./service-calls.ts"
@@ -249,7 +250,7 @@ async function checkLedger(config: Config): Promise<Verdict | readonly CheckResu
       "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
     )
   }
-  await using snapshot = closing(openSnapshot(data))
+  await using snapshot = closing(await openSnapshot(config))
   const workspaces = await allWorkspaces(snapshot.registry)
   return [
     ...(await check("keys", () => checkKeys(config, snapshot, workspaces))),

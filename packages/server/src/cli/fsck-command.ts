@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { printable } from "@tallystick/proof"
 import { fsck, sentenceOf, type FsckResult, type Pass } from "../operator/fsck/fsck.ts"
-import { UnreadableError } from "../operator/fsck/workers.ts"
+import { isUnreadable } from "../operator/fsck/workers.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {
@@ -25,10 +25,11 @@ export async function runFsck(
   { workspaces, checkpoints, passes, json }: FsckFlags,
 ): Promise<number> {
   const { say, remark, progress } = terminal
-  const { data, heads } = configOf(terminal)
+  const { data, databaseUrl, heads } = configOf(terminal)
   try {
     const found = await fsck({
       data,
+      databaseUrl,
       headsPath: heads,
       workspaces: workspaces.length === 0 ? undefined : workspaces,
       checkpoints: checkpoints.map((path) => readFileSync(path, "utf8")),
@@ -41,9 +42,7 @@ export async function runFsck(
     else tell(found, terminal)
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
   } catch (error) {
-    // SQLite could not read a page: the data is damaged, and nobody can say what was in it.
-    if (!(error instanceof UnreadableError || (error instanceof Error && "errcode" in error)))
-      throw error
+    if (!isUnreadable(error)) throw error
     remark(`tallystick: cannot read ${data}: ${error.message}\n`)
     return exitCodes.unreadable
   }
@@ -74,7 +73,7 @@ function tell(
 
 function remedyOf(faults: FsckResult["faults"]): string {
   return faults.every(({ isDerived }) => isDerived)
-    ? "All of it is in index.db or search.db, which tallystick reindex makes again."
+    ? "All of it is in the index or the search, which tallystick reindex makes again."
     : "Keep this data unchanged, and restore a backup in which tallystick fsck finds no fault."
 }
 

@@ -7,9 +7,9 @@ import { configOf, counted, type Terminal } from "./terminal.ts"
 /** Returns the exit code: 1 if a chain is broken, which no index can repair. */
 export async function runReindex(terminal: Terminal): Promise<number> {
   const { say, remark, progress } = terminal
-  const { data, limits } = configOf(terminal)
+  const config = configOf(terminal)
   const entries = new Map<string, number>()
-  const troubles = await reindex(data, limits, (step) => {
+  const troubles = await reindex(config, config.limits, (step) => {
     entries.set(step.workspace, step.done)
     progress(`${step.workspace}: ${step.done} of ${step.entries}`)
   })

@@ -18,6 +18,7 @@ export async function runResume(
   const config = configOf(terminal)
   const resumed = await resume({
     data: config.data,
+    databaseUrl: config.databaseUrl,
     headsPath: config.heads,
     secrets: knownSecrets(config),
     limits: config.limits,

@@ -23,7 +23,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openHeads } from "../store/heads.ts"
 import { openStore } from "../store/open.ts"
-import { openSnapshot } from "../store/sqlite/offline.ts"
+import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
 import type { Document, Store } from "../store/store.ts"
 
 // Copies of a ledger that is being written to, and what may be gone on from.
@@ -124,7 +124,7 @@ const never = (): void => {}
 
 /** What the journal's file holds, whoever may write. */
 async function expectKept(folder: string): Promise<number> {
-  const snapshot = openSnapshot(folder)
+  const snapshot = openSqliteSnapshot(folder)
   try {
     return (await expectChain(snapshot.journal, "acme")).size
   } finally {

@@ -13,7 +13,8 @@ import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { noteBackup, type LastBackup } from "../store/last-backup.ts"
 import { closing } from "../runtime/closing.ts"
-import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
+import type { Snapshot } from "../store/offline.ts"
+import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
 import type { Head } from "../store/store.ts"
 
 export interface BackupOptions {
@@ -81,7 +82,7 @@ async function copy(
   fresh: string,
   progress: BackupOptions["progress"],
 ): Promise<ReadonlyMap<string, Head | undefined>> {
-  await using snapshot = closing(openSnapshot(data))
+  await using snapshot = closing(openSqliteSnapshot(data))
   const heads = await headsOf(snapshot)
   await snapshot.copyTo(fresh, (done, pages) => progress({ kind: "copied", done, pages }))
   return heads
@@ -103,7 +104,7 @@ async function check(
   signed: ReadonlyMap<string, SignedHead>,
   progress: BackupOptions["progress"],
 ): Promise<readonly RehashResult[]> {
-  await using snapshot = closing(openSnapshot(fresh))
+  await using snapshot = closing(openSqliteSnapshot(fresh))
   const workspaces = await allWorkspaces(snapshot.registry)
   if (workspaces.length !== copied.size)
     throw unlike(`${workspaces.length} workspaces of ${copied.size}`)

@@ -39,7 +39,9 @@ import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
-import { openWhole, type Whole } from "../store/sqlite/whole-ledger.ts"
+import { openWhole } from "../store/open-offline.ts"
+import { placeName, type StorePlace } from "../store/open.ts"
+import type { Whole } from "../store/whole-ledger.ts"
 import type { Stored } from "../store/store.ts"
 
 export interface ExportResult {
@@ -49,8 +51,7 @@ export interface ExportResult {
   readonly added: number
 }
 
-export interface ExportOptions {
-  readonly data: string
+export interface ExportOptions extends StorePlace {
   readonly workspace: string
   readonly folder: string
   /**
@@ -63,17 +64,18 @@ export interface ExportOptions {
 
 /** Writes the ledger as it is now, up to its last checkpoint. The service may run. */
 export async function exportLedger({
-  data,
   workspace,
   folder,
   announce,
   progress,
+  ...place
 }: ExportOptions): Promise<ExportResult> {
-  await using whole = closing(openWhole(data, { alone: false }))
+  await using whole = closing(await openWhole(place, { alone: false }))
   const document = await whole.registry.get("workspace", workspace, workspace)
-  if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
+  if (document === undefined)
+    throw new StartError(`there is no workspace ${workspace} in ${placeName(place)}`)
   const [epoch, ...former] = epochsOf(document)
-  const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
+  const checkpoint = await whole.index?.checkpoint(epoch.workspace, epoch.number)
   if (checkpoint === undefined)
     throw new StartError(
       `workspace ${workspace} has no checkpoint yet; start the service, and it signs one`,
@@ -85,7 +87,7 @@ export async function exportLedger({
   for (const one of former.toReversed())
     added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
   const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)
-  added += writeEntries(whole, epoch, checkpoint, files, progress)
+  added += await writeEntries(whole, epoch, checkpoint, files, progress)
   signOff(files, vkey, checkpoint.note)
   files.dropPartials(checkpoint.size)
   return { entries: epoch.before + checkpoint.size, added }
@@ -107,8 +109,8 @@ async function exportFormer(
   if (existsSync(join(folder, packPaths.vkey))) return 0
   const files = openFolder(folder, epoch, size)
   if (checkpoint !== undefined && checkpoint.size < size)
-    writeEntries(whole, epoch, checkpoint, files, () => {})
-  const added = writeEntries(whole, epoch, { size, root }, files, progress)
+    await writeEntries(whole, epoch, checkpoint, files, () => {})
+  const added = await writeEntries(whole, epoch, { size, root }, files, progress)
   if (checkpoint !== undefined) files.put(packPaths.checkpoint, Buffer.from(checkpoint.note))
   signOff(files, await vkeyOf(whole.registry, epoch, checkpoint?.note))
   return added
@@ -120,13 +122,13 @@ function signOff(files: Folder, vkey: string, note?: string): void {
   if (note !== undefined) files.put(packPaths.checkpoint, Buffer.from(note))
 }
 
-function writeEntries(
-  whole: Whole,
+async function writeEntries(
+  { journal }: Whole,
   { workspace, before, ledgerId }: Epoch,
   checkpoint: { readonly size: number; readonly root: Uint8Array },
   files: Folder,
   progress: (done: number) => void,
-): number {
+): Promise<number> {
   const { size, root } = checkpoint
   const tree = createFrontier(undefined, sha256)
   // Above level 0 there is one hash for 256 entries: 125 KB for a million entries.
@@ -136,7 +138,7 @@ function writeEntries(
   for (let group = 0; group * tileWidth < size; group++) {
     const first = group * tileWidth
     const width = Math.min(tileWidth, size - first)
-    const entries = whole.entries(workspace, before + first, width)
+    const entries = await readGroup(journal, workspace, before + first, width)
     const hashes = entries.map((entry, at) => {
       // A broken entry must not go into an export.
       if (typeof takeEntry(chain, before, entry) === "string") throw broken(before + first + at + 1)
@@ -163,6 +165,23 @@ function writeEntries(
     }
   }
   return added
+}
+
+/** One read may give fewer, if they are large. */
+async function readGroup(
+  journal: Whole["journal"],
+  workspace: string,
+  after: number,
+  width: number,
+): Promise<readonly Stored[]> {
+  const entries: Stored[] = []
+  while (entries.length < width) {
+    const last = entries.at(-1)?.sequence ?? after
+    const more = await journal.after(workspace, last, width - entries.length)
+    if (more.length === 0) break
+    entries.push(...more)
+  }
+  return entries
 }
 
 function broken(sequence: number): StartError {

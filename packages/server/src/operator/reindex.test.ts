@@ -85,12 +85,15 @@ test("whatever is derived is made again, with the same answers and nobody else i
   const serving = await openServing()
   await serving.write(4400)
   await assert.rejects(
-    reindex(serving.folder, limits, () => {}),
+    reindex({ data: serving.folder }, limits, () => {}),
     /another tallystick/,
   )
   await serving.store.close()
   const seen: Progress[] = []
-  assert.deepEqual(await reindex(serving.folder, limits, (progress) => seen.push(progress)), [])
+  assert.deepEqual(
+    await reindex({ data: serving.folder }, limits, (progress) => seen.push(progress)),
+    [],
+  )
   assert.deepEqual(seen, [
     { workspace: "acme", done: 4096, entries: 4401 },
     { workspace: "acme", done: 4401, entries: 4401 },
@@ -115,7 +118,7 @@ test("whatever is derived is made again, with the same answers and nobody else i
   )
   assert.ok((before.text?.total ?? 0) > 100)
   for (const file of ["index.db", "search.db"]) rmSync(join(serving.folder, file))
-  assert.deepEqual(await reindex(serving.folder, limits, () => {}), [])
+  assert.deepEqual(await reindex({ data: serving.folder }, limits, () => {}), [])
   assert.deepEqual(await answers(), before)
 })
 
@@ -123,7 +126,7 @@ test("where there is no ledger nothing is made", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   folders.add(folder)
   await assert.rejects(
-    reindex(folder, limits, () => {}),
+    reindex({ data: folder }, limits, () => {}),
     /there is no ledger in/,
   )
 })

@@ -11,7 +11,9 @@ import { createIndexer } from "../followers/indexer.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { closing } from "../runtime/closing.ts"
-import { openAnew, type DerivedStore } from "../store/sqlite/offline.ts"
+import type { DerivedStore } from "../store/offline.ts"
+import { openAnew } from "../store/open-offline.ts"
+import type { StorePlace } from "../store/open.ts"
 import type { WatchedStore } from "../store/store.ts"
 
 export interface Progress {
@@ -23,11 +25,11 @@ export interface Progress {
 
 /** Returns a sentence for each workspace with a broken chain. Its tree ends before the break. */
 export async function reindex(
-  data: string,
+  place: StorePlace,
   limits: Limits,
   progress: (progress: Progress) => void,
 ): Promise<readonly string[]> {
-  await using store = closing(openAnew(data))
+  await using store = closing(await openAnew(place))
   const troubles: string[] = []
   for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
     troubles.push(...(await reindexOne(store, workspace, limits, progress)))

@@ -13,16 +13,15 @@ import type { Limits } from "../limits.ts"
 import { offlineLedger, openOffline } from "./offline-ledger.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { epochsOf } from "../store/epochs.ts"
-import { openHeads, readHeads } from "../store/heads.ts"
-import { openStopped } from "../store/sqlite/offline.ts"
+import { readHeads } from "../store/heads.ts"
+import { openStopped, openWhole } from "../store/open-offline.ts"
+import { openSignedHeads, placeName, type StorePlace } from "../store/open.ts"
 import { closing } from "../runtime/closing.ts"
-import { openWhole } from "../store/sqlite/whole-ledger.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
 import { openEpoch } from "../workspace/open-epoch.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 
-export interface ResumeOptions {
-  readonly data: string
+export interface ResumeOptions extends StorePlace {
   readonly headsPath: string
   /** A new epoch needs the secret for its key. */
   readonly secrets: KnownSecrets
@@ -67,7 +66,7 @@ interface WorkspacePlan {
 }
 
 export async function resume(options: ResumeOptions): Promise<ResumeResult> {
-  const { data, headsPath, isTrial } = options
+  const { headsPath, isTrial } = options
   const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
   if (reasons.length > 0) return { kind: "refused", reasons }
@@ -79,7 +78,7 @@ export async function resume(options: ResumeOptions): Promise<ResumeResult> {
       ? new Map<string, string>()
       : await openEpochs(options, keyring, ending)
   // Comes last: until every workspace can continue, a service that starts must change nothing.
-  if (!isTrial) await takeOffMark(data)
+  if (!isTrial) await takeOffMark(options)
   return {
     kind: "resumed",
     workspaces: plans.map(({ document, found: { workspace, entries }, because }) => {
@@ -95,14 +94,14 @@ export async function resume(options: ResumeOptions): Promise<ResumeResult> {
 }
 
 async function look({
-  data,
   headsPath,
   secrets: { secret, previous },
   progress,
+  ...place
 }: ResumeOptions): Promise<ResumePlan> {
-  await using store = closing(openStopped(data))
-  // `store` holds the lock.
-  await using whole = closing(openWhole(data, { alone: false }))
+  await using store = closing(await openStopped(place))
+  // `store` has made sure that no service runs.
+  await using whole = closing(await openWhole(place, { alone: false }))
   const { index } = whole
   const keyring =
     secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
@@ -110,16 +109,16 @@ async function look({
   const plans: WorkspacePlan[] = []
   for (const document of await allWorkspaces(store.registry)) {
     const [{ workspace, number, origin, before }] = epochsOf(document)
-    const checkpoint = index?.checkpoint(workspace, number)
+    const checkpoint = await index?.checkpoint(workspace, number)
     const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
     if (
       Math.max(
-        before + (index?.tree(workspace, number)?.size ?? 0),
-        index?.position(document.id) ?? 0,
+        before + ((await index?.tree(workspace, number))?.size ?? 0),
+        (await index?.position(document.id)) ?? 0,
       ) > found.entries
     )
       throw new StartError(
-        `index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`,
+        `the index in ${placeName(place)} has entries that the journal does not have; run tallystick reindex, then this again`,
       )
     const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
     plans.push({
@@ -155,7 +154,7 @@ function doubtOf({
  * each, so that it recognises this data.
  */
 async function openEpochs(
-  { data, headsPath, limits }: ResumeOptions,
+  { headsPath, limits, ...place }: ResumeOptions,
   keyring: Keyring | undefined,
   ending: readonly WorkspacePlan[],
 ): Promise<Map<string, string>> {
@@ -164,8 +163,8 @@ async function openEpochs(
       "a new epoch needs a new key, which needs the secret that this data was made with: set TALLYSTICK_SECRET",
     )
   const opened = new Map<string, string>()
-  await using store = closing(await openOffline({ data, limits }))
-  await using heads = closing(await openHeads(headsPath))
+  await using store = closing(await openOffline({ ...place, limits }))
+  await using heads = closing(await openSignedHeads(headsPath, place))
   const ledger = offlineLedger(limits, store, keyring)
   for (const { document, found, checkpoint } of ending) {
     const { size, root, againstSigned, signed } = found
@@ -187,7 +186,7 @@ async function openEpochs(
   return opened
 }
 
-async function takeOffMark(data: string): Promise<void> {
-  await using store = closing(openStopped(data))
+async function takeOffMark(place: StorePlace): Promise<void> {
+  await using store = closing(await openStopped(place))
   if (store.isCopy) store.takeOffMark()
 }

@@ -4,7 +4,7 @@
 import { isoTime } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { instanceKeyName, type Keyring } from "../secrets/keyring.ts"
-import { openStopped } from "../store/sqlite/offline.ts"
+import { openStopped } from "../store/open-offline.ts"
 import type { Registry } from "../store/store.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
@@ -31,7 +31,7 @@ export interface RotateRootKeyOptions extends OfflineOptions {
 /** Until it returns, the old key is valid: nothing that is recorded here takes that away. */
 export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void> {
   // Throws if there is no ledger. Otherwise the next line would make one.
-  await openStopped(options.data).close()
+  await (await openStopped(options)).close()
   await withOfflineStore(options, async (store) => {
     const { registry } = store
     const keyring = await openKeyring(registry, options.secrets)

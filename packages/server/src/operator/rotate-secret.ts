@@ -19,7 +19,8 @@ import { epochsOf } from "../store/epochs.ts"
 import { closing } from "../runtime/closing.ts"
 import { logKeysMax } from "../store/log-keys.ts"
 import { every } from "../store/all-documents.ts"
-import { openStopped } from "../store/sqlite/offline.ts"
+import { openStopped } from "../store/open-offline.ts"
+import type { StorePlace } from "../store/open.ts"
 import { changed } from "../store/documents.ts"
 import type { Change, Document, Registry, Store } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
@@ -56,7 +57,7 @@ export interface RotationResult {
 }
 
 export async function rotateSecret(options: RotateSecretOptions): Promise<RotationResult> {
-  const { data, secret, previous, keep, progress } = options
+  const { secret, previous, keep, progress } = options
   const keyring = await look(options)
   const isNewest = equalBytes(keyring.secret, secret)
   const wasOver = isNewest && keyring.before === undefined
@@ -70,7 +71,7 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Rotati
     await withOfflineStore(options, async (store) =>
       resealAll(options, store, await begun(options, store, keyring)),
     )
-    await rewriteDocuments(data)
+    await rewriteDocuments(options)
     progress("everything sealed before is overwritten")
     await withOfflineStore(options, (store) => end(options, store))
     progress("the old secret opens nothing any more")
@@ -80,8 +81,13 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Rotati
   return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
 }
 
-async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): Promise<Keyring> {
-  await using store = closing(openStopped(data))
+async function look({
+  secret,
+  previous,
+  rootKeys,
+  ...place
+}: RotateSecretOptions): Promise<Keyring> {
+  await using store = closing(await openStopped(place))
   const keyring = await openKeyring(store.registry, { secret, previous })
   if (keyring.before !== undefined) return keyring
   if (!equalBytes(keyring.secret, secret))
@@ -226,9 +232,9 @@ function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): 
  * Overwrites everything sealed under the old secret, even in free parts of pages: a backup copies
  * whole pages.
  */
-async function rewriteDocuments(data: string): Promise<void> {
-  await using store = closing(openStopped(data))
-  store.rewriteDocuments()
+async function rewriteDocuments(place: StorePlace): Promise<void> {
+  await using store = closing(await openStopped(place))
+  await store.rewriteDocuments()
 }
 
 async function end(options: RotateSecretOptions, store: Store): Promise<void> {

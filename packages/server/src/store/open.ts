@@ -18,6 +18,13 @@ export interface StorePlace {
   readonly databaseUrl?: string | undefined
 }
 
+/** What sentences call it. A URL may have a password. */
+export function placeName({ data, databaseUrl }: StorePlace): string {
+  if (databaseUrl === undefined) return data
+  const { host, pathname } = new URL(databaseUrl)
+  return `the database ${host}${pathname}`
+}
+
 export type StoreConfig = StorePlace & Pick<Config, "limits">
 
 /** `progress`: data of an older version is brought forward before anything is served. */

@@ -21,8 +21,8 @@ import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
-import type { Checkpoint } from "../../store/store.ts"
-import type { KeptIndex, Whole } from "../../store/sqlite/whole-ledger.ts"
+import type { Checkpoint, TileName } from "../../store/store.ts"
+import type { KeptIndex, Whole } from "../../store/whole-ledger.ts"
 
 /** A size and a root that the chain must have. `by` names their source. */
 export interface Watched {
@@ -55,31 +55,34 @@ export async function walkChain(
   const { workspace: id, number, before, end } = epoch
   const faults = createFaults(epoch)
   const vkeys: string[] = []
-  const checkpoint = end === undefined ? whole.index?.checkpoint(id, number) : epoch.checkpoint
+  const checkpoint =
+    end === undefined ? await whole.index?.checkpoint(id, number) : epoch.checkpoint
   const roots = watchRoots([...watched, ...keptRoots(checkpoint), ...continuedRoot(epoch)], faults)
-  const tiles = watchTiles(whole.index, epoch, faults)
-  const edge = watchEdge(whole.index, epoch, faults)
+  const tiles = await watchTiles(whole, epoch, faults)
+  const edge = await watchEdge(whole, epoch, faults)
   const pieces = createFrontier(undefined, sha256)
   let tree = emptyFrontier
   let broken = false
   for await (const walked of workers.each(
     "piece",
-    piecesOf(whole, epoch, [...roots.sizes, ...edge.sizes]),
+    piecesOf(epoch, end ?? (await whole.last(id)), [...roots.sizes, ...edge.sizes]),
   )) {
     const after = pieces.size * pieceEntries
+    const completed: Subtree[] = []
     for (let at = 0; at < walked.subtrees.length / hashBytes; at++)
-      tiles(
-        tileLevel,
-        after / 2 ** tileLevel + at,
-        walked.subtrees.subarray(at * hashBytes, (at + 1) * hashBytes),
-      )
+      completed.push({
+        level: tileLevel,
+        n: after / 2 ** tileLevel + at,
+        hash: walked.subtrees.subarray(at * hashBytes, (at + 1) * hashBytes),
+      })
     for (const within of walked.edges) {
-      const grown = joined(pieces, within, tiles)
+      const grown = joined(pieces, within, completed)
       if (grown.size === tree.size) continue
       tree = grown
       roots.grown(tree)
       edge.grown(tree)
     }
+    await tiles.completed(completed)
     vkeys.push(...walked.vkeys)
     progress(before + tree.size)
     if (walked.wrong === undefined) continue
@@ -91,7 +94,7 @@ export async function walkChain(
     .flatMap((vkey) => parseVkey(vkey) ?? [])
     .filter((key) => key.name === epoch.origin)
   if (!broken) {
-    if (end === undefined) checkEnd(whole, epoch, tree.size, faults)
+    if (end === undefined) await checkEnd(whole, epoch, tree.size, faults)
     roots.ended(tree.size)
     edge.ended(tree.size)
     // A broken chain may have hidden the key.
@@ -107,7 +110,7 @@ interface Faults {
   readonly all: readonly Fault[]
   /** Entries are counted from the first of the epoch. */
   add(what: string, sequence?: number, upTo?: number): void
-  /** Adds a fault of index.db or search.db. */
+  /** Adds a fault of the index or the search. */
   derived(what: string, sequence: number, upTo?: number): void
 }
 
@@ -127,11 +130,11 @@ function createFaults({ workspace, before }: Epoch): Faults {
 }
 
 function* piecesOf(
-  whole: Whole,
-  { workspace, ledgerId: ledger, before, end }: Epoch,
+  { workspace, ledgerId: ledger, before }: Epoch,
+  end: number,
   sizes: readonly number[],
 ): Generator<Piece> {
-  const last = Math.max(0, (end ?? whole.last(workspace)) - before)
+  const last = Math.max(0, end - before)
   for (let after = 0; after < last; after += pieceEntries) {
     const upTo = Math.min(after + pieceEntries, last)
     // The end of the piece is always reported.
@@ -142,16 +145,23 @@ function* piecesOf(
   }
 }
 
-type Completed = (level: number, n: number, hash: Uint8Array) => void
+/** The n-th complete subtree of a level. */
+interface Subtree {
+  readonly level: number
+  readonly n: number
+  readonly hash: Uint8Array
+}
 
 /**
  * The tree over all complete pieces and this part of the next one. Appends the part to `pieces` if
  * it is complete.
  */
-function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): SavedFrontier {
+function joined(pieces: Frontier, within: SavedFrontier, completed: Subtree[]): SavedFrontier {
   const [whole] = within.hashes
   if (within.size === pieceEntries && whole !== undefined)
-    pieces.append(whole, (level, n, hash) => completed(level + pieceLevels, n, hash))
+    pieces.append(whole, (level, n, hash) =>
+      completed.push({ level: level + pieceLevels, n, hash }),
+    )
   const hashes = within.size === pieceEntries ? [] : within.hashes
   return {
     size: pieces.size * pieceEntries + (within.size % pieceEntries),
@@ -199,62 +209,84 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
  * Compares completed subtrees with the stored tiles. A tile of level 0, which an older index may
  * lack, is compared by its root.
  */
-function watchTiles(
-  index: KeptIndex | undefined,
+async function watchTiles(
+  { index, names: { index: name } }: Whole,
   { workspace, number }: Epoch,
   faults: Faults,
-): Completed {
-  const kept = index?.tree(workspace, number)?.size ?? 0
-  const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
+) {
+  const kept = (await index?.tree(workspace, number))?.size ?? 0
   let isFound = false
-  return (level, n, hash) => {
-    if (level === 0 || level % levelsPerTile !== 0 || isFound) return
-    const end = (n + 1) * 2 ** level
-    if (index === undefined || end > kept) return
-    const [tileLevel, tile] = [level / levelsPerTile, Math.floor(n / tileWidth)]
-    let known = tiles.get(tileLevel)
-    if (known?.tile !== tile)
-      tiles.set(
-        tileLevel,
-        (known = { tile, hashes: index.tile(workspace, number, tileLevel, tile) }),
+  return {
+    async completed(subtrees: readonly Subtree[]): Promise<void> {
+      const stored = subtrees.filter(
+        ({ level, n }) => level % levelsPerTile === 0 && (n + 1) * 2 ** level <= kept,
       )
-    const at = (n % tileWidth) * hashBytes
-    const leaves = level === levelsPerTile ? index.tile(workspace, number, 0, n) : new Uint8Array()
-    const isOther =
-      leaves.length === tileWidth * hashBytes &&
-      !equalBytes(nodeInTile(leaves, 0, tileWidth, sha256), hash)
-    if (!isOther && equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
-    isFound = true
-    const what = isOther
-      ? `tile ${n} of level 0 in index.db has other hashes for them`
-      : `tile ${tile} of level ${tileLevel} in index.db has another hash for them`
-    faults.derived(what, n * 2 ** level + 1, end)
+      if (index === undefined || isFound || stored.length === 0) return
+      const tiles = await readTiles(index, { workspace, number }, stored)
+      for (const { level, n, hash } of stored) {
+        const [above, tile] = [level / levelsPerTile, Math.floor(n / tileWidth)]
+        const at = (n % tileWidth) * hashBytes
+        const known = tiles.get(`${above}/${tile}`)?.subarray(at, at + hashBytes)
+        const leaves = above === 1 ? tiles.get(`0/${n}`) : undefined
+        const isOther =
+          leaves?.length === tileWidth * hashBytes &&
+          !equalBytes(nodeInTile(leaves, 0, tileWidth, sha256), hash)
+        if (!isOther && known !== undefined && equalBytes(known, hash)) continue
+        isFound = true
+        const what = isOther
+          ? `tile ${n} of level 0 in ${name} has other hashes for them`
+          : `tile ${tile} of level ${above} in ${name} has another hash for them`
+        return faults.derived(what, n * 2 ** level + 1, (n + 1) * 2 ** level)
+      }
+    },
   }
 }
 
+/** The tiles that have these subtrees, and the leaves of those that are one tile, by place. */
+async function readTiles(
+  index: Pick<KeptIndex, "tiles">,
+  { workspace, number }: Pick<Epoch, "workspace" | "number">,
+  subtrees: readonly Subtree[],
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const names = new Map<string, TileName>()
+  const want = (level: number, tile: number) => names.set(`${level}/${tile}`, { level, tile })
+  for (const { level, n } of subtrees) {
+    want(level / levelsPerTile, Math.floor(n / tileWidth))
+    if (level === levelsPerTile) want(0, n)
+  }
+  const found = await index.tiles(workspace, number, [...names.values()])
+  return new Map([...names.keys()].map((key, at) => [key, found[at] ?? new Uint8Array()]))
+}
+
 /** Compares the stored right edge of the tree with the one that the entries make. */
-function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Faults) {
-  const kept = index?.tree(workspace, number)
+async function watchEdge(
+  { index, names: { index: name } }: Whole,
+  { workspace, number }: Epoch,
+  faults: Faults,
+) {
+  const kept = await index?.tree(workspace, number)
+  const tile = Math.floor((kept?.size ?? 0) / tileWidth)
+  const [leaves = new Uint8Array()] =
+    (await index?.tiles(workspace, number, [{ level: 0, tile }])) ?? []
   return {
     sizes: kept === undefined ? [] : [kept.size],
     grown({ size, hashes }: SavedFrontier): void {
       if (kept === undefined || kept.size !== size) return
-      const [tile, width] = [Math.floor(size / tileWidth), size % tileWidth]
-      const leaves = index?.tile(workspace, number, 0, tile) ?? new Uint8Array()
+      const width = size % tileWidth
       if (leaves.length === width * hashBytes && width > 0 && !isEdge(leaves, hashes))
         faults.derived(
-          `tile ${tile} of level 0 in index.db has other hashes for them`,
+          `tile ${tile} of level 0 in ${name} has other hashes for them`,
           size - width + 1,
           size,
         )
       const isSame =
         kept.hashes.length === hashes.length &&
         hashes.every((hash, at) => equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))
-      if (!isSame) faults.derived("the tree in index.db is not the tree over them", 1, kept.size)
+      if (!isSame) faults.derived(`the tree in ${name} is not the tree over them`, 1, kept.size)
     },
     ended(entries: number): void {
       if (kept !== undefined && kept.size > entries)
-        faults.add(`it is missing, and the tree in index.db has ${kept.size} entries`, entries + 1)
+        faults.add(`it is missing, and the tree in ${name} has ${kept.size} entries`, entries + 1)
     },
   }
 }
@@ -269,19 +301,22 @@ function isEdge(leaves: Uint8Array, hashes: readonly Uint8Array[]): boolean {
 }
 
 /** Finds derived data about entries that do not exist. */
-function checkEnd(
+async function checkEnd(
   whole: Whole,
   { workspace, before }: Epoch,
   entries: number,
   faults: Faults,
-): void {
+): Promise<void> {
   const derived = {
-    "index.db": whole.index?.position(workspace) ?? 0,
-    "search.db": positionOf(whole.segments(workspace)),
+    index: (await whole.index?.position(workspace)) ?? 0,
+    search: positionOf(await whole.segments(workspace)),
   }
-  for (const [file, position] of Object.entries(derived))
-    if (position > before + entries)
-      faults.add(`it is missing, and ${file} goes up to entry ${position}`, entries + 1)
+  for (const part of ["index", "search"] as const)
+    if (derived[part] > before + entries)
+      faults.add(
+        `it is missing, and ${whole.names[part]} goes up to entry ${derived[part]}`,
+        entries + 1,
+      )
   if (entries === 0) faults.add("it is missing, though it creates the workspace", 1)
 }
 

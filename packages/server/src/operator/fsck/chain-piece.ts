@@ -15,7 +15,8 @@ import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { createLinkedChain, type LinkedChain } from "../../store/linked-chain.ts"
 import { leafBytes } from "../../store/linked-rows.ts"
-import type { Whole } from "../../store/sqlite/whole-ledger.ts"
+import type { LinkedRows } from "../../store/linked-rows.ts"
+import type { Whole } from "../../store/whole-ledger.ts"
 
 /**
  * Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten
@@ -55,35 +56,38 @@ export interface PieceResult {
 
 /** Where a leaf says which kind its entry is. */
 const kindAt = 5
-/** The fastest of 32, 64, 128 and 256. Even the largest entries take some megabytes only. */
-const entriesPerRead = 64
+/** One question to a database, which answers in pieces of some megabytes at most. */
+const entriesPerRead = 512
 
-export function walkPiece(whole: Whole, piece: Piece): PieceResult {
+export async function walkPiece(whole: Whole, piece: Piece): Promise<PieceResult> {
   const { workspace, before, upTo, counts } = piece
-  const chain = chainAfter(whole, piece)
+  const chain = await chainAfter(whole, piece)
   const tree = createFrontier(undefined, sha256)
   const edges: SavedFrontier[] = []
   const subtrees: Uint8Array[] = []
-  const vkeys: string[] = []
+  const announcing: number[] = []
   const completed = (level: number, _: number, hash: Uint8Array): void => {
     if (level === tileLevel) subtrees.push(hash)
   }
   let wrong: string | undefined
+  const take = (rows: LinkedRows): string | undefined =>
+    chain.take(rows, (leaf, at) => {
+      if (rows.leaves[at * leafBytes + kindAt] === kinds.key || chain.index === 1)
+        announcing.push(before + chain.index)
+      tree.append(leaf, completed)
+      if (counts.includes(tree.size)) edges.push(tree.save())
+    })
   while (wrong === undefined && chain.index < upTo) {
-    const rows = whole.linked(
+    const pieces = await whole.journal.linked(
       workspace,
       before + chain.index,
       Math.min(entriesPerRead, upTo - chain.index),
     )
-    if (rows.sequences.length === 0) wrong = "it and all later entries are missing"
-    const found = chain.take(rows, (leaf, at) => {
-      if (rows.leaves[at * leafBytes + kindAt] === kinds.key || chain.index === 1)
-        vkeys.push(...announced(whole, workspace, before + chain.index))
-      tree.append(leaf, completed)
-      if (counts.includes(tree.size)) edges.push(tree.save())
-    })
-    wrong ??= found
+    if (pieces.length === 0) wrong = "it and all later entries are missing"
+    for (const rows of pieces) wrong ??= take(rows)
   }
+  const vkeys: string[] = []
+  for (const sequence of announcing) vkeys.push(...(await announced(whole, workspace, sequence)))
   return {
     entries: tree.size,
     wrong,
@@ -93,14 +97,21 @@ export function walkPiece(whole: Whole, piece: Piece): PieceResult {
   }
 }
 
-function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): LinkedChain {
-  const last = after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1)
+async function chainAfter(
+  whole: Whole,
+  { workspace, ledger, before, after }: Piece,
+): Promise<LinkedChain> {
+  const [last] = after === 0 ? [] : await whole.journal.linked(workspace, before + after - 1, 1)
   return createLinkedChain(ledger, before, after, last?.leaves.subarray(1))
 }
 
 /** The key that an entry announces, if it announces one. */
-function announced(whole: Whole, workspace: string, sequence: number): readonly string[] {
-  return whole.entries(workspace, sequence - 1, 1).flatMap((entry) => {
+async function announced(
+  { journal }: Whole,
+  workspace: string,
+  sequence: number,
+): Promise<readonly string[]> {
+  return (await journal.after(workspace, sequence - 1, 1)).flatMap((entry) => {
     const parsed = parseJson(fromUtf8(entry.body ?? new Uint8Array()) ?? "")
     const opened = isJsonObject(parsed) ? openBody(parsed, disclosuresOf(entry), sha256) : undefined
     const metadata = opened?.ok === true ? opened.value["metadata"] : undefined

@@ -8,7 +8,7 @@ import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Document } from "../../store/store.ts"
-import type { Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
+import type { Keyed, Whole } from "../../store/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
 export interface UniqueName {
@@ -34,11 +34,14 @@ export interface ContentsResult {
 const entriesPerRead = 256
 const hashBytes = 32
 
-export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): ContentsResult {
+export async function walkContents(
+  { journal }: Whole,
+  { workspace, after, upTo }: Contents,
+): Promise<ContentsResult> {
   const acts: RecordedAct[] = []
   const plain = new PlainContents()
   for (let at = after; at < upTo;) {
-    const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
+    const entries = await journal.after(workspace, at, Math.min(entriesPerRead, upTo - at))
     // The chain pass reports missing entries.
     if (entries.length === 0) break
     for (const entry of entries) {
@@ -70,16 +73,25 @@ export function repeatedFault(
 }
 
 /** Tiles of a wrong length, or beyond the tree. The chain pass compares their hashes. */
-export function checkIndexed(whole: Whole, workspace: Document<"workspace">): readonly Fault[] {
-  return epochsOf(workspace).flatMap((epoch) => checkTiles(whole, epoch))
+export async function checkIndexed(
+  whole: Whole,
+  workspace: Document<"workspace">,
+): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  for (const epoch of epochsOf(workspace)) faults.push(...(await checkTiles(whole, epoch)))
+  return faults
 }
 
-function checkTiles({ index }: Whole, { workspace, number, before }: Epoch): readonly Fault[] {
-  const size = index?.tree(workspace, number)?.size ?? 0
-  for (const { level, tile, hashes } of index?.tiles(workspace, number) ?? []) {
+async function checkTiles(
+  { index, names: { index: name } }: Whole,
+  { workspace, number, before }: Epoch,
+): Promise<readonly Fault[]> {
+  if (index === undefined) return []
+  const size = (await index.tree(workspace, number))?.size ?? 0
+  for await (const { level, tile, hashes } of index.allTiles(workspace, number)) {
     const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
     if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
-    const what = `tile ${tile} of level ${level} in index.db has ${hashes.length / hashBytes} hashes instead of ${due}`
+    const what = `tile ${tile} of level ${level} in ${name} has ${hashes.length / hashBytes} hashes instead of ${due}`
     const sequence = before + tile * tileWidth ** (level + 1) + 1
     return [{ workspace, sequence, what, isDerived: true }]
   }

@@ -7,6 +7,6 @@ export interface Fault {
   readonly sequence?: number
   readonly upTo?: number
   readonly what: string
-  /** It is in index.db or search.db, which `tallystick reindex` makes again. */
+  /** It is in the index or the search, which `tallystick reindex` makes again. */
   readonly isDerived?: true
 }

@@ -11,6 +11,7 @@ import {
   type UniqueName,
 } from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
+import type { SegmentOf } from "./segment-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./chain-piece.ts"
@@ -21,11 +22,12 @@ import { closing } from "../../runtime/closing.ts"
 import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { readHeads } from "../../store/heads.ts"
 import { lastOf } from "../../store/search/segment-plan.ts"
-import { openWhole, type Whole } from "../../store/sqlite/whole-ledger.ts"
+import { openWhole } from "../../store/open-offline.ts"
+import { placeName, type StorePlace } from "../../store/open.ts"
+import type { Whole } from "../../store/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
 
-export interface FsckOptions {
-  readonly data: string
+export interface FsckOptions extends StorePlace {
   readonly headsPath: string
   /** Undefined: all of them. */
   readonly workspaces: readonly string[] | undefined
@@ -61,11 +63,13 @@ export interface FsckResult {
 }
 
 export async function fsck(options: FsckOptions): Promise<FsckResult> {
-  await using whole = closing(openWhole(options.data, { alone: true }))
+  const { data, databaseUrl } = options
+  const place = { data, databaseUrl }
+  await using whole = closing(await openWhole(place, { alone: true }))
   const chosen = await chosenOf(whole, options)
   // Starting a thread takes longer than checking a small ledger.
-  const threads = whole.count() > 2 * pieceEntries ? options.threads : 0
-  await using workers = closing(await openWorkers(options.data, whole, threads))
+  const threads = (await whole.count()) > 2 * pieceEntries ? options.threads : 0
+  await using workers = closing(await openWorkers(place, whole, threads))
   return await fsckWhole(whole, workers, chosen, options)
 }
 
@@ -81,14 +85,14 @@ interface ChosenWorkspaces {
  */
 async function chosenOf(
   whole: Whole,
-  { data, workspaces: asked }: FsckOptions,
+  { workspaces: asked, ...place }: FsckOptions,
 ): Promise<ChosenWorkspaces> {
   const known = await allWorkspaces(whole.registry)
   const ids = new Set(known.map(({ id }) => id))
-  const lost = whole.workspaces().filter((id) => !ids.has(id))
+  const lost = (await whole.workspaces()).filter((id) => !ids.has(id))
   for (const id of asked ?? [])
     if (!ids.has(id) && !lost.includes(id))
-      throw new StartError(`there is no workspace ${id} in ${data}`)
+      throw new StartError(`there is no workspace ${id} in ${placeName(place)}`)
   return {
     known,
     chosen: known.filter(({ id }) => asked?.includes(id) ?? true),
@@ -156,8 +160,8 @@ async function fsckWhole(
     checkAllContents(whole, workers, workspace, (done) => progress("contents", workspace.id, done)),
   )
   await timed("index", async (workspace) => ({
-    entries: whole.last(workspace.id),
-    faults: checkIndexed(whole, workspace),
+    entries: await whole.last(workspace.id),
+    faults: await checkIndexed(whole, workspace),
   }))
   return { workspaces: walked, faults: faults.toSorted(byPlace), uncommitted, timings }
 }
@@ -169,7 +173,7 @@ async function checkAllContents(
   workspace: Document<"workspace">,
   progress: (done: number) => void,
 ): Promise<PassResult> {
-  const last = whole.last(workspace.id)
+  const last = await whole.last(workspace.id)
   const registered = await beginReplay(whole.registry, workspace.id)
   for await (const { upTo, acts, fault } of workers.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
@@ -199,7 +203,7 @@ async function checkNames(
   for await (const sequence of workers.each("repeated", names))
     faults.push(...repeatedFault(names[at++], sequence))
   const ids = new Set(chosen.map(({ id }) => id))
-  for await (const keyed of workers.each("keyed", whole.index?.runs() ?? []))
+  for await (const keyed of workers.each("keyed", (await whole.index?.runs()) ?? []))
     if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
   return faults
 }
@@ -211,12 +215,12 @@ async function checkSegments(
   chosen: readonly Document<"workspace">[],
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  const all = chosen.flatMap(({ id: workspace }) =>
-    whole
-      .segments(workspace)
-      .filter((name) => lastOf(name) <= whole.last(workspace))
-      .map((row) => ({ workspace, row })),
-  )
+  const all: SegmentOf[] = []
+  for (const { id: workspace } of chosen) {
+    const last = await whole.last(workspace)
+    for (const row of await whole.segments(workspace))
+      if (lastOf(row) <= last) all.push({ workspace, row })
+  }
   for await (const fault of workers.each("segment", all))
     if (fault !== undefined) faults.push(fault)
   return faults

@@ -10,18 +10,19 @@ import {
 import { checkSegment, type SegmentOf } from "./segment-check.ts"
 import type { Fault } from "./fault.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
-import { openWhole, type Kept, type Keyed, type Whole } from "../../store/sqlite/whole-ledger.ts"
-import type { Stray } from "../../store/sqlite/orphans.ts"
+import { openWhole } from "../../store/open-offline.ts"
+import type { StorePlace } from "../../store/open.ts"
+import type { Kept, Keyed, Stray, Whole } from "../../store/whole-ledger.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {
-  piece(given: Piece): PieceResult
-  contents(given: Contents): ContentsResult
+  piece(given: Piece): Promise<PieceResult>
+  contents(given: Contents): Promise<ContentsResult>
   /** Undefined if there is no index. */
-  keyed(run: number): Keyed | undefined
-  repeated(given: UniqueName): number | undefined
-  segment(given: SegmentOf): Fault | undefined
-  strays(of: Kept): readonly Stray[]
+  keyed(run: number): Promise<Keyed | undefined>
+  repeated(given: UniqueName): Promise<number | undefined>
+  segment(given: SegmentOf): Promise<Fault | undefined>
+  strays(of: Kept): Promise<readonly Stray[]>
 }
 
 export interface Workers {
@@ -29,7 +30,7 @@ export interface Workers {
   each<K extends keyof Work>(
     question: K,
     given: Iterable<Parameters<Work[K]>[0]>,
-  ): AsyncIterable<ReturnType<Work[K]>>
+  ): AsyncIterable<Awaited<ReturnType<Work[K]>>>
   close(): Promise<void>
 }
 
@@ -37,25 +38,27 @@ export interface Workers {
 const askedAhead = 2
 
 /** With 0 threads, this thread does the work. */
-export async function openWorkers(data: string, whole: Whole, threads: number): Promise<Workers> {
+export async function openWorkers(
+  place: StorePlace,
+  whole: Whole,
+  threads: number,
+): Promise<Workers> {
   const pool: Thread<AnsweredWork>[] = []
   const close = async (): Promise<void> =>
     void (await Promise.all(pool.map((thread) => thread.close())))
   // A question to a dead thread rejects.
   const onDeath = (): void => {}
   for (let count = 0; count < threads; count++)
-    pool.push(
-      await startThread<AnsweredWork>(import.meta.filename, { data } satisfies Given, { onDeath }),
-    )
+    pool.push(await startThread<AnsweredWork>(import.meta.filename, place, { onDeath }))
   const own = workOn(whole)
   let asked = 0
   const ask = async <K extends keyof Work>(
     question: K,
     given: Parameters<Work[K]>[0],
-  ): Promise<ReturnType<Work[K]>> => {
+  ): Promise<Awaited<ReturnType<Work[K]>>> => {
     const thread = pool[asked++ % Math.max(threads, 1)]
-    // TypeScript cannot relate `given` to `question`.
-    if (thread === undefined) return own[question](given as never) as ReturnType<Work[K]>
+    // TypeScript cannot relate `given` to `question`, nor the question to its answer.
+    if (thread === undefined) return (await own[question](given as never)) as never
     const told = await thread.ask(question, given)
     if ("unreadable" in told) throw new UnreadableError(told.unreadable)
     return told.found
@@ -67,8 +70,13 @@ export async function openWorkers(data: string, whole: Whole, threads: number): 
   }
 }
 
-export class UnreadableError extends Error {
+class UnreadableError extends Error {
   override readonly name = "UnreadableError"
+}
+
+/** Whether SQLite could not read a page: the data is damaged, and nobody can say what was in it. */
+export function isUnreadable(error: unknown): error is Error {
+  return error instanceof UnreadableError || (error instanceof Error && "errcode" in error)
 }
 
 async function* inOrder<G, A>(
@@ -90,13 +98,11 @@ async function* inOrder<G, A>(
 
 // In a thread -------------------------------------------------------------------------------------
 
-interface Given {
-  readonly data: string
-}
-
 /** Errors lose their code between threads, so an unreadable page is an answer. */
 type AnsweredWork = {
-  readonly [K in keyof Work]: (given: Parameters<Work[K]>[0]) => Answered<ReturnType<Work[K]>>
+  readonly [K in keyof Work]: (
+    given: Parameters<Work[K]>[0],
+  ) => Promise<Answered<Awaited<ReturnType<Work[K]>>>>
 }
 type Answered<A> = { readonly found: A } | { readonly unreadable: string }
 
@@ -104,26 +110,26 @@ function workOn(whole: Whole): Work {
   return {
     piece: (given) => walkPiece(whole, given),
     contents: (given) => walkContents(whole, given),
-    keyed: (run) => whole.index?.keyed(run),
+    keyed: async (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
     segment: (given) => checkSegment(whole, given),
     strays: (of) => whole.strays(of),
   }
 }
 
-function answered<A>(act: () => A): Answered<A> {
+async function answered<A>(act: () => Promise<A>): Promise<Answered<A>> {
   try {
-    return { found: act() }
+    return { found: await act() }
   } catch (error) {
-    if (error instanceof Error && "errcode" in error) return { unreadable: error.message }
+    if (isUnreadable(error)) return { unreadable: error.message }
     throw error
   }
 }
 
-const given = givenToThread<Given>(import.meta.filename)
+const given = givenToThread<StorePlace>(import.meta.filename)
 if (given !== undefined) {
-  // The thread that started this one holds the lock of the folder.
-  const whole = openWhole(given.data, { alone: false })
+  // The thread that started this one has made sure that no service runs.
+  const whole = await openWhole(given, { alone: false })
   const work = workOn(whole)
   const answers: AnsweredWork = {
     piece: (one) => answered(() => work.piece(one)),

@@ -38,6 +38,11 @@ export interface KeptSegment extends SegmentName {
   readonly bytes: number
 }
 
+/** A kept segment with the hash of its last entry's record, which ties it to its journal. */
+export interface SegmentRow extends KeptSegment {
+  readonly lastRecord: Uint8Array
+}
+
 /** What reads need of an engine. One row for each part: (workspace, level, k, part) → bytes. */
 export interface SegmentReader {
   /** In the order of their entries. */

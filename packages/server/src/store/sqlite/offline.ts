@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import type { FilingStore, JournalReader, Registry, WatchedStore } from "../store.ts"
+import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
@@ -14,35 +14,14 @@ import { registryOf } from "./registry.ts"
 import { journalReads, readerOf } from "./reads.ts"
 import { removeDatabase } from "./search-file.ts"
 
-/** For a program that makes all derived data again. */
-export interface DerivedStore {
-  readonly watched: WatchedStore
-  readonly filing: FilingStore
-  close(): Promise<void>
-}
-
-/** For a program that only reads: the state at its opening, whatever others write meanwhile. */
-export interface Snapshot {
-  readonly journal: JournalReader
-  readonly registry: Registry
+/** A snapshot that can be copied while others write to its folder. */
+export interface SqliteSnapshot extends Snapshot {
   /** Copies the data into a folder, and marks it as a copy. It is on the disk on return. */
   copyTo(folder: string, progress: (done: number, pages: number) => void): Promise<void>
-  close(): Promise<void>
-}
-
-/** For a program that makes a copy the ledger, while no service runs. */
-export interface StoppedStore {
-  readonly journal: JournalReader
-  readonly registry: Registry
-  readonly isCopy: boolean
-  takeOffMark(): void
-  /** Writes all documents again, so that no former content of theirs is left in the file. */
-  rewriteDocuments(): void
-  close(): Promise<void>
 }
 
 /** Removes all derived data, for a program that makes it again. No other may use the folder. */
-export function openAnew(folder: string): DerivedStore {
+export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
@@ -68,7 +47,7 @@ export function openAnew(folder: string): DerivedStore {
 /**
  * For a program that reads the state of this moment, and may copy it, while others use the folder.
  */
-export function openSnapshot(folder: string): Snapshot {
+export function openSqliteSnapshot(folder: string): SqliteSnapshot {
   requireLedger(folder)
   // The index first, so that it has nothing that the journal lacks.
   const index = openIndexStill(join(folder, "index.db"))
@@ -102,7 +81,7 @@ function openIndexStill(path: string): DatabaseSync | undefined {
 }
 
 /** For a program that makes a copy the ledger. No other may use the folder. */
-export function openStopped(folder: string): StoppedStore {
+export function openSqliteStopped(folder: string): StoppedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
@@ -113,7 +92,7 @@ export function openStopped(folder: string): StoppedStore {
       registry: registryOf(journal),
       isCopy: isMarked(journal),
       takeOffMark: () => takeOffMark(journal),
-      rewriteDocuments: () => rewriteDocuments(journal),
+      rewriteDocuments: async () => rewriteDocuments(journal),
       async close() {
         journal.close()
         lock.release()

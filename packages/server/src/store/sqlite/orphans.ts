@@ -3,20 +3,12 @@
 // most of them; all rows are read only if these disagree.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
+import type { Stray } from "../whole-ledger.ts"
 import { schemaOf, type Layout } from "./database.ts"
 import { logName } from "./reads.ts"
 import { buckets, runEntries } from "./key-runs.ts"
 import { firstOf, lastOf } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
-
-/**
- * A row that belongs to nothing, or a counted row that is missing; with its entry, if it has one.
- */
-export interface Stray {
-  readonly workspace?: string
-  readonly sequence?: number
-  readonly what: string
-}
 
 type Row = Readonly<Record<string, unknown>>
 

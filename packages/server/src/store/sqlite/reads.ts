@@ -105,7 +105,7 @@ const entriesPerPiece = 64
 /**
  * One of several entries as one row. As rows of their own they would cost as much as their hashes.
  */
-export function linkedReads(
+function linkedReads(
   journal: DatabaseSync,
 ): (number: number, after: number, limit: number) => LinkedRows {
   // In order by the subquery; whoever checks the chain sees whether they are. Between two texts

@@ -7,14 +7,9 @@ import { eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { lastOf } from "../search/segment-plan.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
-import type { KeptSegment, SegmentKeeper, SegmentName, SegmentReader } from "../search/segments.ts"
+import type { SegmentKeeper, SegmentName, SegmentReader, SegmentRow } from "../search/segments.ts"
 import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
-
-/** A segment in the file, with the hash that ties it to its journal. */
-export interface SegmentRow extends KeptSegment {
-  readonly lastRecord: Uint8Array
-}
 
 export function segmentReads(search: DatabaseSync) {
   const numberOf = numbersIn(search)

@@ -1,92 +1,27 @@
-// The whole data of a ledger, for a program that derives everything from it again: the state at its
-// opening, read in large steps.
+// The three files for a program that derives everything again.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
-import type { LinkedRows } from "../linked-rows.ts"
-import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
+import type { Kept, KeptIndex, Keyed, Stray, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
-import { joinedReads } from "./joined-entries.ts"
 import { lockFolder } from "./lock.ts"
-import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from "./reads.ts"
+import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
 import { packIdem, packReceipt } from "./packed-text.ts"
 import { segmentsSince } from "./search-file.ts"
-import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
-import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
-
-/**
- * For a program that derives everything again and trusts no derived data: the state at its opening.
- */
-export interface Whole {
-  readonly registry: Registry
-  readonly isCopy: boolean
-  /** Undefined if it is missing: it can be made again. */
-  readonly index: KeptIndex | undefined
-  /** All workspaces that have entries, whether or not the registry has them. */
-  workspaces(): readonly string[]
-  /** The most entries that there can be, of all workspaces together. */
-  count(): number
-  /** The last sequence; 0 without entries. */
-  last(workspace: string): number
-  /** The entries after a sequence, in order. Only the chain tells whether one is missing. */
-  entries(workspace: string, after: number, limit: number): readonly Stored[]
-  /** The same, joined end to end as they are hashed: rows would cost as much as the hashing. */
-  linked(workspace: string, after: number, limit: number): LinkedRows
-  /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
-  repeated(workspace: string, what: "receipt" | "idem"): number | undefined
-  /** Rows of one of the three files that belong to no entry. */
-  strays(of: Kept): readonly Stray[]
-  /** The stored segments of the search, in the order of their entries. */
-  segments(workspace: string): readonly SegmentRow[]
-  /** A part of one of them. */
-  part: SegmentReads["part"]
-  close(): void
-}
-
-/** The stored index. */
-export interface KeptIndex {
-  position(workspace: string): number
-  tree(workspace: string, epoch: number): Tree | undefined
-  checkpoint(workspace: string, epoch: number): Checkpoint | undefined
-  tile(workspace: string, epoch: number, level: number, tile: number): Uint8Array
-  tiles(
-    workspace: string,
-    epoch: number,
-  ): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
-  /** The pieces that the index of keys and receipts has. */
-  runs(): readonly number[]
-  /** One of them, made again and compared. */
-  keyed(run: number): Keyed
-}
-
-export type Kept = "journal" | "index" | "search"
-
-/**
- * A piece of the index of keys and receipts: its first fault, with the entry if it concerns one.
- */
-export interface Keyed {
-  readonly run: number
-  readonly wrong:
-    | {
-        readonly what: "keys" | "receipts"
-        readonly place: { readonly workspace: string; readonly sequence: number } | undefined
-      }
-    | undefined
-  /** Whether the facts about the whole piece are right. */
-  readonly isWhole: boolean
-}
+import { segmentReads } from "./sqlite-segments.ts"
+import { indexStrays, journalStrays, searchStrays } from "./orphans.ts"
 
 /** The first layout of the index whose buckets hold the ends of keys. */
 const endsLayout = 4
 
 /** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
-export function openWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
+export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
@@ -98,7 +33,7 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
     database.exec("PRAGMA temp_store = FILE;")
     return database
   }
-  const close = (): void => {
+  const close = async (): Promise<void> => {
     for (const database of opened) database.close()
     lock?.release()
   }
@@ -112,24 +47,23 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
     return {
       ...readsOf(journal),
       isCopy: isMarked(journal),
+      names: { journal: "journal.db", index: "index.db", search: "search.db" },
       index: index && indexOf(index, journal),
       ...segmentsIn(search),
       strays: straysIn(journal, index, search),
       close,
     }
   } catch (error) {
-    close()
+    void close()
     throw error
   }
 }
 
 function readsOf(
   journal: DatabaseSync,
-): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
+): Pick<Whole, "journal" | "workspaces" | "count" | "last" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
-  const joined = joinedReads(journal)
-  const linked = linkedReads(journal)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
   const again = (column: "receipt" | "idem", pack: typeof packReceipt | typeof packIdem) => {
@@ -146,13 +80,11 @@ function readsOf(
   }
   const repeated = { receipt: again("receipt", packReceipt), idem: again("idem", packIdem) }
   return {
-    workspaces: () => ids.all().map((row) => String(row["id"])),
-    entries: (workspace, after, limit) =>
-      joined({ workspace, number: numberOf(workspace) ?? -1, after, limit, bytesMax: Infinity }),
-    linked: (workspace, after, limit) => linked(numberOf(workspace) ?? -1, after, limit),
-    count: () => Number(count.get()?.["n"] ?? 0),
-    last: (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
-    repeated(workspace, what) {
+    journal: readerOf(journalReads(journal)),
+    workspaces: async () => ids.all().map((row) => String(row["id"])),
+    count: async () => Number(count.get()?.["n"] ?? 0),
+    last: async (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
+    async repeated(workspace, what) {
       const row = repeated[what].get(numberOf(workspace) ?? -1)
       return row === undefined ? undefined : Number(row["sequence"])
     },
@@ -164,23 +96,21 @@ function straysIn(
   journal: DatabaseSync,
   index: DatabaseSync | undefined,
   search: DatabaseSync | undefined,
-): (of: Kept) => readonly Stray[] {
+): Whole["strays"] {
   const inEach: Readonly<Record<Kept, () => Iterable<Stray>>> = {
     journal: () => journalStrays(journal),
     index: () => (index === undefined ? [] : indexStrays(index, journal)),
     search: () => (search === undefined ? [] : searchStrays(search, journal)),
   }
-  return (of) => [...inEach[of]()]
+  return async (of) => [...inEach[of]()]
 }
 
-type SegmentReads = ReturnType<typeof segmentReads>
-
 function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | "part"> {
-  if (search === undefined) return { segments: () => [], part: () => undefined }
+  if (search === undefined) return { segments: async () => [], part: async () => undefined }
   const reads = segmentReads(search)
   return {
-    segments: (workspace) => reads.list(workspace),
-    part: (...asked) => reads.part(...asked),
+    segments: async (workspace) => reads.list(workspace),
+    part: async (...asked) => reads.part(...asked),
   }
 }
 
@@ -200,12 +130,11 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   const entries = journalReads(journal)
 
   return {
-    position: reads.position,
-    tree: (...asked) => reads.tree(...asked),
-    checkpoint: (...asked) => reads.checkpoint(...asked),
-    tile: (workspace, epoch, level, tile) =>
-      reads.tiles(workspace, epoch, [{ level, tile }])[0] ?? new Uint8Array(),
-    *tiles(workspace, epoch) {
+    position: async (workspace) => reads.position(workspace),
+    tree: async (...asked) => reads.tree(...asked),
+    checkpoint: async (...asked) => reads.checkpoint(...asked),
+    tiles: async (...asked) => reads.tiles(...asked),
+    async *allTiles(workspace, epoch) {
       for (const row of tiles.iterate(logName(workspace, epoch))) {
         const { level, tile, hashes } = row
         yield {
@@ -216,8 +145,8 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
       }
     },
     // Those of an older layout are filled again by the next start.
-    runs: () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
-    keyed(run) {
+    runs: async () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
+    async keyed(run) {
       const made = makeRun(run, entries.places(run * runEntries, runEntries))
       const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
       const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
