@@ -156,6 +156,11 @@ test(
   "its look, its words and its language are the product's, and it has a theme of its own",
   { skip },
   async () => {
+    const phrases = ["auth.session.created", "invoice.document.viewed"].map((action) => ({
+      action,
+      text: "<b>Sagt das Projekt</b>",
+    }))
+    await service.root.patch(`${workspace.path}/projects/core`, { phrases })
     const { token } = await tokenOf(own.id)
     script = `const activity = document.querySelector("tallystick-activity")
     activity.lang = "de"
@@ -176,6 +181,8 @@ test(
     await page.getByText("50 von 60").waitFor()
     await page.getByText("Heute").waitFor()
     await page.getByText("Du hast dich angemeldet").first().waitFor()
+    // The product's words come before those of the project.
+    assert.equal(await page.getByText("<b>Sagt das Projekt</b>").count(), 25)
     await page
       .getByText(
         new Intl.DateTimeFormat("de", { month: "long", timeZone: "Europe/Madrid" }).format(),
@@ -194,6 +201,7 @@ test(
     assert.equal(await styleOf(":host", "color-scheme"), "dark")
     // A part has a name for the style sheets of the product.
     assert.equal(await page.locator('[part="entry sealed"]').count(), 50)
+    await service.root.patch(`${workspace.path}/projects/core`, { phrases: [] })
     await watched.expectQuiet()
   },
 )

@@ -52,8 +52,8 @@ after(async () => {
   await service[Symbol.asyncDispose]()
 })
 
-async function opened(path: string, person = admin) {
-  const watched = await watch(browser, { origin: service.url })
+async function opened(path: string, person = admin, refused: readonly number[] = []) {
+  const watched = await watch(browser, { origin: service.url, refused })
   await signInto(watched, service.url, person)
   await watched.page.goto(`${service.url}/ui/${path}`)
   return watched
@@ -94,6 +94,14 @@ test("a pack's title opens what it holds, its links, and how it is checked", { s
   await page.getByText("for the auditor").waitFor()
   await expectNarrow(page)
   await watched.expectQuiet()
+
+  await using seen = await opened(`packs/${packId}`, viewer)
+  await seen.page.getByText("An admin of this workspace sees who has a link").waitFor()
+  await seen.page.getByText("All 20 rows on this page recomputed").waitFor()
+  await seen.expectQuiet()
+  await using lost = await opened(`packs/pack_${"0".repeat(36)}`, viewer, [404])
+  await lost.page.getByRole("alert").getByText("not_found").waitFor()
+  await lost.expectQuiet()
 })
 
 test(

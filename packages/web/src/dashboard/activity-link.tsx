@@ -12,14 +12,14 @@ const title = "Link to a person's activity"
 interface ActivityLink {
   /** Whose, if that is known already. */
   readonly subject?: string
-  /** What they are called in entries. */
+  /** What they are called in entries; the usual types, if absent. */
   readonly types?: readonly string[]
   readonly note?: string
   readonly made?: () => void
 }
 
 export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<void> {
-  const { subject, types = [], note, made } = link
+  const { subject, types, note, made } = link
   const [workspace, projects] = await Promise.all([
     desk.get<Workspace>([]),
     desk.get<ProjectList>(["projects"], { limit: 100 }),
@@ -36,10 +36,7 @@ export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<
     path: ["activity", "token"],
     bodyOf: (values) => ({
       projectId: textIn(values, "project"),
-      subject:
-        subject === undefined || types.length === 0
-          ? (subject ?? textIn(values, "subject"))
-          : { id: subject, types },
+      subject: types === undefined ? textIn(values, "subject") : { id: subject, types },
     }),
     daysUsual: 1,
     daysMax: 30,

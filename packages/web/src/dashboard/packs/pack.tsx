@@ -16,25 +16,48 @@ import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import { tokenColumns } from "../access/tokens.tsx"
 import type { Desk, View } from "../desk.ts"
-import { createEntryList } from "../entry-list.tsx"
+import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { listed } from "../listed.ts"
 import { HandOut } from "./hand-out.tsx"
 
 export function openPack(desk: Desk, packId: string): View {
-  const head = elementOf(<div />)
-  const links = elementOf(<div />)
+  const content = elementOf(<div class="about" />)
+  let list: EntryList | undefined
+  let isOver = false
   const load = async (): Promise<void> => {
     const told = await desk.get<Pack>(["evidence-packs", packId])
-    if (!told.ok) return redraw(head, <Refused refusal={told.refusal} retry={() => void load()} />)
-    const drawLinks = desk.isAdmin
-      ? () => redraw(links, <Links desk={desk} packId={packId} />)
-      : undefined
-    redraw(head, <Head desk={desk} pack={told.value} changed={drawLinks} />)
-    drawLinks?.()
+    if (!told.ok)
+      return redraw(content, <Refused refusal={told.refusal} retry={() => void load()} />)
+    if (isOver) return
+    const links = elementOf(<section />)
+    const drawLinks = (): void => redraw(links, <Links desk={desk} packId={packId} />)
+    drawLinks()
+    list = entriesOf(desk, packId)
+    redraw(
+      content,
+      <Head desk={desk} pack={told.value} changed={drawLinks} />,
+      links,
+      <section>
+        <h2>What it holds</h2>
+        {list.node}
+      </section>,
+    )
   }
-  head.append(<Skeleton />)
+  content.append(<Skeleton />)
   void load()
-  const list = createEntryList({
+  return {
+    title: "Evidence pack",
+    isWide: true,
+    node: content,
+    close() {
+      isOver = true
+      list?.close()
+    },
+  }
+}
+
+function entriesOf(desk: Desk, packId: string): EntryList {
+  return createEntryList({
     desk,
     load: (cursor, limit) =>
       desk.get<EventsPage>(["evidence-packs", packId, "entries"], {
@@ -44,28 +67,13 @@ export function openPack(desk: Desk, packId: string): View {
       }),
     nothing: () => <p class="soft">Nothing to show.</p>,
   })
-  return {
-    title: "Evidence pack",
-    isWide: true,
-    node: (
-      <div class="about">
-        {head}
-        {links}
-        <section>
-          <h2>What it holds</h2>
-          {list.node}
-        </section>
-      </div>
-    ),
-    close: () => list.close(),
-  }
 }
 
 interface HeadProps {
   readonly desk: Desk
   readonly pack: Pack
   /** A link was made. */
-  readonly changed: (() => void) | undefined
+  readonly changed: () => void
 }
 
 function Head({ desk, pack, changed }: HeadProps) {
@@ -145,6 +153,10 @@ function State({ isSealed }: { readonly isSealed: boolean }) {
 }
 
 function Links({ desk, packId }: { readonly desk: Desk; readonly packId: string }) {
+  if (!desk.isAdmin)
+    return (
+      <p class="soft small">An admin of this workspace sees who has a link to it, and ends it.</p>
+    )
   const list = pagedList<Token>({
     ...listed(desk, ["tokens"], ({ tokens }: TokenList) => tokens, { packId }),
     empty: () => <p class="soft">Nobody was given a link to it.</p>,
@@ -157,9 +169,9 @@ function Links({ desk, packId }: { readonly desk: Desk; readonly packId: string 
     ),
   })
   return (
-    <section>
+    <>
       <h2>Links to it</h2>
       {list.node}
-    </section>
+    </>
   )
 }

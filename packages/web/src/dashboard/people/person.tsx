@@ -10,7 +10,7 @@ import { ConsentLookUp } from "../consents/consents.tsx"
 import type { Desk } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
-import { loadHistory, newestOf, partiesOf, sidesOf } from "../things/both-sides.ts"
+import { loadHistory, newestOf, partiesOf, personTypes, sidesOf } from "../things/both-sides.ts"
 import { Nobody } from "./nobody.tsx"
 import { PackOfPerson } from "./pack-of-person.tsx"
 
@@ -182,10 +182,10 @@ function Sides({ desk, id, side }: SidesProps) {
   )
 }
 
-/** As what they are known in the entries that were loaded. A consent has a type of its own. */
+/** The usual ones, and what the entries that were loaded call them beside those. */
 function typesIn(list: EntryList | undefined, id: string): readonly string[] {
-  const types = (list?.rows.all ?? []).flatMap(({ entry }) =>
+  const found = (list?.rows.all ?? []).flatMap(({ entry }) =>
     entry === undefined ? [] : partiesOf({ id }, entry).map(({ type }) => type ?? ""),
   )
-  return types.length === 0 ? [] : [...new Set([...types, "subject"])].slice(0, 20)
+  return [...new Set([...personTypes, ...found])].slice(0, 20)
 }

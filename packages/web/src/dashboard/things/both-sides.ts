@@ -21,6 +21,16 @@ interface Merged {
   readonly nextCursor: number
 }
 
+/** As an activity link takes them, if nobody names others. */
+export const personTypes: readonly string[] = [
+  "user",
+  "subject",
+  "person",
+  "member",
+  "customer",
+  "account",
+]
+
 export function sidesOf(side: string | null): readonly Side[] {
   return side === "did" || side === "done" ? [side] : ["did", "done"]
 }

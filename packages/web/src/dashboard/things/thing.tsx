@@ -8,10 +8,7 @@ import { Text } from "../../parts/text.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { createEntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
-import { loadHistory, newestOf, queryOf, sidesOf, type Thing } from "./both-sides.ts"
-
-/** As an activity link takes them, if nobody names others. */
-const personTypes = ["user", "subject", "person", "member", "customer", "account"]
+import { loadHistory, newestOf, personTypes, queryOf, sidesOf, type Thing } from "./both-sides.ts"
 
 export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query }) => {
   const thing: Thing = { type, id }
