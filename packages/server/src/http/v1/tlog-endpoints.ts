@@ -254,9 +254,10 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
     async handle({ caller, params, query: { after, limit }, incoming: { signal } }) {
       const log = await logFor(service, caller, params)
       const count = Math.max(0, Math.min(limit, (await sizeOf(service, log)) - after))
-      const body = await service.reading.run(params.workspaceId, signal, async () =>
-        Buffer.from(await readRecords(service.store.journal, log.epoch, after, count)),
+      const records = await service.reading.run(params.workspaceId, signal, () =>
+        readRecords(service.store.journal, log.epoch, after, count),
       )
+      const body = Buffer.from(records.buffer, records.byteOffset, records.length)
       // The last ones may become more.
       const headers = count < limit ? noCache : immutable
       return { status: 200, body, headers: caller === undefined ? headers : {} }
