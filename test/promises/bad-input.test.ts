@@ -3,28 +3,28 @@ import { test } from "node:test"
 import { sendBadInput } from "./bad-input.ts"
 import { createChance, seedOf } from "./chance.ts"
 
-// Promise 12: no input causes a 5xx, a crash, or a stall.
+// Promise 12: no input causes a 5xx, a crash, or a stall. `npm run test:deep` sends a million.
 
 const floors = {
-  invalid_field: 3000,
-  invalid_json: 500,
-  bad_request: 300,
-  unauthorized: 300,
-  not_found: 300,
-  payload_too_large: 10,
+  invalid_field: 1500,
+  invalid_json: 250,
+  bad_request: 150,
+  unauthorized: 150,
+  not_found: 150,
+  payload_too_large: 5,
 } as const
 
-test("20,000 mostly invalid requests are answered as described, and every accepted one is recorded", async (t) => {
+test("10,000 mostly invalid requests are answered as described, and every accepted one is recorded", async (t) => {
   const seed = seedOf(t)
-  const counts = await sendBadInput({ requests: 20_000, chance: createChance(seed), seed })
+  const counts = await sendBadInput({ requests: 10_000, chance: createChance(seed), seed })
   t.diagnostic(JSON.stringify(counts))
-  assert.equal(counts.requests, 20_000)
+  assert.equal(counts.requests, 10_000)
   assert.ok(
-    counts.fewest[1] >= 20 && counts.operations > 50,
+    counts.fewest[1] >= 10 && counts.operations > 50,
     `${counts.fewest[0]} had too few requests`,
   )
   assert.ok(
-    counts.accepted >= 2000 && counts.entries >= 100 && counts.torn >= 800,
+    counts.accepted >= 1000 && counts.entries >= 50 && counts.torn >= 400,
     "too little was accepted, or torn",
   )
   assert.ok(counts.unanswered < counts.torn / 10, "many torn requests had no answer")

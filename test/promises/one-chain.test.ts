@@ -3,18 +3,18 @@ import { test } from "node:test"
 import { createChance, seedOf } from "./chance.ts"
 import { writeTogether } from "./one-chain.ts"
 
-// Promise 3: the chains never fork and have no gaps.
+// Promise 3: the chains never fork and have no gaps. `npm run test:deep` writes five million.
 
 const crowd = { writers: 64, workspaces: 16, batchMax: 100, lookUpsMax: 60 }
 
 test("64 writers make one chain of each workspace", async (t) => {
-  const written = await writeTogether({ ...crowd, events: 50_000, chance: createChance(seedOf(t)) })
+  const written = await writeTogether({ ...crowd, events: 25_000, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(written))
   assert.ok(
-    written.written >= 50_000 && written.entries > written.written && written.lookedUp >= 17 * 59,
+    written.written >= 25_000 && written.entries > written.written && written.lookedUp >= 17 * 59,
     "there was not enough to part",
   )
-  assert.ok(written.singles >= 1000 && written.batches >= 300 && written.unknown === 0)
+  assert.ok(written.singles >= 500 && written.batches >= 150 && written.unknown === 0)
 })
 
 test("and so they do when the storage fails, before it has stored or after", async (t) => {

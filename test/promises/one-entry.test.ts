@@ -6,13 +6,13 @@ import { fieldsOfEvent } from "./bodies.ts"
 import { createChance, seedOf } from "./chance.ts"
 import { createModel, sendAgainAndAgain, sendSome, type Counts } from "./one-entry.ts"
 
-// Promise 4: one entry per key, for ever.
+// Promise 4: one entry per key, for ever. `npm run test:deep` sends a million again.
 
-test("20,000 replays of keys young and old, across restarts, are answered as the first time", async (t) => {
+test("10,000 replays of keys young and old, across restarts, are answered as the first time", async (t) => {
   const kept = await sendAgainAndAgain({
     fill: 66_000,
     rounds: 4,
-    replays: 20_000,
+    replays: 10_000,
     chance: createChance(seedOf(t)),
   })
   t.diagnostic(JSON.stringify(kept))
@@ -21,7 +21,7 @@ test("20,000 replays of keys young and old, across restarts, are answered as the
     "the first keys are in memory still",
   )
   assert.ok(
-    kept.replayed >= 20_000 && kept.reused >= 3000 && kept.atOnce >= 2400 && kept.restarts === 4,
+    kept.replayed >= 10_000 && kept.reused >= 1500 && kept.atOnce >= 1200 && kept.restarts === 4,
     "too little was sent again",
   )
 })

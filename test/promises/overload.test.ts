@@ -2,13 +2,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectShedding, overload } from "./overload.ts"
 
-// Promise 14: overload sheds, and ends by itself.
+// Promise 14: overload sheds, and ends by itself. The queue is full after a fifth of a second, and
+// `npm run test:deep` keeps it full for longer.
 
 test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
-  const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 7 })
+  const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 3 })
   t.diagnostic(JSON.stringify(overloaded))
   expectShedding(overloaded)
-  assert.ok(overloaded.offered >= 300 && overloaded.neighbour >= 30, "that was no overload")
+  assert.ok(overloaded.offered >= 150 && overloaded.neighbour >= 15, "that was no overload")
 })
 
 test("canary: a queue without a bound is found out", async (t) => {
