@@ -64,9 +64,8 @@ async function bundled(others) {
     // Nothing is dropped: rolldown takes decodeURIComponent(target), which is there to throw, for a
     // call without effect.
     treeshake: false,
-    // What reads the arguments is needed at every start, and has many files of its own. Others are
-    // asked for by name.
-    external: (name) => /^[@\w]/.test(name) && !/^(@tallystick\/|commander$)/.test(name),
+    // Of others' packages, those that every start or every thread reads, in many files.
+    external: (name) => /^[@\w]/.test(name) && !/^(@tallystick\/|@noble\/|commander$)/.test(name),
   })
   const { output } = await bundle.generate({ format: "esm", minify: false })
   return output

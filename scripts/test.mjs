@@ -24,21 +24,36 @@ const measuring = new Set([
 
 /** The longest, longest first: begun last, one of them would run on when all others are done. */
 const long = [
-  "test/crash/kill.test.ts",
-  "test/crash/power.test.ts",
-  "test/promises/read-your-writes.test.ts",
-  "test/promises/restored.test.ts",
-  "test/promises/tampering.test.ts",
-  "test/api/through-client.test.ts",
-  "test/crash/secret.test.ts",
-  "test/promises/stalls.test.ts",
   "test/outside/schemathesis.test.ts",
+  "test/crash/kill.test.ts",
+  "test/api/through-client.test.ts",
   "test/promises/one-entry.test.ts",
+  "test/crash/power.test.ts",
+  "test/promises/tampering.test.ts",
+  "test/promises/restored.test.ts",
+  "test/promises/stalls.test.ts",
+  "test/promises/one-chain.test.ts",
+  "test/ledger-commands.test.ts",
+  "test/promises/read-your-writes.test.ts",
+  "packages/server/src/store/sqlite/sqlite.test.ts",
+  "test/crash/secret.test.ts",
   "test/crash/failing-calls.test.ts",
+  "test/cli.test.ts",
+  "test/outside/export.test.ts",
+  "test/crash/root-key.test.ts",
+  "test/pages/events.test.ts",
+  "test/pages/dashboard.test.ts",
+  "test/pages/administration.test.ts",
+  "test/pages/entry.test.ts",
+  "test/crash/start.test.ts",
   "test/crash/stop.test.ts",
   "test/promises/bad-input.test.ts",
-  "test/promises/one-chain.test.ts",
+  "test/crash/pack-killed.test.ts",
+  "test/pages/component.test.ts",
+  "test/pages/links.test.ts",
   "test/outside/installed.test.ts",
+  "test/outside/spectral.test.ts",
+  "test/crash/slow-sync.test.ts",
 ]
 
 const { values, positionals } = parseArgs({
@@ -94,10 +109,10 @@ Readable.from(together()).compose(new spec()).pipe(process.stdout)
 
 /** What happens in both runs, as if they were one: it ends with the counts of both. */
 async function* together() {
-  // Three files at a time also where there are two cores: much of what a test does is to wait for
+  // Four files at a time also where there are two cores: much of what a test does is to wait for
   // other processes and for the disk.
   const runs = [
-    { files: files.filter((file) => !measuring.has(file)), concurrency: 3 },
+    { files: files.filter((file) => !measuring.has(file)), concurrency: 4 },
     { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
   ].filter((each) => each.files.length > 0)
   const counts = new Map()
