@@ -16,7 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs"
-import { basename, join } from "node:path"
+import { basename, join, relative } from "node:path"
 
 const root = join(import.meta.dirname, "..")
 const server = join(root, "packages", "server")
@@ -59,7 +59,7 @@ async function bundled(others) {
     .filter((path) => readFileSync(path, "utf8").includes("import.meta.filename"))
   const inputs = [join(server, "src", "main.ts"), ...threads, ...others]
   const bundle = await rolldown({
-    input: Object.fromEntries(inputs.map((path) => [basename(path, ".ts"), path])),
+    input: Object.fromEntries(inputs.map((path) => [nameOf(path), path])),
     platform: "node",
     // Nothing is dropped: rolldown takes decodeURIComponent(target), which is there to throw, for a
     // call without effect.
@@ -69,6 +69,12 @@ async function bundled(others) {
   })
   const { output } = await bundle.generate({ format: "esm", minify: false })
   return output
+}
+
+/** Two engines have a `reader.ts` each. */
+function nameOf(path) {
+  const within = relative(join(server, "src"), path).replace(/\.ts$/, "")
+  return within.startsWith("..") ? basename(path, ".ts") : within.replaceAll("/", "-")
 }
 
 function write(folder, output) {
