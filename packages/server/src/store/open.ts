@@ -3,14 +3,11 @@
 
 import type { Config } from "../config.ts"
 import { openHeads, type Heads } from "./heads.ts"
-import {
-  openPostgres,
-  openPostgresFiling,
-  openPostgresHeads,
-  openPostgresWatched,
-} from "./postgres/open-postgres.ts"
 import { openSqlite, openSqliteFiling, openSqliteWatched } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
+
+/** Its client has many files, which every thread would load at every start. */
+const postgres = () => import("./postgres/open-postgres.ts")
 
 /** Where the data is: in a database if one is named, else in the folder. */
 export interface StorePlace {
@@ -28,28 +25,32 @@ export function placeName({ data, databaseUrl }: StorePlace): string {
 export type StoreConfig = StorePlace & Pick<Config, "limits">
 
 /** `progress`: data of an older version is brought forward before anything is served. */
-export function openStore(
+export async function openStore(
   { data, databaseUrl, limits }: StoreConfig,
   onDeath: (cause: Error) => void,
   progress?: (done: number, entries: number) => void,
 ): Promise<Store> {
   return databaseUrl === undefined
     ? openSqlite({ data, limits }, onDeath, progress)
-    : openPostgres({ databaseUrl, limits }, onDeath)
+    : (await postgres()).openPostgres({ databaseUrl, limits }, onDeath)
 }
 
 /** For the program that watches. The serving program opens the store first. */
-export function openWatched({ data, databaseUrl }: StorePlace): WatchedStore {
-  return databaseUrl === undefined ? openSqliteWatched(data) : openPostgresWatched(databaseUrl)
+export async function openWatched({ data, databaseUrl }: StorePlace): Promise<WatchedStore> {
+  return databaseUrl === undefined
+    ? openSqliteWatched(data)
+    : (await postgres()).openPostgresWatched(databaseUrl)
 }
 
 /** For the program that files. The serving program opens the store first. */
-export function openFiling({ data, databaseUrl }: StorePlace): FilingStore {
-  return databaseUrl === undefined ? openSqliteFiling(data) : openPostgresFiling(databaseUrl)
+export async function openFiling({ data, databaseUrl }: StorePlace): Promise<FilingStore> {
+  return databaseUrl === undefined
+    ? openSqliteFiling(data)
+    : (await postgres()).openPostgresFiling(databaseUrl)
 }
 
 /** What was signed: by this server, and by all that share its database. */
 export async function openSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<Heads> {
   const file = await openHeads(path)
-  return databaseUrl === undefined ? file : openPostgresHeads(databaseUrl, file)
+  return databaseUrl === undefined ? file : (await postgres()).openPostgresHeads(databaseUrl, file)
 }

@@ -69,7 +69,7 @@ export async function fileBeside(
 const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   beNice()
-  const store = openFiling(options.place)
+  const store = await openFiling(options.place)
   const filing = startFiling({
     store,
     clock: systemClock,

@@ -103,7 +103,7 @@ export async function watchBeside(
 const options = givenToThread<WatchOptions>(import.meta.filename)
 if (options !== undefined) {
   const { place, headsPath, keyring, limits } = options
-  const store = openWatched(place)
+  const store = await openWatched(place)
   const heads = await openSignedHeads(headsPath, place)
   const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) =>
     report(sighting),
