@@ -7,6 +7,7 @@
 //   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --followers 1000  a writer beside so many who follow
 //   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
+//   npm run bench -- --postgres        on PostgreSQL, against what one would write by hand
 //   npm run bench -- --web             the dashboard in a real browser: sizes, paint, scrolling, new rows
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
@@ -19,6 +20,7 @@ import { measureFollowers } from "./followers.ts"
 import { startPostgres } from "./peers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import { eventBody, type Load, type Measured } from "./load.ts"
+import { measurePostgres } from "./postgres.ts"
 import { measureQueries } from "./queries.ts"
 import { measureSearchLag, type SearchLag } from "./search-lag.ts"
 import { measureSegments } from "./segments.ts"
@@ -36,6 +38,7 @@ const { values } = parseArgs({
     web: { type: "boolean", default: false },
     followers: { type: "string" },
     peers: { type: "boolean", default: false },
+    postgres: { type: "boolean", default: false },
   },
 })
 const entries = Number(values.entries)
@@ -50,6 +53,7 @@ try {
   if (values.search) for (const line of measureSegments(entries)) say(line)
   else if (values.peers) await peers()
   else if (values.web) await web()
+  else if (values.postgres) await postgres()
   else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
     await ratios()
@@ -191,6 +195,12 @@ async function followers(count: number): Promise<void> {
   say("| --- | --- | --- | --- | --- | --- | --- |")
   for await (const row of measureFollowers({ folder, followers: count, turns, seconds }))
     say(`| ${row.join(" | ")} |`)
+}
+
+async function postgres(): Promise<void> {
+  say("| on PostgreSQL | measured |")
+  say("| --- | --- |")
+  for await (const row of measurePostgres({ folder, turns, seconds })) say(`| ${row.join(" | ")} |`)
 }
 
 async function web(): Promise<void> {

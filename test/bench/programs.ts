@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { ByHand } from "./by-hand.ts"
 import type { FsckMeasured } from "./fsck.ts"
 import type { Load, Measured } from "./load.ts"
 
@@ -36,8 +37,10 @@ export function startService(
   data: string,
   flags: readonly string[] = [],
   checkout = root,
+  environment: Record<string, string> = {},
 ): Promise<Program> {
   return start([...flags, join(checkout, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
+    ...environment,
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
     TALLYSTICK_ROOT_KEY: rootKey,
@@ -113,6 +116,11 @@ function spentMs(fields: readonly string[]): number {
 export async function runLoad(load: Load): Promise<Measured> {
   // The generator says one line, a Measured.
   return JSON.parse(await said("load.ts", JSON.stringify(load))) as Measured
+}
+
+/** Writes into a table of one's own, likewise; to so many events a second. */
+export async function runByHand(given: ByHand): Promise<number> {
+  return Number(await said("by-hand.ts", JSON.stringify(given)))
 }
 
 /** Derives a folder's ledger again, likewise. */

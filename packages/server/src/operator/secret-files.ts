@@ -135,6 +135,8 @@ function place(path: string, text: string): boolean {
 
 /** Removes what a kill left behind, perhaps an old secret. The caller holds the folder's lock. */
 export function removeUnplaced(data: string): void {
+  // A service on a database that is given its secrets needs no folder.
+  if (!existsSync(data)) return
   const unplaced = readdirSync(data).filter((name) =>
     /^(secret|root-key)\.([0-9a-f]{16}|new)$/.test(name),
   )

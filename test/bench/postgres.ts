@@ -1,0 +1,116 @@
+// The service on PostgreSQL, against what one would write by hand on the same server, in turns.
+
+import { join } from "node:path"
+import { startOwnPostgres } from "../postgres-server.ts"
+import type { ByHand } from "./by-hand.ts"
+import type { Load, Measured } from "./load.ts"
+import { makeWriter, runByHand, runLoad, startService, type Program } from "./programs.ts"
+
+export interface PostgresBench {
+  readonly folder: string
+  readonly seconds: number
+  readonly turns: number
+}
+
+const clients = 64
+const workspaces = 100
+const secret = "5".repeat(64)
+
+type Row = readonly [what: string, measured: string]
+
+/** What a machine for it would have; everything that makes a commit durable is as usual. */
+const settings = { shared_buffers: "1GB", max_wal_size: "4GB", checkpoint_timeout: "15min" }
+
+export async function* measurePostgres(bench: PostgresBench): AsyncGenerator<Row> {
+  await using server = await startOwnPostgres({ settings })
+  const [byHandUrl, url] = [await server.createDatabase(), await server.createDatabase()]
+  const start = (name: string) =>
+    startService(join(bench.folder, name), [], undefined, {
+      TALLYSTICK_DATABASE_URL: url,
+      TALLYSTICK_SECRET: secret,
+      TALLYSTICK_HEADS: join(bench.folder, `${name}.heads`),
+    })
+  const service = await start("one")
+  const writers: Load["writers"][number][] = []
+  for (let at = 0; at < workspaces; at++) writers.push(await makeWriter(service.url, `w${at}`))
+  const [first] = writers as [Load["writers"][number]]
+  const { seconds, turns } = bench
+  let run = 0
+  const load = async (
+    program: Program,
+    batch: number,
+    connections: number,
+    to: Load["writers"],
+  ): Promise<Rate> => {
+    const beforeMs = program.cpuMs()
+    const measured = await runLoad({
+      url: program.url,
+      connections,
+      seconds,
+      batch,
+      writers: to,
+      run: `postgres-${++run}-key`,
+    })
+    return rateOf(measured, program.cpuMs() - beforeMs)
+  }
+  const byHand = (of: number) =>
+    runByHand({ url: byHandUrl, clients, workspaces: of, seconds } satisfies ByHand)
+
+  await load(service, 100, 8, [first])
+  await load(service, 0, clients, writers)
+  for (const [name, of, to] of [
+    ["one workspace", 1, [first]],
+    [`${workspaces} workspaces`, workspaces, writers],
+  ] as const) {
+    const rates: { readonly theirs: number; readonly ours: Rate }[] = []
+    for (let turn = 0; turn < turns; turn++)
+      rates.push({ theirs: await byHand(of), ours: await load(service, 0, clients, to) })
+    const ratio = median(rates.map(({ theirs, ours }) => ours.perSecond / theirs))
+    const [ours, theirs] = [
+      median(rates.map((one) => one.ours.perSecond)),
+      median(rates.map((one) => one.theirs)),
+    ]
+    const cpuUs = median(rates.map((one) => one.ours.cpuUs))
+    yield [
+      `single events to ${name}, ${clients} connections`,
+      `${ratio.toFixed(1)} times what is written by hand (${whole(ours)} to ${whole(theirs)} events/s; ${whole(cpuUs)} µs of processor time an event, without the database's)`,
+    ]
+  }
+  const batches: Rate[] = []
+  for (let turn = 0; turn < turns; turn++) batches.push(await load(service, 100, 8, [first]))
+  yield [
+    "batches of 100 to one workspace, 8 connections",
+    `${whole(median(batches.map(({ perSecond }) => perSecond)))} events/s, ${whole(median(batches.map(({ cpuUs }) => cpuUs)))} µs of processor time an event, without the database's`,
+  ]
+  const second = await start("two")
+  await load(second, 0, clients, [first])
+  const both: number[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const alone = await load(service, 0, clients, [first])
+    const together = await Promise.all(
+      [service, second].map((one) => load(one, 0, clients / 2, [first])),
+    )
+    both.push(together.reduce((sum, { perSecond }) => sum + perSecond, 0) / alone.perSecond)
+  }
+  yield ["two servers on one database, of the rate of one", median(both).toFixed(2)]
+  await second.stop()
+  await service.stop()
+}
+
+interface Rate {
+  readonly perSecond: number
+  readonly cpuUs: number
+}
+
+function rateOf({ events, refused, seconds }: Measured, cpuMs: number): Rate {
+  if (refused > 0) process.stdout.write(`(${refused} requests were refused)\n`)
+  return { perSecond: events / seconds, cpuUs: (cpuMs * 1000) / events }
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString("en")
+}
