@@ -37,6 +37,19 @@ const statementTimeoutMs = 20_000
 const answerTimeoutMs = 25_000
 const idleMs = 60_000
 
+/**
+ * A plan is made once for a connection, when the tables may still be empty: it must be the one that
+ * is right when they are large.
+ */
+const planning = [
+  "plan_cache_mode=force_generic_plan",
+  "enable_seqscan=off",
+  "enable_hashjoin=off",
+  "enable_mergejoin=off",
+]
+  .map((setting) => `-c ${setting}`)
+  .join(" ")
+
 const int8 = 20
 
 /** Sequences, sizes and times are far below 2^53. */
@@ -56,6 +69,7 @@ export function openDatabase({ url, connections }: DatabaseConfig): Database {
     lock_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
+    options: planning,
     keepAlive: true,
     types: { getTypeParser: parserOf },
   })

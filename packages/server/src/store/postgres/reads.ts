@@ -34,7 +34,7 @@ const entriesAt: Statement = {
         SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
         FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
         CROSS JOIN LATERAL (
-          SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted
+          SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted LIMIT 1
         ) e
       ) summed
     ) found ORDER BY place`,
@@ -195,7 +195,7 @@ const tilesOf: Statement = {
     FROM unnest($3::integer[], $4::bigint[]) AS w (level, tile)
     CROSS JOIN LATERAL (
       SELECT * FROM tallystick.tiles t
-      WHERE t.workspace_id = $1 AND t.epoch = $2 AND t.level = w.level AND t.tile = w.tile
+      WHERE t.workspace_id = $1 AND t.epoch = $2 AND t.level = w.level AND t.tile = w.tile LIMIT 1
     ) t`,
 }
 const checkpointOf: Statement = {

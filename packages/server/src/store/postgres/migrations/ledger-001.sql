@@ -146,7 +146,12 @@ CREATE FUNCTION tallystick.append_group(
   p_changes jsonb,
   OUT outcome text, OUT head_sequence bigint, OUT head_hash bytea, OUT head_ms bigint,
   OUT places integer[], OUT sequences bigint[]
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql
+-- A plan is made once for a connection, when the tables may still be empty: it must be the one that
+-- is right when they are large. A limit keeps it from reading a whole workspace for some keys.
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
 DECLARE
   change record;
   kept bigint;
@@ -167,7 +172,7 @@ BEGIN
     FROM unnest(p_idems) WITH ORDINALITY AS t (idem, place)
     CROSS JOIN LATERAL (
       SELECT u.sequence FROM tallystick.entries u
-      WHERE u.workspace_id = p_workspace_id AND u.idem = t.idem
+      WHERE u.workspace_id = p_workspace_id AND u.idem = t.idem COLLATE "C" LIMIT 1
     ) e;
   IF places IS NOT NULL THEN
     outcome := 'used';
