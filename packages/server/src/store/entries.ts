@@ -21,11 +21,16 @@ export interface Stored {
   readonly body: Uint8Array | undefined
   /** RFC 9901 disclosures joined by "~", which none of them contains; empty if there are none. */
   readonly disclosures: string
+  /** The bytes that these stand for, joined by 0xff, where the store has them so. */
+  readonly packedDisclosures?: Uint8Array | undefined
 }
 
 /** How large an entry is. Reads are bounded by this. */
-export function bytesOf(stored: Pick<Stored, "body" | "disclosures"> | undefined): number {
-  return stored === undefined ? 0 : (stored.body?.length ?? 0) + stored.disclosures.length
+export function bytesOf(
+  stored: Pick<Stored, "body" | "disclosures" | "packedDisclosures"> | undefined,
+): number {
+  if (stored === undefined) return 0
+  return (stored.body?.length ?? 0) + (stored.packedDisclosures ?? stored.disclosures).length
 }
 
 /** The first entries, one at least, with no more than `bytesMax` together. */

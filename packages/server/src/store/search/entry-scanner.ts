@@ -140,11 +140,12 @@ export class EntryScanner {
     }
   }
 
-  #entry({ record, body, disclosures }: Stored): void {
+  #entry(stored: Stored): void {
+    const { record, body } = stored
     const kind = record.length === recordBytes ? kindOf(record[4] ?? 0) : undefined
     if (body === undefined || kind === undefined) throw unusual
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    this.#read(bytes, bytes.length)
+    this.#read(bytes, 0, bytes.length)
     for (const word of wordsRequired) this.#words[word].end = -1
     for (const { id, type } of [this.#parties.actor, this.#parties.target]) id.end = type.end = -1
     const { actor, target, metadata, top } = this.#digests
@@ -153,13 +154,15 @@ export class EntryScanner {
     if (this.#at !== this.#end) throw unusual
     this.#poster.text(this.#groups.kind, kind)
     this.#said(isVisible)
-    if (disclosures !== "") this.#disclosed(bytes, disclosures)
+    const packed = stored.packedDisclosures
+    if (packed === undefined) this.#disclosed(bytes, stored.disclosures)
+    else this.#disclosedPacked(bytes, packed)
   }
 
-  #read(bytes: Buffer, end: number): void {
+  #read(bytes: Buffer, start: number, end: number): void {
     this.#bytes = bytes
     this.#end = end
-    this.#at = 0
+    this.#at = start
   }
 
   // ---- The body.
@@ -367,6 +370,16 @@ export class EntryScanner {
 
   // ---- Sealed fields.
 
+  #disclosedPacked(body: Buffer, packed: Uint8Array): void {
+    const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+    for (let start = 0; start <= bytes.length;) {
+      const found = bytes.indexOf(0xff, start)
+      const end = found < 0 ? bytes.length : found
+      this.#disclosure(body, bytes, start, end)
+      start = end + 1
+    }
+  }
+
   #disclosed(body: Buffer, disclosures: string): void {
     let start = 0
     while (start < disclosures.length) {
@@ -376,17 +389,25 @@ export class EntryScanner {
       start = end + 1
       if (disclosure.length > this.#scratch.length) this.#scratch = Buffer.alloc(disclosure.length)
       const length = this.#scratch.write(disclosure, 0, "base64url")
-      this.#read(this.#scratch, length)
-      this.#expect(openBracket)
-      this.#string(this.#span)
-      this.#expect(comma)
-      this.#string(this.#span)
-      this.#expect(comma)
-      const name = this.#textOf(this.#span)
-      this.#claim(name, this.#placeOf(body, name, disclosure))
-      this.#expect(closeBracket)
-      if (this.#at !== this.#end) throw unusual
+      this.#disclosure(body, this.#scratch, 0, length, disclosure)
     }
+  }
+
+  /** `text` is what the bytes are in base64url, where it is known. */
+  #disclosure(body: Buffer, bytes: Buffer, start: number, end: number, text?: string): void {
+    this.#read(bytes, start, end)
+    this.#expect(openBracket)
+    this.#string(this.#span)
+    this.#expect(comma)
+    this.#string(this.#span)
+    this.#expect(comma)
+    const name = this.#textOf(this.#span)
+    this.#claim(
+      name,
+      this.#placeOf(body, name, () => text ?? bytes.base64urlSlice(start, end)),
+    )
+    this.#expect(closeBracket)
+    if (this.#at !== this.#end) throw unusual
   }
 
   #claim(name: string, place: Place): void {
@@ -429,7 +450,7 @@ export class EntryScanner {
    * `metadata`, and metadata any name: where one place alone can still have it, its digest is not
    * looked for.
    */
-  #placeOf(body: Buffer, name: string, disclosure: string): Place {
+  #placeOf(body: Buffer, name: string, disclosure: () => string): Place {
     const { actor, target, metadata, top } = this.#digests
     const isParty = name === "email" || name === "name" || name === "other"
     const isTop = name === "context" || name === "metadata"
@@ -439,7 +460,7 @@ export class EntryScanner {
     const inMetadata = metadata.left > 0
     const isSure = Number(inActor) + Number(inTarget) + Number(inTop) + Number(inMetadata) === 1
     const only = inActor ? "actor" : inTarget ? "target" : inTop ? "top" : "metadata"
-    const place = isSure ? only : this.#placeByDigest(body, disclosure)
+    const place = isSure ? only : this.#placeByDigest(body, disclosure())
     this.#digests[place].left--
     return place
   }

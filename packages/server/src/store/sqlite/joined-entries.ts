@@ -157,10 +157,12 @@ class JoinedEntry implements Stored {
   }
 
   get disclosures(): string {
+    return disclosuresOf(this.packedDisclosures ?? "")
+  }
+
+  get packedDisclosures(): Uint8Array | undefined {
     const { sealedAt, sealedEnd } = this.#spans
-    return disclosuresOf(
-      sealedAt < sealedEnd ? this.#columns[7]?.subarray(sealedAt, sealedEnd) : "",
-    )
+    return sealedAt < sealedEnd ? this.#columns[7]?.subarray(sealedAt, sealedEnd) : undefined
   }
 
   #part(column: Uint8Array, length: number): Uint8Array {
