@@ -23,6 +23,7 @@ let service: Service
 let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let viewer: Person
 
+const writtenAt = new Date().toISOString()
 const people = [
   { id: "usr_1", type: "user", email: "ada@example.com", name: "\u202E<b>Ada</b>" },
   { id: "ci-deployer", type: "service" },
@@ -39,7 +40,7 @@ before(async () => {
       action: place % 5 === 0 ? "auth.password.changed" : "invoice.document.viewed",
       actor: people[place % 2],
       target: { id: `inv_${place}`, type: "invoice", name: `Invoice ${place}` },
-      occurredAt: new Date(Date.now() - (250 - place) * 60_000).toISOString(),
+      occurredAt: new Date(Date.parse(writtenAt) - (250 - place) * 60_000).toISOString(),
       metadata: { before: { plan: "free" }, after: { plan: "paid" }, ticket: "SUP-1" },
     }),
   })
@@ -80,7 +81,8 @@ test(
     assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
     await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Load older" }).click()
+    // Where it comes into view, the end of the list does as well, and loads more by itself.
+    await page.evaluate("document.getElementById('older').click()")
     await recomputed(page, "All 200 rows on this page recomputed")
     await page.evaluate("scrollTo(0, document.body.scrollHeight)")
     await recomputed(page, "All 250 rows on this page recomputed")
@@ -182,6 +184,73 @@ test("explorer: time by keyboard, and a search that is kept", { skip }, async ()
   await recomputed(page, "All 50 rows")
   await watched.expectQuiet()
 })
+
+test(
+  "explorer: a jump to a time, typed, picked or clicked, and both ways from there",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched, "&query=inv")
+    await recomputed(page, /All 100/)
+    const first = () => page.locator("tr[data-sequence]").first().locator("td.tgt").textContent()
+    const at = (place: number) => new Date(Date.parse(writtenAt) - (250 - place) * 60_000)
+    // Typed: it is said in the address, and not in the search.
+    await page.keyboard.press("/")
+    await page.keyboard.type(`at:${at(120).toISOString()}`)
+    await page.keyboard.press("Enter")
+    await page.waitForURL((url) => url.searchParams.get("at") === at(120).toISOString())
+    assert.equal(new URL(page.url()).searchParams.get("query"), "inv")
+    const newer = page.getByRole("button", { name: "Load newer" })
+    await newer.waitFor()
+    await recomputed(page, /All 100/)
+    assert.equal(await first(), "Invoice 119")
+    await page.locator(".plot .list-place").waitFor()
+    assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "-1")
+    assert.equal(await page.getByText("Sealed up to here").count(), 0, "more above is sealed")
+    await expectAccessible(page)
+    // What is looked at stays where it is, and what is above it ends at the newest.
+    const row = page.locator("tr", { hasText: "Invoice 119" })
+    const top = (await row.boundingBox())?.y
+    await newer.click()
+    await recomputed(page, /All 200/)
+    assert.equal((await row.boundingBox())?.y, top)
+    await page.reload()
+    await newer.waitFor()
+    assert.equal(await first(), "Invoice 119", "the address keeps it")
+    await page.getByRole("button", { name: "To the newest" }).click()
+    await newer.waitFor({ state: "detached" })
+    assert.equal(new URL(page.url()).searchParams.has("at"), false)
+    // Picked.
+    await page.keyboard.press("t")
+    await page.getByRole("button", { name: "Jump to a time …" }).click()
+    await expectAccessible(page)
+    await page
+      .getByLabel("The list begins with")
+      .fill(at(80).toLocaleString("sv", { timeZone: "Europe/Madrid" }).slice(0, 16))
+    await page.getByRole("button", { name: "Show it" }).click()
+    await newer.waitFor()
+    assert.match((await first()) ?? "", /^Invoice (?:79|80)$/)
+    // Clicked, and by keyboard.
+    await page.goto(`${page.url().replace(/&at=[^&]*/, "")}&range=24h`)
+    await recomputed(page, /All 100/)
+    const plot = page.getByRole("slider", { name: /^Entries over time/ })
+    const bar = page.locator(".plot rect").first()
+    await bar.waitFor({ state: "attached" })
+    const box = await bar.boundingBox()
+    await page.mouse.click((box?.x ?? 0) + 2, (box?.y ?? 0) + 2)
+    await newer.waitFor()
+    const clicked = new URL(page.url()).searchParams.get("at") ?? ""
+    assert.ok(at(0) < new Date(clicked) && new Date(clicked) < at(60), clicked)
+    assert.match((await first()) ?? "", /^Invoice [1-5]?\d$/)
+    await plot.focus()
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press(" ")
+    await page.waitForURL((url) => (url.searchParams.get("at") ?? "") > clicked)
+    await page.keyboard.press("l")
+    await newer.waitFor({ state: "detached" })
+    await watched.expectQuiet()
+  },
+)
 
 test(
   "explorer: narrow, rows are cards, filters a sheet, an entry the whole page",

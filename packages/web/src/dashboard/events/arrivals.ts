@@ -1,12 +1,12 @@
 // What is recorded while somebody looks: shown at once, or counted until it is asked for.
 
-import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
+import type { ListedEntry } from "@tallystick/client/wire"
 import { counted } from "../../parts/counted.ts"
 import { announce } from "../../parts/page.tsx"
 import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { searchOf, type Query } from "../place.ts"
-import { followFeed } from "./feed.ts"
+import { followFeed, type FeedParts } from "./feed.ts"
 
 interface ArrivalsParts {
   readonly desk: Desk
@@ -48,8 +48,7 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
   let timer: ReturnType<typeof setTimeout> | undefined
   let second = { at: 0, count: 0 }
   let recounting: ReturnType<typeof setTimeout> | undefined
-  let unsaid = 0
-  let saidAt = -Infinity
+  const say = createSayer()
 
   function heard(entries: readonly ListedEntry[]): void {
     gathered.push(...entries)
@@ -74,15 +73,6 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
       recounting = undefined
       if (isLive) recount()
     }, recountMs)
-  }
-
-  /** One sentence now and then, never row by row. */
-  function say(count: number, now: number): void {
-    unsaid += count
-    if (now - saidAt < announceMs) return
-    announce(counted(unsaid, "new entry", "new entries"))
-    unsaid = 0
-    saidAt = now
   }
 
   function connected(isConnected: boolean): void {
@@ -112,22 +102,11 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     follow(after, filter) {
       end()
       waiting = 0
-      const query = (from: number): Query => ({ ...filter, after: from })
       stop = followFeed({
         after,
         heard,
         connected,
-        poll: (from, signal) =>
-          desk.get<EventsFeed>(
-            ["events", "feed"],
-            { ...query(from), wait: 20, limit: 100 },
-            signal,
-          ),
-        url: (from) => {
-          const url = apiUrl(desk.workspace, "events", "feed")
-          url.search = searchOf(query(from)).toString()
-          return url
-        },
+        ...waysTo(desk, filter),
       })
     },
     setLive(wanted) {
@@ -135,5 +114,31 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
       changed()
     },
     stop: end,
+  }
+}
+
+/** By a stream, and by asking again and again. */
+function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {
+  return {
+    poll: (after, signal) =>
+      desk.get(["events", "feed"], { ...filter, after, wait: 20, limit: 100 }, signal),
+    url(after) {
+      const url = apiUrl(desk.workspace, "events", "feed")
+      url.search = searchOf({ ...filter, after }).toString()
+      return url
+    },
+  }
+}
+
+/** One sentence now and then, never row by row. */
+function createSayer(): (count: number, now: number) => void {
+  let unsaid = 0
+  let saidAt = -Infinity
+  return (count, now) => {
+    unsaid += count
+    if (now - saidAt < announceMs) return
+    announce(counted(unsaid, "new entry", "new entries"))
+    unsaid = 0
+    saidAt = now
   }
 }

@@ -5,7 +5,7 @@ import {
   askedIn,
   chipsOf,
   filterOf,
-  liftRange,
+  liftTimes,
   metadataTerm,
   termText,
   withTerm,
@@ -53,12 +53,21 @@ test("a range that is typed becomes the range", () => {
     ["-time:2026-11-12", "-time:2026-11-12", { since: "all" }],
   ]
   for (const [text, left, range] of cases) {
-    const lifted = liftRange(asked(text))
+    const lifted = liftTimes(asked(text))
     assert.deepEqual([lifted.text, lifted.range], [left, range], text)
   }
-  const day = liftRange(asked("time:2026-11-12")).range
+  const day = liftTimes(asked("time:2026-11-12")).range
   assert.ok("from" in day && day.from !== undefined && day.to !== undefined)
   assert.equal(Date.parse(day.to) - Date.parse(day.from), 86_400_000)
+})
+
+test("a time that is typed is where the list begins; a day is meant whole", () => {
+  assert.equal(liftTimes(asked("a at:2026-11-12T10:00:00Z")).at, "2026-11-12T10:00:00.000Z")
+  assert.equal(liftTimes(asked("at:2026-11-12T10:00:00Z")).text, "")
+  const { at = "" } = liftTimes(asked("at:2026-11-12"))
+  assert.equal(new Date(at).toLocaleString("sv"), "2026-11-13 00:00:00")
+  for (const text of ["-at:2026-11-12", "at:noon"])
+    assert.deepEqual(liftTimes(asked(text)), { ...asked(text), at: undefined }, text)
 })
 
 test("terms are shown apart, and a field that there is none of is said to be text", () => {
@@ -102,8 +111,13 @@ test("a member of metadata is named as a search can name it, or not at all", () 
 
 test("the address says all of it, and nonsense in it is the usual", () => {
   for (const each of [
-    { text: "a:b", range: { since: "24h" }, withSystem: true },
-    { text: "", range: { from: "2026-11-12T10:00:00.000Z", to: undefined }, withSystem: false },
+    { text: "a:b", range: { since: "24h" }, withSystem: true, at: "2026-11-12T10:00:00.000Z" },
+    {
+      text: "",
+      range: { from: "2026-11-12T10:00:00.000Z", to: undefined },
+      withSystem: false,
+      at: undefined,
+    },
   ] satisfies Asked[]) {
     const given = Object.entries(addressOf(each)).filter(([, value]) => value !== undefined)
     const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))

@@ -9,6 +9,8 @@ export interface Asked {
   readonly range: Range
   /** With the entries that the service writes about itself. */
   readonly withSystem: boolean
+  /** The list begins with what occurred before this time, and not with the newest. */
+  readonly at?: string | undefined
 }
 
 /** `since` is a span such as `7d`, or `all`; else from one time until before the other. */
@@ -44,12 +46,14 @@ export function askedIn(query: URLSearchParams): Asked {
         ? { from, to }
         : { since: spanMs(since) === undefined && since !== "all" ? usualSpan : since },
     withSystem: query.get("system") === "1",
+    at: timeIn(query.get("at")),
   }
 }
 
-export function addressOf({ text, range, withSystem }: Asked): Query {
+export function addressOf({ text, range, withSystem, at }: Asked): Query {
   return {
     query: text,
+    at,
     ...("since" in range ? { range: range.since === usualSpan ? "" : range.since } : range),
     system: withSystem ? "1" : "",
   }
@@ -110,7 +114,7 @@ function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Que
 export const lanes: readonly string[] = ["security", "data", "policy", "operations"]
 
 /** Those that are no fields of a search, but parameters of their own. */
-const parameters = new Set(["storage", "visible", "time", "since"])
+const parameters = new Set(["storage", "visible", "time", "since", "at"])
 
 export function chipsOf(text: string): readonly Chip[] {
   return readTerms(text).map(({ text: piece, term }) => {
@@ -175,19 +179,24 @@ export function withoutField(text: string, field: string): string {
 }
 
 /**
- * `since:` and `time:` become the range: they are said where the range is said, and once.
+ * `since:` and `time:` become the range, and `at:` the place in the list: they are said where these
+ * are said, and once.
  *
  *     since:24h   since:2026-11-01   since:all   time:2026-11-12   time:2026-11-01..2026-11-12
+ *     at:2026-11-12T14:00   at:2026-11-12
  */
-export function liftRange(asked: Asked): Asked {
-  let { text, range } = asked
+export function liftTimes(asked: Asked): Asked {
+  let { text, range, at } = asked
   for (const chip of chipsOf(text)) {
-    const typed = chip.isNot ? undefined : rangeOf(chip)
-    if (typed === undefined) continue
-    range = typed
+    if (chip.isNot) continue
+    const typed = rangeOf(chip)
+    const jump = chip.field === "at" ? endOf(chip.value) : undefined
+    if (typed === undefined && jump === undefined) continue
+    range = typed ?? range
+    at = jump ?? at
     text = withoutTerm(text, chip.text)
   }
-  return { ...asked, text, range }
+  return { ...asked, text, range, at }
 }
 
 function rangeOf({ field, value }: Chip): Range | undefined {
@@ -199,11 +208,15 @@ function rangeOf({ field, value }: Chip): Range | undefined {
   if (field !== "time") return undefined
   const [first = "", last = first] = value.split("..")
   const from = timeIn(first)
-  const end = timeIn(last)
-  if (from === undefined || end === undefined) return undefined
-  // A day is meant whole.
-  const to = /T/i.test(last) ? end : new Date(Date.parse(end) + dayMs).toISOString()
-  return { from, to }
+  const to = endOf(last)
+  return from === undefined || to === undefined ? undefined : { from, to }
+}
+
+/** A day is meant whole. */
+function endOf(text: string): string | undefined {
+  const time = timeIn(text)
+  if (time === undefined || /T/i.test(text)) return time
+  return new Date(Date.parse(time) + dayMs).toISOString()
 }
 
 const dayMs = 86_400_000

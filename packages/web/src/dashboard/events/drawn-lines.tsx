@@ -10,6 +10,8 @@ import type { Row } from "./rows.ts"
 export interface Shown {
   readonly rows: readonly Row[]
   readonly total: number
+  /** There are rows above the first one. */
+  readonly isPart: boolean
   readonly checkpoint: ChainState["checkpoint"]
   /** The sequence of the entry in the drawer. */
   readonly open: number | undefined

@@ -2,10 +2,9 @@
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { elementOf } from "../../parts/page.tsx"
-import { timeText, zoneName } from "../../parts/time.tsx"
+import { zoneName } from "../../parts/time.tsx"
 import { createDrawnLines, type Shown } from "./drawn-lines.tsx"
-import { lineAt, placesOf } from "./line-places.ts"
-import { linesOf, type Line } from "./lines.ts"
+import { lineAt, lineOf, noLines, placeLines, rememberingDay } from "./line-places.ts"
 import { showRowTerms } from "./row-terms.tsx"
 
 interface TableParts {
@@ -26,6 +25,8 @@ export interface EntryTable {
   redraw(): void
   /** Brings a row into view. */
   bring(sequence: number): void
+  /** How far below the beginning of the table a row is. */
+  topOf(sequence: number): number
   /** Gives the keyboard to a row that is in view. */
   focus(sequence: number): void
   /** The row that has the keyboard. */
@@ -38,30 +39,18 @@ const marginPx = 400
 
 export function createEntryTable({ hrefOf, open, older, again, find }: TableParts): EntryTable {
   const over = new AbortController()
-  const header = elementOf(<th class="when wood wood-top" scope="col" />)
-  const before = spacer()
-  const after = spacer()
-  const body = elementOf(<tbody />)
-  const table = elementOf(
-    <table class="entries">
-      <caption class="unseen">Entries, newest first</caption>
-      <Head>{header}</Head>
-      {body}
-    </table>,
-  )
+  const { table, header, body, before, after } = createFrame()
   const drawn = createDrawnLines(hrefOf)
   let shown: Shown | undefined
-  let hasCards = false
+  let places = noLines
   let dayOf = rememberingDay()
-  let lines: readonly Line[] = []
-  let tops: readonly number[] = [0]
-  body.append(before.row, after.row)
 
   function draw(): void {
     if (shown === undefined) return
+    const { lines, tops } = places
     const top = -body.getBoundingClientRect().top
-    const first = lineAt(tops, top - marginPx)
-    const last = Math.min(lineAt(tops, top + innerHeight + marginPx), lines.length - 1)
+    const first = lineAt(places, top - marginPx)
+    const last = Math.min(lineAt(places, top + innerHeight + marginPx), lines.length - 1)
     const seen = lines.slice(first, last + 1)
     drawn.show(seen, before.row, shown)
     before.grow(tops[first] ?? 0)
@@ -71,16 +60,8 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     if (last >= lines.length - 1) older()
   }
 
-  /** The style decides it by the width of the table. */
-  function isOfCards(): boolean {
-    return getComputedStyle(table).display === "block"
-  }
-
   function layOut(): void {
-    const { rows = [], checkpoint } = shown ?? {}
-    lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf)
-    hasCards = isOfCards()
-    tops = placesOf(lines, hasCards)
+    if (shown !== undefined) places = placeLines(shown, isOfCards(table), dayOf)
   }
 
   function redraw(): void {
@@ -92,9 +73,9 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
   }
 
   function bring(sequence: number | undefined): void {
-    const at = lines.findIndex((line) => line.kind === "entry" && line.row.sequence === sequence)
+    const at = lineOf(places, sequence)
     if (at < 0) return
-    bringIntoView(body, tops[at] ?? 0, tops[at + 1] ?? 0)
+    bringIntoView(body, places.tops[at] ?? 0, places.tops[at + 1] ?? 0)
     draw()
   }
 
@@ -109,7 +90,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
   openOnClick(body, open)
   const stop = drawWhenMoved(draw, over.signal)
   const resized = new ResizeObserver(() => {
-    if (isOfCards() === hasCards) return
+    if (isOfCards(table) === places.areCards) return
     layOut()
     draw()
     bring(focused() ?? shown?.open)
@@ -122,7 +103,8 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
       const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
       const hadFocus = focused() !== undefined
       shown = next
-      table.setAttribute("aria-rowcount", String(next.total + 1))
+      // How many are above is not known.
+      table.setAttribute("aria-rowcount", next.isPart ? "-1" : String(next.total + 1))
       if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
       if (isOther) layOut()
       draw()
@@ -132,6 +114,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     },
     redraw,
     bring,
+    topOf: (sequence) => places.tops[lineOf(places, sequence)] ?? 0,
     focus: (sequence) => drawn.linkOf(sequence)?.focus({ preventScroll: true }),
     focused,
     close() {
@@ -140,6 +123,30 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
       stop()
     },
   }
+}
+
+function createFrame() {
+  const header = elementOf(<th class="when wood wood-top" scope="col" />)
+  const [before, after] = [spacer(), spacer()]
+  const body = elementOf(
+    <tbody>
+      {before.row}
+      {after.row}
+    </tbody>,
+  )
+  const table = elementOf(
+    <table class="entries">
+      <caption class="unseen">Entries, newest first</caption>
+      <Head>{header}</Head>
+      {body}
+    </table>,
+  )
+  return { table, header, body, before, after }
+}
+
+/** The style decides it by the width of the table. */
+function isOfCards(table: Element): boolean {
+  return getComputedStyle(table).display === "block"
 }
 
 /** At most once a frame. Returns what ends what is under way. */
@@ -194,20 +201,6 @@ function Head({ children }: { readonly children?: Node }) {
       </tr>
     </thead>
   )
-}
-
-/** The day of a time; thousands of rows have few. Zones differ by quarters of an hour. */
-function rememberingDay(): (time: string) => string {
-  const quarterMs = 900_000
-  const known = new Map<number, string>()
-  // The year is said where it is not this one.
-  const thisYear = new RegExp(` ${new Date().getFullYear()}$`)
-  return (time) => {
-    const quarter = Math.floor(Date.parse(time) / quarterMs)
-    const day = known.get(quarter) ?? timeText(new Date(time), "day").replace(thisYear, "")
-    known.set(quarter, day)
-    return day
-  }
 }
 
 /** Stands for lines that are not in the document. */

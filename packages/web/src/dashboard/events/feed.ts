@@ -4,7 +4,7 @@ import { messagesOf } from "@tallystick/client/event-stream"
 import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 
-interface FeedParts {
+export interface FeedParts {
   /** Everything above this sequence. */
   readonly after: number
   readonly url: (after: number) => URL

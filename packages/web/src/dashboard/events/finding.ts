@@ -7,6 +7,7 @@ import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
 import { createActorNames, type ActorNames } from "./actor-names.ts"
 import { filterOf, type Asked } from "./asked.ts"
+import { listPlaceAt } from "./list-place.ts"
 import type { Recomputer } from "./recompute.ts"
 import { createRows, type Rows } from "./rows.ts"
 
@@ -73,6 +74,7 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
         load: (cursor, limit) =>
           desk.get<EventsPage>(["events"], { ...asks, cursor, limit, include: "proof" }),
         recompute: (entries) => recomputer.recompute(entries),
+        ...(asked.at !== undefined && { place: listPlaceAt(desk, asks, asked.at) }),
         changed: () => changedIn(made),
       })
       coming = made

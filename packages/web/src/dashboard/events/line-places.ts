@@ -1,7 +1,9 @@
 // Where each line of the table stands. Every line of a kind is as high as the next, so that it is
 // known before it is drawn.
 
-import type { Line } from "./lines.ts"
+import { timeText } from "../../parts/time.tsx"
+import type { Shown } from "./drawn-lines.tsx"
+import { linesOf, type Line } from "./lines.ts"
 
 /** As the style says it. */
 const heights: Readonly<Record<Line["kind"], readonly [row: number, card: number]>> = {
@@ -11,14 +13,33 @@ const heights: Readonly<Record<Line["kind"], readonly [row: number, card: number
   break: [44, 76],
 }
 
-/** Where each line begins, and where the last one ends. */
-export function placesOf(lines: readonly Line[], areCards: boolean): readonly number[] {
+export interface LinePlaces {
+  readonly lines: readonly Line[]
+  /** Where each line begins, and where the last one ends. */
+  readonly tops: readonly number[]
+  readonly areCards: boolean
+}
+
+export const noLines: LinePlaces = { lines: [], tops: [0], areCards: false }
+
+export function placeLines(
+  { rows, checkpoint, isPart }: Pick<Shown, "rows" | "checkpoint" | "isPart">,
+  areCards: boolean,
+  dayOf: (time: string) => string,
+): LinePlaces {
+  const lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf, isPart)
   let top = 0
-  return [0, ...lines.map(({ kind }) => (top += heights[kind][areCards ? 1 : 0]))]
+  const tops = [0, ...lines.map(({ kind }) => (top += heights[kind][areCards ? 1 : 0]))]
+  return { lines, tops, areCards }
+}
+
+/** The place of the line of an entry; -1: there is none. */
+export function lineOf({ lines }: LinePlaces, sequence: number | undefined): number {
+  return lines.findIndex((line) => line.kind === "entry" && line.row.sequence === sequence)
 }
 
 /** The line at a height, by halving. */
-export function lineAt(tops: readonly number[], height: number): number {
+export function lineAt({ tops }: LinePlaces, height: number): number {
   let low = 0
   let high = tops.length - 1
   while (low + 1 < high) {
@@ -27,4 +48,18 @@ export function lineAt(tops: readonly number[], height: number): number {
     else high = middle
   }
   return low
+}
+
+/** The day of a time; thousands of rows have few. Zones differ by quarters of an hour. */
+export function rememberingDay(): (time: string) => string {
+  const quarterMs = 900_000
+  const known = new Map<number, string>()
+  // The year is said where it is not this one.
+  const thisYear = new RegExp(` ${new Date().getFullYear()}$`)
+  return (time) => {
+    const quarter = Math.floor(Date.parse(time) / quarterMs)
+    const day = known.get(quarter) ?? timeText(new Date(time), "day").replace(thisYear, "")
+    known.set(quarter, day)
+    return day
+  }
 }

@@ -19,15 +19,19 @@ export type Line =
   | { readonly kind: "checkpoint" }
   | { readonly kind: "break"; readonly above: Row; readonly below: Row }
 
-/** `dayOf` names the day of a time. `sealedTo` is the last entry that a checkpoint covers. */
+/**
+ * `dayOf` names the day of a time. `sealedTo` is the last entry that a checkpoint covers. `isPart`:
+ * there are rows above the first one, so it does not tell where that is.
+ */
 export function linesOf(
   rows: readonly Row[],
   sealedTo: number,
   dayOf: (time: string) => string,
+  isPart = false,
 ): readonly Line[] {
   const lines: Line[] = []
   let day: string | undefined
-  let isSealed = false
+  let isSealed = isPart && (rows[0]?.sequence ?? 0) <= sealedTo
   // Below a break the stick does not line up any more.
   let isShifted = false
   rows.forEach((row, place) => {

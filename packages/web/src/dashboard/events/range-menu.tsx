@@ -1,4 +1,4 @@
-// Of which time entries are shown.
+// Of which time entries are shown, and where among them the list begins.
 
 import { redraw } from "../../elements/redraw.ts"
 import { openDialog } from "../../parts/dialog.tsx"
@@ -6,7 +6,7 @@ import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { isUtc, timeText } from "../../parts/time.tsx"
-import { usualSpan, type Range } from "./asked.ts"
+import { usualSpan, type Asked, type Range } from "./asked.ts"
 
 const spans: readonly (readonly [since: string, name: string])[] = [
   ["1h", "Last hour"],
@@ -17,15 +17,22 @@ const spans: readonly (readonly [since: string, name: string])[] = [
   ["all", "All time"],
 ]
 
+interface RangeParts {
+  readonly choose: (range: Range) => void
+  /** To a time within the list. */
+  readonly jump: (at: string) => void
+}
+
 export interface RangeMenu {
   readonly node: Node
-  show(range: Range): void
+  show(asked: Pick<Asked, "range" | "at">): void
   open(): void
 }
 
-export function createRangeMenu(choose: (range: Range) => void): RangeMenu {
+export function createRangeMenu({ choose, jump }: RangeParts): RangeMenu {
   const node = elementOf(<span class="range-menu" />)
   let shown: Range = { since: usualSpan }
+  let at: string | undefined
   const draw = (): void =>
     redraw(
       node,
@@ -42,13 +49,17 @@ export function createRangeMenu(choose: (range: Range) => void): RangeMenu {
         <button type="button" class="apart" onClick={() => openCustom(shown, choose)}>
           From … to …
         </button>
+        <button type="button" onClick={() => openJump(at, jump)}>
+          Jump to a time …
+        </button>
       </Menu>,
     )
   draw()
   return {
     node,
-    show(range) {
-      shown = range
+    show(asked) {
+      shown = asked.range
+      at = asked.at
       draw()
     },
     open() {
@@ -86,10 +97,38 @@ function openCustom(range: Range, choose: (range: Range) => void): void {
         type="datetime-local"
         optional
         value={fieldOf(to)}
-        hint={`In ${isUtc() ? "UTC" : "your local time"}, as entries say they occurred.`}
+        hint={zoneHint()}
       />
     </Form>
   ))
+}
+
+/** The range stays. */
+function openJump(at: string | undefined, jump: (at: string) => void): void {
+  openDialog("Jump to a time", (close) => (
+    <Form
+      action="Show it"
+      cancel={close}
+      submit={async (values) => {
+        const chosen = timeOf(textIn(values, "at"))
+        if (chosen !== undefined) jump(chosen)
+        close()
+        return undefined
+      }}
+    >
+      <Field
+        name="at"
+        label="The list begins with what occurred before"
+        type="datetime-local"
+        value={fieldOf(at ?? new Date().toISOString())}
+        hint={zoneHint()}
+      />
+    </Form>
+  ))
+}
+
+function zoneHint(): string {
+  return `In ${isUtc() ? "UTC" : "your local time"}, as entries say they occurred.`
 }
 
 /** As a field of a form writes a time: without a zone. */

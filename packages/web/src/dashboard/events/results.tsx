@@ -13,8 +13,10 @@ interface ResultsParts {
   readonly table: EntryTable
   /** Drawn once for rows of which there are none. */
   readonly nothing: () => Node
-  /** Everything is looked for anew. */
+  /** Everything is looked for anew, from the newest on. */
   readonly again: () => void
+  /** Loads what is above the first row. */
+  readonly newer?: () => void
 }
 
 interface Beside {
@@ -34,9 +36,10 @@ export interface Results {
 const settleMs = 1500
 const settleMsMax = 30_000
 
-export function createResults({ desk, table, nothing, again }: ResultsParts): Results {
+export function createResults({ desk, table, nothing, again, newer }: ResultsParts): Results {
   const node = elementOf(<section class="rows" aria-label="Entries" />)
   const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
+  const above = elementOf(<Above newer={newer} newest={again} />)
   const more = elementOf(<div class="more" />)
   /** The rows for which it is said that there are none. */
   let emptyFor: Rows | undefined
@@ -54,7 +57,8 @@ export function createResults({ desk, table, nothing, again }: ResultsParts): Re
       checkpoint: desk.chain.state()?.checkpoint,
       open,
       marked: new Set(markedIn(desk.workspace).map(({ sequence }) => sequence)),
-      beside: waiting > 0 ? fresh : undefined,
+      isPart: rows.hasNewer,
+      beside: rows.hasNewer ? above : waiting > 0 ? fresh : undefined,
     })
     redraw(more, <More of={rows} />)
     shown = rows
@@ -99,6 +103,27 @@ function unsettledIn({ all }: Rows): number | undefined {
   const isUnsettled = ({ entry, state }: Row): boolean =>
     entry !== undefined && (state === "unchecked" || state === "pending")
   return all.find(isUnsettled)?.sequence
+}
+
+interface AboveProps {
+  readonly newer: (() => void) | undefined
+  readonly newest: () => void
+}
+
+/** Where the list does not begin at the newest. */
+function Above({ newer, newest }: AboveProps) {
+  return (
+    <span class="above">
+      {newer !== undefined && (
+        <button type="button" id="newer" class="fresh" onClick={newer}>
+          Load newer
+        </button>
+      )}
+      <button type="button" id="newest" class="fresh" onClick={newest}>
+        To the newest
+      </button>
+    </span>
+  )
 }
 
 function More({ of: rows }: { readonly of: Rows }) {

@@ -10,18 +10,21 @@ const entry = (sequence: number): ListedEntry =>
   // These are all that is looked at, and the proof that is not to be kept.
   ({ sequence, occurredAt: `t${sequence}`, proof: {} }) as ListedEntry
 
+type Load = Parameters<typeof createRows>[0]["load"]
+
 /** A ledger of so many entries, and what was asked of it. */
 function ledger(size: number) {
   const asked: number[] = []
   const made = { size, sealed: size }
+  const load: Load = async (cursor, limit) => {
+    asked.push(cursor)
+    const newest = cursor === 0 ? made.size : Math.min(made.size, cursor - 1)
+    const events = Array.from({ length: Math.min(limit, newest) }, (_, at) => entry(newest - at))
+    const nextCursor = events.at(-1)?.sequence ?? 0
+    return { ok: true, value: { events, total: made.size, hasMore: nextCursor > 1, nextCursor } }
+  }
   const rows = createRows({
-    async load(cursor, limit) {
-      asked.push(cursor)
-      const newest = cursor === 0 ? made.size : Math.min(made.size, cursor - 1)
-      const events = Array.from({ length: Math.min(limit, newest) }, (_, at) => entry(newest - at))
-      const nextCursor = events.at(-1)?.sequence ?? 0
-      return { ok: true, value: { events, total: made.size, hasMore: nextCursor > 1, nextCursor } }
-    },
+    load,
     recompute: async (entries) =>
       entries.map(({ sequence }) => ({
         state: sequence <= made.sealed ? ("sealed" as const) : ("pending" as const),
@@ -29,7 +32,7 @@ function ledger(size: number) {
       })),
     changed: () => {},
   })
-  return { rows, asked, made }
+  return { rows, load, asked, made }
 }
 
 const sequences = (count: number, from: number): number[] =>
@@ -46,6 +49,43 @@ test("pages follow each other, each row once, recomputed and without its proof",
   )
   assert.ok(rows.all.every(({ state }) => state === "sealed"))
   assert.ok(rows.all.every((row) => row.entry !== undefined && !("proof" in row.entry)))
+})
+
+test("a list begins at a place, and grows both ways from there", async () => {
+  const { load } = ledger(500)
+  const at = (cursor: number) =>
+    createRows({
+      load,
+      recompute: async (entries) =>
+        entries.map(() => ({ state: "sealed" as const, isKeyTrusted: false })),
+      place: {
+        find: async () => ({ ok: true, value: cursor }),
+        above: async (sequence, limit) => {
+          const last = Math.min(500, sequence + limit)
+          return { ok: true, value: { last, hasMore: last < 500 } }
+        },
+      },
+      changed: () => {},
+    })
+  const rows = at(301)
+  await rows.begin()
+  assert.deepEqual(
+    rows.all.map(({ sequence }) => sequence),
+    sequences(100, 300),
+  )
+  assert.ok(rows.hasNewer && rows.hasMore)
+  while (rows.hasNewer) await rows.newer()
+  await rows.older()
+  assert.deepEqual(
+    rows.all.map(({ sequence }) => sequence),
+    sequences(400, 500),
+  )
+  const newest = at(0)
+  await newest.begin()
+  assert.deepEqual([newest.all[0]?.sequence, newest.hasNewer], [500, false])
+  const beforeAll = at(1)
+  await beforeAll.begin()
+  assert.deepEqual([beforeAll.all.length, beforeAll.hasNewer, beforeAll.hasMore], [1, true, false])
 })
 
 test("of what lies far behind the place alone is kept, and it is asked for again", async () => {

@@ -21,23 +21,45 @@ export interface RowPage {
   readonly nextCursor: number
 }
 
+/** A place in the middle of a list. */
+export interface ListPlace {
+  /** The first row is below this sequence; 0: it is the newest. */
+  readonly find: () => Promise<Told<number>>
+  /** How far it is from a row up to the end of the page above it. */
+  readonly above: (sequence: number, limit: number) => Promise<Told<Above>>
+}
+
+export interface Above {
+  /** The highest sequence of that page; undefined: there is nothing above. */
+  readonly last: number | undefined
+  readonly hasMore: boolean
+}
+
 interface RowsParts {
   /** Entries below a sequence, newest first; 0 begins at the newest. */
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
   readonly recompute: (entries: readonly ListedEntry[]) => Promise<readonly Recomputed[]>
+  /** Where the list begins, if not at the newest. */
+  readonly place?: ListPlace
   /** After each change. */
   readonly changed: () => void
 }
 
-export interface Rows {
+interface RowsState {
   readonly all: readonly Row[]
   readonly total: number
   readonly hasMore: boolean
+  /** Above the first row. */
+  readonly hasNewer: boolean
   readonly isLoading: boolean
   readonly refusal: Refusal | undefined
+}
+
+export interface Rows extends RowsState {
   /** The first page. */
   begin(): Promise<void>
   older(): Promise<void>
+  newer(): Promise<void>
   /** Asks for a row of which the place alone is known, or which is not sealed yet, and for those around it. */
   again(sequence: number): Promise<void>
   /** Puts newer ones in front; of those beyond `kept` the place alone stays. */
@@ -48,74 +70,101 @@ const pageRows = 100
 /** A row with its entry takes some 2 kB. */
 const keptRowsMax = 5000
 
-export function createRows({ load, recompute, changed }: RowsParts): Rows {
-  let all: readonly Row[] = []
-  let total = 0
-  let hasMore = false
+export function createRows({ load, recompute, place, changed }: RowsParts): Rows {
+  const now: Mutable<RowsState> = { ...nothing }
   let nextCursor = 0
-  let isLoading = false
-  let refusal: Refusal | undefined
   let askedAgain: number | undefined
-  async function page(cursor: number): Promise<void> {
-    if (isLoading) return
-    isLoading = true
-    const told = await load(cursor, pageRows)
-    isLoading = false
-    refusal = told.ok ? undefined : told.refusal
-    if (told.ok) {
-      ;({ total, hasMore, nextCursor } = told.value)
-      const newest = cursor === 0 ? [] : farAway(all)
-      all = [...newest, ...told.value.events.map(rowOf)]
-    }
+  /** One at a time. */
+  async function loading(page: () => Promise<void>): Promise<void> {
+    if (now.isLoading) return
+    now.isLoading = true
+    await page()
+  }
+  async function first(): Promise<void> {
+    const found = (await place?.find()) ?? { ok: true, value: 0 }
+    let told = found.ok ? await load(found.value, pageRows) : found
+    // Before all of them: then it is the oldest.
+    if (found.ok && found.value > 0 && told.ok && told.value.events.length === 0)
+      told = await load(found.value + 1, pageRows)
+    now.hasNewer = found.ok && found.value > 0
+    await take(told, [])
+  }
+  /** Puts a page below the rows that are there. */
+  async function take(told: Told<RowPage>, above: readonly Row[]): Promise<void> {
+    now.isLoading = false
+    now.refusal = told.ok ? undefined : told.refusal
+    if (!told.ok) return changed()
+    const { events, total, hasMore } = told.value
+    nextCursor = told.value.nextCursor
+    Object.assign(now, { total, hasMore, all: [...farAway(above), ...events.map(rowOf)] })
     changed()
-    if (told.ok) await check(told.value.events)
+    await check(events)
+  }
+  /** Puts a page above them, and resolves before it is recomputed. */
+  async function newer(): Promise<void> {
+    const newest = now.all[0]?.sequence ?? 0
+    const above = await place?.above(newest, pageRows)
+    const last = above?.ok === true ? above.value.last : undefined
+    const told = last === undefined ? undefined : await load(last + 1, pageRows)
+    now.isLoading = false
+    if (above?.ok !== true || told?.ok === false) return
+    const added = told?.value.events.filter(({ sequence }) => sequence > newest) ?? []
+    now.hasNewer = above.value.hasMore
+    now.all = [...added.map(rowOf), ...now.all]
+    changed()
+    void check(added)
   }
   async function check(entries: readonly ListedEntry[]): Promise<void> {
     const found = await recompute(entries)
-    merge(entries.map((entry, at) => ({ ...rowOf(entry), state: found[at]?.state ?? "unproven" })))
+    const checked = entries.map((entry, at) => {
+      return { ...rowOf(entry), state: found[at]?.state ?? "unproven" }
+    })
+    now.all = merged(now.all, checked)
     changed()
   }
-  /** Rows that are there already are replaced by these. */
-  function merge(rows: readonly Row[]): void {
-    const bySequence = new Map(rows.map((row) => [row.sequence, row]))
-    all = all.map((row) => bySequence.get(row.sequence) ?? row)
+  async function again(sequence: number): Promise<void> {
+    if (askedAgain !== undefined) return
+    askedAgain = sequence
+    const told = await load(sequence + 1, pageRows)
+    askedAgain = undefined
+    if (!told.ok) return
+    now.all = merged(now.all, told.value.events.map(rowOf))
+    await check(told.value.events)
   }
-  return {
-    get all() {
-      return all
-    },
-    get total() {
-      return total
-    },
-    get hasMore() {
-      return hasMore
-    },
-    get isLoading() {
-      return isLoading
-    },
-    get refusal() {
-      return refusal
-    },
-    begin: () => page(0),
-    older: () => page(nextCursor),
-    async again(sequence) {
-      if (askedAgain !== undefined) return
-      askedAgain = sequence
-      const told = await load(sequence + 1, pageRows)
-      askedAgain = undefined
-      if (!told.ok) return
-      merge(told.value.events.map(rowOf))
-      await check(told.value.events)
-    },
-    prepend(entries, kept) {
-      const newest = all[0]?.sequence ?? 0
-      const added = entries.filter((entry) => entry.sequence > newest)
-      total += added.length
-      all = [...added.map(rowOf), ...all].map((row, at) => (at < kept ? row : withoutEntry(row)))
-      changed()
-    },
+  function prepend(entries: readonly ListedEntry[], kept: number): void {
+    const newest = now.all[0]?.sequence ?? 0
+    const added = entries.filter((entry) => entry.sequence > newest)
+    now.total += added.length
+    now.all = [...added.map(rowOf), ...now.all].map((row, at) =>
+      at < kept ? row : withoutEntry(row),
+    )
+    changed()
   }
+  return Object.assign(now, {
+    begin: () => loading(first),
+    older: () => loading(async () => take(await load(nextCursor, pageRows), now.all)),
+    newer: () => loading(newer),
+    again,
+    prepend,
+  })
 }
+
+/** Rows that are there already are replaced by others. */
+function merged(all: readonly Row[], others: readonly Row[]): readonly Row[] {
+  const bySequence = new Map(others.map((row) => [row.sequence, row]))
+  return all.map((row) => bySequence.get(row.sequence) ?? row)
+}
+
+const nothing: RowsState = {
+  all: [],
+  total: 0,
+  hasMore: false,
+  hasNewer: false,
+  isLoading: false,
+  refusal: undefined,
+}
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 function rowOf({ proof: _, disclosures: __, ...entry }: ListedEntry): Row {
   const { sequence, occurredAt } = entry

@@ -1,0 +1,62 @@
+// What the address of the explorer says, and all that changes it.
+
+import type { Desk } from "../desk.ts"
+import { addressOf, askedIn, liftTimes, withTerm, type Asked, type Range } from "./asked.ts"
+import type { Finding } from "./finding.ts"
+import { remember } from "./kept-searches.ts"
+import { isEntryName } from "./open-entry.ts"
+
+interface AddressParts {
+  readonly desk: Desk
+  readonly finding: Finding
+  /** The entry in the drawer. */
+  readonly opened: () => number | undefined
+}
+
+export function createAddress({ desk, finding, opened }: AddressParts) {
+  const zooms: Range[] = []
+
+  function of(name?: string): string {
+    const path = name === undefined ? ["events"] : ["events", name]
+    return desk.link(path, addressOf(finding.asked))
+  }
+
+  /** Another range has other places. */
+  function change(part: Partial<Asked>): void {
+    const place = part.range === undefined ? {} : { at: undefined }
+    const next = liftTimes({ ...finding.asked, ...place, ...part })
+    const name = opened()
+    const path = name === undefined ? ["events"] : ["events", String(name)]
+    desk.go(desk.link(path, addressOf(next)))
+  }
+
+  return {
+    change,
+    list: () => of(),
+    entry: (sequence: number) => of(String(sequence)),
+    search: (text: string): void => {
+      if (isEntryName(text)) return desk.go(of(text))
+      remember(text)
+      change({ text })
+    },
+    /** With a term, or without its opposite. */
+    find: (term: string) => change({ text: withTerm(finding.asked.text, term) }),
+    /** To a time within the list; what is not over yet is the newest. */
+    jump: (at: string) => change({ at: Date.parse(at) < Date.now() ? at : undefined }),
+    zoom: (from: string, to: string): void => {
+      zooms.push(finding.asked.range)
+      change({ range: { from, to } })
+    },
+    undoZoom: (): void => {
+      const before = zooms.pop()
+      if (before !== undefined) change({ range: before })
+    },
+    /** The ledger of the instance has no other entries than the service's own. */
+    asked(query: URLSearchParams): Asked {
+      const asked = askedIn(query)
+      return { ...asked, withSystem: asked.withSystem || desk.workspace === "instance" }
+    },
+  }
+}
+
+export type Address = ReturnType<typeof createAddress>

@@ -1,0 +1,59 @@
+// What somebody searches with: the box, the range, entries over time, and filters with counts.
+
+import type { ChainState } from "@tallystick/client/wire"
+import type { Desk } from "../desk.ts"
+import type { Asked } from "./asked.ts"
+import { ExportMenu } from "./export-menu.tsx"
+import type { Address } from "./explorer-address.ts"
+import { createFacets } from "./facets.tsx"
+import type { Finding } from "./finding.ts"
+import { createRangeMenu } from "./range-menu.tsx"
+import { createSearchBox } from "./search-box.tsx"
+import { createTimeline } from "./timeline.tsx"
+
+interface ControlParts {
+  readonly desk: Desk
+  readonly finding: Finding
+  readonly address: Address
+}
+
+export function createControls({ desk, finding, address }: ControlParts) {
+  const { change, search, jump, zoom, undoZoom } = address
+  const box = createSearchBox({ search, finding })
+  const range = createRangeMenu({ choose: (next) => change({ range: next }), jump })
+  const timeline = createTimeline({ zoom, undo: undoZoom, jump })
+  const facets = createFacets({
+    desk,
+    search: (text) => change({ text }),
+    withSystem: (withSystem) => change({ withSystem }),
+    nameOf: (id) => finding.names.nameOf(id),
+  })
+  return {
+    nodes: {
+      search: box.node,
+      range: range.node,
+      exports: <ExportMenu desk={desk} filter={() => finding.filter} asked={() => finding.asked} />,
+      timeline: timeline.node,
+      openTable: () => timeline.openTable(),
+      facets: facets.node,
+    },
+    show(asked: Asked): void {
+      box.show(asked.text)
+      range.show(asked)
+      timeline.mark(asked.at)
+    },
+    showChain: (chain: ChainState) => facets.showChain(chain),
+    /** Counts what is found. */
+    count(): void {
+      const now = new Date()
+      void timeline.load(desk, finding.filter, now)
+      facets.show(finding.asked, now)
+    },
+    redrawTimes(): void {
+      timeline.redraw()
+      range.show(finding.asked)
+    },
+    focusSearch: () => box.focus(),
+    openRange: () => range.open(),
+  }
+}

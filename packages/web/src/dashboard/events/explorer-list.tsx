@@ -1,0 +1,147 @@
+// What was found, and what is recorded meanwhile: the table, its summary, Live, and marks.
+
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { announce, elementOf } from "../../parts/page.tsx"
+import type { Desk } from "../desk.ts"
+import { createArrivals } from "./arrivals.ts"
+import { reachesNow } from "./asked.ts"
+import { createEntryTable, type EntryTable } from "./entry-table.tsx"
+import type { Address } from "./explorer-address.ts"
+import type { Finding } from "./finding.ts"
+import { createMarkBar } from "./mark-bar.tsx"
+import { nothingFound } from "./nothing-found.tsx"
+import { createResults } from "./results.tsx"
+import { Summary } from "./summary.tsx"
+
+interface TableParts {
+  readonly desk: Desk
+  readonly finding: Finding
+  readonly address: Address
+  /** The entry in the drawer. */
+  readonly opened: () => number | undefined
+}
+
+interface ListParts extends TableParts {
+  readonly count: () => void
+  /** Nothing was ever recorded. */
+  readonly firstRun: () => void
+}
+
+/** Kept while following; the rest is asked for again when it is looked at. */
+const liveRowsMax = 500
+
+export function createList({ desk, finding, address, opened, count, firstRun }: ListParts) {
+  const summary = elementOf(<div class="summary" />)
+  const live = elementOf(<LiveButton turn={turnLive} />)
+  const marks = createMarkBar({ desk, changed: draw })
+  const table = createListTable({ desk, finding, address, opened })
+  const arrivals = createArrivals({
+    desk,
+    isAway: () => table.node.getBoundingClientRect().top < 0,
+    add: (entries) => finding.rows?.prepend(entries, liveRowsMax),
+    changed: draw,
+    recount: count,
+  })
+  const results = createResults({
+    desk,
+    table,
+    nothing: () =>
+      nothingFound({ desk, asked: finding.asked, change: address.change, firstRun: leave }),
+    again: showNewest,
+    newer: () => void loadNewer(),
+  })
+
+  function draw(): void {
+    const { rows } = finding
+    if (rows === undefined) return
+    const { all, total } = rows
+    const chain = desk.chain.state()
+    redraw(summary, <Summary rows={all} total={total} chain={chain} lostAt={arrivals.lostAt} />)
+    live.setAttribute("aria-pressed", String(arrivals.isLive))
+    marks.draw()
+    results.draw(rows, { open: opened(), waiting: arrivals.waiting })
+  }
+
+  /** The rows have come: what is counted is asked for after them. */
+  function found(): void {
+    arrivals.stop()
+    const { rows } = finding
+    if (rows?.refusal !== undefined) return
+    announce(counted(rows?.total ?? 0, "entry", "entries"))
+    follow()
+    count()
+  }
+
+  function follow(): void {
+    const { rows, asked, at, filter } = finding
+    if (rows?.hasNewer === true || !reachesNow(asked.range, at)) return
+    arrivals.follow(rows?.all[0]?.sequence ?? 0, filter)
+  }
+
+  /** What is looked at stays where it is. */
+  async function loadNewer(): Promise<void> {
+    const { rows } = finding
+    const first = rows?.all[0]?.sequence ?? 0
+    const before = table.topOf(first)
+    await rows?.newer()
+    scrollBy(0, table.topOf(first) - before)
+    if (rows === finding.rows && rows?.hasNewer === false) follow()
+  }
+
+  function showNewest(): void {
+    scrollTo(0, 0)
+    if (finding.asked.at !== undefined) return address.change({ at: undefined })
+    finding.ask(finding.asked)
+    void desk.chain.look()
+  }
+
+  function turnLive(): void {
+    arrivals.setLive(!arrivals.isLive)
+    if (arrivals.isLive && (arrivals.waiting > 0 || finding.rows?.hasNewer === true)) showNewest()
+  }
+
+  function leave(): void {
+    arrivals.stop()
+    firstRun()
+  }
+
+  return {
+    nodes: { summary, live, results: results.node, marks: marks.node },
+    table,
+    marks,
+    waiting: () => results.waiting(),
+    draw,
+    found,
+    turnLive,
+    close(): void {
+      arrivals.stop()
+      table.close()
+      results.close()
+    },
+  }
+}
+
+function createListTable({ desk, finding, address, opened }: TableParts): EntryTable {
+  return createEntryTable({
+    hrefOf: address.entry,
+    open: (sequence) =>
+      desk.go(address.entry(sequence), opened() === undefined ? undefined : "replace"),
+    older: () => {
+      const { rows } = finding
+      if (rows?.hasMore === true && rows.refusal === undefined) void rows.older()
+    },
+    again: (sequence) => void finding.rows?.again(sequence),
+    find: address.find,
+  })
+}
+
+export type List = ReturnType<typeof createList>
+
+function LiveButton({ turn }: { readonly turn: () => void }) {
+  return (
+    <button type="button" id="live" class="button live" aria-pressed={false} onClick={turn}>
+      <span class="dot" /> Live
+    </button>
+  )
+}

@@ -1,0 +1,34 @@
+// Which time each bucket of a timeline is about, and what it says of it.
+
+import type { Timeline } from "@tallystick/client/wire"
+import { counted } from "../../parts/counted.ts"
+import { timeText } from "../../parts/time.tsx"
+
+/** Security lies on the base line, where its changes can be read. */
+export const timelineLanes = ["security", "policy", "data", "operations"] as const
+
+export function startOf({ from, bucketSeconds }: Timeline, place: number): number {
+  return Date.parse(from) + place * bucketSeconds * 1000
+}
+
+export function endsOf(timeline: Timeline): readonly [from: number, to: number] {
+  return [startOf(timeline, 0), startOf(timeline, timeline.buckets.length)]
+}
+
+/** `Mon 9 Nov, 14:00 – 15:00: 120 entries, 40 security, 80 operations` */
+export function bucketText(timeline: Timeline, place: number): string {
+  const bucket = timeline.buckets[place]
+  if (bucket === undefined) return "Nothing occurred"
+  const counts = timelineLanes.flatMap((lane) => {
+    const count = bucket.counts[lane] ?? 0
+    return count === 0 ? [] : [`${count.toLocaleString("en-GB")} ${lane}`]
+  })
+  return `${spanOf(timeline, place)}: ${[counted(bucket.total, "entry", "entries"), ...counts].join(", ")}`
+}
+
+export function spanOf(timeline: Timeline, place: number): string {
+  const from = timeText(new Date(startOf(timeline, place)), "minute")
+  const to = timeText(new Date(startOf(timeline, place + 1)), "minute")
+  const [day, clock] = to.split(", ")
+  return `${from} – ${from.startsWith(`${day},`) ? clock : to}`
+}
