@@ -191,6 +191,7 @@ function drawValues(
       })}
     </>,
     <>
+      {values.length === 0 && <p class="quiet small">None</p>}
       {more > 0 && (
         <p class="quiet small">
           {found.length === 20 ? "and more" : `and ${more} more`}: type <code>{field}:</code>
