@@ -5,38 +5,69 @@ import { eventHash, parseRecord } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { listedValue } from "../documents.ts"
-import type { Change, Group, Head, Journal, Outcome } from "../store.ts"
+import type { Change, Group, Journal, Linked, Outcome } from "../store.ts"
 import { binaryArray } from "./binary-array.ts"
 import { codeOf, type Database, type Row, type Statement } from "./connection.ts"
 import { headOf, journalReads } from "./reads.ts"
 
 const appendGroup: Statement = {
   name: "append group",
-  text: `SELECT outcome, head_sequence, head_hash, head_ms, places, sequences
+  text: `SELECT outcome, head_sequence, head_hash, head_ms
          FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+}
+
+const usedKeys: Statement = {
+  name: "used keys",
+  text: `
+    SELECT k.place, e.sequence FROM unnest($2::text[]) WITH ORDINALITY AS k (idem, place)
+    CROSS JOIN LATERAL (
+      SELECT sequence FROM tallystick.entries e
+      WHERE e.workspace_id = $1 AND e.idem = k.idem COLLATE "C" LIMIT 1
+    ) e ORDER BY k.place`,
 }
 
 /** Raised by `append_group`: a document is not at the version that a change replaces. */
 const conflictState = "TS409"
+/** Of two keys only one can be in the unique index. */
+const usedState = "23505"
 
 /** `kept` is told of each group that was recorded, or may have been. */
 export function createJournal(database: Database, kept: (group: Group) => void): Journal {
+  /** Undefined if no entry has one of the group's keys. */
+  const usedOutcome = async ({ workspace, entries }: Group): Promise<Outcome | undefined> => {
+    const idems = binaryArray("text", entries.map(idemOf))
+    const rows = await database.rows(usedKeys, [workspace, idems])
+    const keys = rows.map(([place, sequence]) => ({
+      place: Number(place) - 1,
+      sequence: Number(sequence),
+    }))
+    return keys.length === 0 ? undefined : { kind: "used", keys }
+  }
+
   return {
     ...journalReads(database),
     async append(group) {
       try {
-        const [row] = await database.unsafe(appendGroup, valuesOf(group))
-        const outcome = outcomeOf(row ?? [])
-        if (outcome.kind === "done") kept(group)
-        return outcome
+        const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
+        if (row[0] === "done") {
+          kept(group)
+          return { kind: "done" }
+        }
+        return (await usedOutcome(group)) ?? movedTo(row)
       } catch (error) {
         const place = conflictOf(error)
         if (place !== undefined) return { kind: "conflict", place }
+        const used = codeOf(error) === usedState ? await usedOutcome(group) : undefined
+        if (used !== undefined) return used
         kept(group)
         throw refusalOf(error) ?? error
       }
     },
   }
+}
+
+function idemOf({ idem }: Linked): string | undefined {
+  return idem
 }
 
 function valuesOf({ workspace, from, entries, changes = [] }: Group): readonly unknown[] {
@@ -53,10 +84,7 @@ function valuesOf({ workspace, from, entries, changes = [] }: Group): readonly u
       "text",
       entries.map(({ receipt }) => receipt),
     ),
-    binaryArray(
-      "text",
-      entries.map(({ idem }) => idem),
-    ),
+    binaryArray("text", entries.map(idemOf)),
     binaryArray(
       "text",
       entries.map(({ disclosures }) => disclosures),
@@ -69,7 +97,7 @@ function valuesOf({ workspace, from, entries, changes = [] }: Group): readonly u
       "bytea",
       entries.map(({ bodySalt, body }) => [bodySalt, body]),
     ),
-    JSON.stringify(changes.map(storedChange)),
+    changes.length === 0 ? null : JSON.stringify(changes.map(storedChange)),
   ]
 }
 
@@ -85,29 +113,11 @@ function storedChange({ kind, id, version, value }: Change) {
   }
 }
 
-function outcomeOf([outcome, sequence, hash, timeMs, places, sequences]: Row): Outcome {
-  switch (outcome) {
-    case "done":
-      return { kind: "done" }
-    case "used":
-      return { kind: "used", keys: keysOf(places, sequences) }
-    default:
-      return sequence === null
-        ? { kind: "moved" }
-        : { kind: "moved", head: headNow([sequence, hash, timeMs]) }
-  }
-}
-
-/** A chain that another process has just begun has no head yet. */
-function headNow(row: Row): Head | undefined {
-  const head = headOf(row)
-  return head.sequence === 0 ? undefined : head
-}
-
-function keysOf(places: unknown, sequences: unknown) {
-  // Arrays of integers, of the same length.
-  const [at, of] = [places as readonly number[], sequences as readonly number[]]
-  return at.map((place, index) => ({ place, sequence: Number(of[index]) }))
+/** A chain that has just been begun elsewhere may have no head yet. */
+function movedTo([, sequence, hash, timeMs]: Row): Outcome {
+  return sequence === null
+    ? { kind: "moved" }
+    : { kind: "moved", head: headOf([sequence, hash, timeMs]) }
 }
 
 function conflictOf(error: unknown): number | undefined {

@@ -19,7 +19,7 @@ const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UN
 
 const headOfChain: Statement = {
   name: "head",
-  text: "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1 AND sequence > 0",
+  text: "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1",
 }
 
 /** Each with the bytes up to it. One that is too much is given without its content. */

@@ -137,94 +137,78 @@ ALTER TABLE tallystick.parts ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 -- Appends a group right after its head, with the changes of documents that it records, or nothing:
 -- one call is one transaction and one round trip. The value of a change is a text within
--- `p_changes`, so that it is stored as it came.
+-- `p_changes`, so that it is stored as it came; null where nothing changes.
 --
--- The head's row is locked first, so that what is read after it is what the lock protects.
+-- Moving the head comes first: whoever has moved it holds its row until the end. A key that was used
+-- is found by the unique index, and ends the transaction.
 CREATE FUNCTION tallystick.append_group(
   p_workspace_id text, p_from bigint, p_from_hash bytea, p_to_hash bytea, p_time_ms bigint,
   p_receipts text[], p_idems text[], p_sealed text[], p_records bytea[], p_salted bytea[],
   p_changes jsonb,
-  OUT outcome text, OUT head_sequence bigint, OUT head_hash bytea, OUT head_ms bigint,
-  OUT places integer[], OUT sequences bigint[]
-) LANGUAGE plpgsql
--- A plan is made once for a connection, when the tables may still be empty: it must be the one that
--- is right when they are large. A limit keeps it from reading a whole workspace for some keys.
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off
-AS $$
+  OUT outcome text, OUT head_sequence bigint, OUT head_hash bytea, OUT head_ms bigint
+) LANGUAGE plpgsql AS $$
 DECLARE
   change record;
   kept bigint;
 BEGIN
-  SELECT h.sequence, h.hash, h.time_ms INTO head_sequence, head_hash, head_ms
-    FROM tallystick.heads h WHERE h.workspace_id = p_workspace_id FOR UPDATE;
+  UPDATE tallystick.heads h
+    SET sequence = p_from + cardinality(p_records), hash = p_to_hash, time_ms = p_time_ms,
+        moved_ms = (extract(epoch FROM now()) * 1000)::bigint
+    WHERE h.workspace_id = p_workspace_id AND h.sequence = p_from AND h.hash = p_from_hash;
+  IF NOT FOUND AND p_from = 0 THEN
+    -- Of two that begin a chain at once, one waits here for the other.
+    INSERT INTO tallystick.heads (workspace_id, sequence, hash, time_ms, moved_ms)
+      VALUES (p_workspace_id, cardinality(p_records), p_to_hash, p_time_ms,
+              (extract(epoch FROM now()) * 1000)::bigint)
+      ON CONFLICT DO NOTHING;
+  END IF;
   IF NOT FOUND THEN
-    IF p_from = 0 THEN
-      -- Of two that begin a chain at once, one waits here for the other.
-      INSERT INTO tallystick.heads (workspace_id, sequence, hash, time_ms, moved_ms)
-        VALUES (p_workspace_id, 0, p_from_hash, 0, 0) ON CONFLICT DO NOTHING;
-    END IF;
-    SELECT h.sequence, h.hash, h.time_ms INTO head_sequence, head_hash, head_ms
-      FROM tallystick.heads h WHERE h.workspace_id = p_workspace_id FOR UPDATE;
-  END IF;
-  SELECT array_agg((t.place - 1)::integer ORDER BY t.place), array_agg(e.sequence ORDER BY t.place)
-    INTO places, sequences
-    FROM unnest(p_idems) WITH ORDINALITY AS t (idem, place)
-    CROSS JOIN LATERAL (
-      SELECT u.sequence FROM tallystick.entries u
-      WHERE u.workspace_id = p_workspace_id AND u.idem = t.idem COLLATE "C" LIMIT 1
-    ) e;
-  IF places IS NOT NULL THEN
-    outcome := 'used';
-    RETURN;
-  END IF;
-  IF head_sequence IS DISTINCT FROM p_from OR head_hash IS DISTINCT FROM p_from_hash THEN
     outcome := 'moved';
+    SELECT h.sequence, h.hash, h.time_ms INTO head_sequence, head_hash, head_ms
+      FROM tallystick.heads h WHERE h.workspace_id = p_workspace_id;
     RETURN;
   END IF;
+  outcome := 'done';
 
-  FOR change IN
-    SELECT c.value ->> 'kind' AS kind, c.value ->> 'id' AS id, (c.value ->> 'version')::bigint AS version,
-           c.value ->> 'value' AS value, c.value ->> 'listed' AS listed, c.place - 1 AS place
-    FROM jsonb_array_elements(p_changes) WITH ORDINALITY AS c (value, place)
-  LOOP
-    SELECT d.version INTO kept FROM tallystick.documents d
-      WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind AND d.id = change.id;
-    IF coalesce(kept, 0) <> change.version THEN
-      -- What was changed before it in this group is taken back with the transaction.
-      RAISE EXCEPTION 'a document has another version' USING ERRCODE = 'TS409', DETAIL = change.place;
-    END IF;
-    IF change.value IS NULL THEN
-      DELETE FROM tallystick.documents d
+  IF p_changes IS NOT NULL THEN
+    FOR change IN
+      SELECT c.value ->> 'kind' AS kind, c.value ->> 'id' AS id, (c.value ->> 'version')::bigint AS version,
+             c.value ->> 'value' AS value, c.value ->> 'listed' AS listed, c.place - 1 AS place
+      FROM jsonb_array_elements(p_changes) WITH ORDINALITY AS c (value, place)
+    LOOP
+      SELECT d.version INTO kept FROM tallystick.documents d
         WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind AND d.id = change.id;
-      IF change.kind IN ('workspace', 'api-key', 'token', 'setup') THEN
-        DELETE FROM tallystick.directory d
-          WHERE d.kind = change.kind AND d.id = change.id AND d.workspace_id = p_workspace_id;
+      IF coalesce(kept, 0) <> change.version THEN
+        -- What was changed before it in this group is taken back with the transaction.
+        RAISE EXCEPTION 'a document has another version' USING ERRCODE = 'TS409', DETAIL = change.place;
       END IF;
-    ELSIF kept IS NULL THEN
-      -- The time of creation is unique within kind and workspace.
-      SELECT greatest(p_time_ms, max(d.created) + 1) INTO kept FROM tallystick.documents d
-        WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind;
-      INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value, listed)
-        VALUES (p_workspace_id, change.kind, change.id, 1, kept, change.value, change.listed);
-      IF change.kind IN ('workspace', 'api-key', 'token', 'setup') THEN
-        INSERT INTO tallystick.directory (kind, id, workspace_id, created)
-          VALUES (change.kind, change.id, p_workspace_id, kept);
+      IF change.value IS NULL THEN
+        DELETE FROM tallystick.documents d
+          WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind AND d.id = change.id;
+        IF change.kind IN ('workspace', 'api-key', 'token', 'setup') THEN
+          DELETE FROM tallystick.directory d
+            WHERE d.kind = change.kind AND d.id = change.id AND d.workspace_id = p_workspace_id;
+        END IF;
+      ELSIF kept IS NULL THEN
+        -- The time of creation is unique within kind and workspace.
+        SELECT greatest(p_time_ms, max(d.created) + 1) INTO kept FROM tallystick.documents d
+          WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind;
+        INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value, listed)
+          VALUES (p_workspace_id, change.kind, change.id, 1, kept, change.value, change.listed);
+        IF change.kind IN ('workspace', 'api-key', 'token', 'setup') THEN
+          INSERT INTO tallystick.directory (kind, id, workspace_id, created)
+            VALUES (change.kind, change.id, p_workspace_id, kept);
+        END IF;
+      ELSE
+        UPDATE tallystick.documents d
+          SET version = d.version + 1, value = change.value, listed = change.listed
+          WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind AND d.id = change.id;
       END IF;
-    ELSE
-      UPDATE tallystick.documents d
-        SET version = d.version + 1, value = change.value, listed = change.listed
-        WHERE d.workspace_id = p_workspace_id AND d.kind = change.kind AND d.id = change.id;
-    END IF;
-  END LOOP;
+    END LOOP;
+  END IF;
 
   INSERT INTO tallystick.entries (workspace_id, sequence, receipt, idem, record, sealed, salted)
     SELECT p_workspace_id, p_from + t.place, t.receipt, t.idem, t.record, t.sealed, t.salted
     FROM unnest(p_receipts, p_idems, p_sealed, p_records, p_salted)
          WITH ORDINALITY AS t (receipt, idem, sealed, record, salted, place);
-  UPDATE tallystick.heads h
-    SET sequence = p_from + cardinality(p_records), hash = p_to_hash, time_ms = p_time_ms,
-        moved_ms = (extract(epoch FROM now()) * 1000)::bigint
-    WHERE h.workspace_id = p_workspace_id;
-  outcome := 'done';
 END $$;
