@@ -1,7 +1,11 @@
 // Connections to PostgreSQL: a pool of them for each thread, statements that are prepared once, and
 // what an error says about whether something was recorded.
+//
+// A database that cannot be reached, or does not answer, is away. While it is, every question is
+// refused at once, and one connection after another asks whether it is back.
 
-import { Pool, types, type PoolClient, type QueryArrayConfig } from "pg"
+import { Client, Pool, types, type PoolClient, type QueryArrayConfig } from "pg"
+import { systemClock, type Clock } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 
 /** Values as they are stored: a row is a list, in the order in which its statement selects. */
@@ -30,12 +34,14 @@ export interface DatabaseConfig {
   readonly connections: number
 }
 
-/** Waits that end with an error, so that a lost network or a stuck lock stalls nobody for ever. */
-const connectTimeoutMs = 5000
-const statementTimeoutMs = 20_000
+/** Waits that end with an error: a request waits ten seconds at most for a database that hangs. */
+const connectTimeoutMs = 3000
+const statementTimeoutMs = 6000
 /** Longer than the server's own, which says more. */
-const answerTimeoutMs = 25_000
+const answerTimeoutMs = 7000
 const idleMs = 60_000
+/** How often a database that is away is asked whether it is back. */
+const askAgainMs = 250
 
 /**
  * A plan is made once for a connection, when the tables may still be empty: it must be the one that
@@ -58,28 +64,34 @@ function parserOf(type: number, format?: "text" | "binary"): (text: string) => u
   return type === int8 ? Number : (types.getTypeParser(type, format) as (text: string) => unknown)
 }
 
-export function openDatabase({ url, connections }: DatabaseConfig): Database {
-  const pool = new Pool({
-    connectionString: url,
-    max: connections,
-    application_name: "tallystick",
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: idleMs,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: statementTimeoutMs,
-    query_timeout: answerTimeoutMs,
-    options: planning,
-    keepAlive: true,
-    types: { getTypeParser: parserOf },
-  })
-  // A connection that breaks while nobody uses it leaves the pool. Who needs one makes another.
-  pool.on("error", () => {})
+export function openDatabase(
+  { url, connections }: DatabaseConfig,
+  clock: Clock = systemClock,
+): Database {
+  let pool = openPool(url, connections)
+  let away: unknown
+  let closing = false
 
+  const leave = (cause: unknown): void => {
+    if (away !== undefined || closing) return
+    away = cause
+    // Connections from before may hang, or be dead without knowing it: none is used again.
+    void pool.end()
+    pool = openPool(url, connections)
+    void waitUntilBack()
+  }
+  const waitUntilBack = async (): Promise<void> => {
+    while (away !== undefined && !closing) {
+      await clock.sleep(askAgainMs)
+      if (await answers(url)) away = undefined
+    }
+  }
   const connected = async (): Promise<PoolClient> => {
+    if (away !== undefined) throw unavailable(away)
     try {
       return await pool.connect()
     } catch (cause) {
+      if (!isOfLoad(cause)) leave(cause)
       throw unavailable(cause)
     }
   }
@@ -90,6 +102,7 @@ export function openDatabase({ url, connections }: DatabaseConfig): Database {
       return await act(client)
     } catch (error) {
       failed = isOfConnection(error)
+      if (isUnanswered(error)) leave(error)
       throw error
     } finally {
       // A connection of which nobody knows what it does now is not used again.
@@ -117,11 +130,57 @@ export function openDatabase({ url, connections }: DatabaseConfig): Database {
           await client.query("COMMIT")
           return result
         } catch (error) {
-          await client.query("ROLLBACK").catch(() => undefined)
+          if (!isOfConnection(error)) await client.query("ROLLBACK")
           throw error
         }
       }),
-    close: () => pool.end(),
+    close() {
+      closing = true
+      return pool.end()
+    },
+  }
+}
+
+function openPool(url: string, connections: number): Pool {
+  const pool = new Pool({
+    ...clientOf(url, connectTimeoutMs, answerTimeoutMs),
+    max: connections,
+    idleTimeoutMillis: idleMs,
+  })
+  // A connection that breaks leaves the pool, whether a statement is under way, which then fails, or
+  // not. Who needs one makes another.
+  pool.on("error", () => {})
+  pool.on("connect", (client) => client.on("error", () => {}))
+  return pool
+}
+
+function clientOf(url: string, connectMs: number, answerMs: number) {
+  return {
+    connectionString: url,
+    application_name: "tallystick",
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+    query_timeout: answerMs,
+    options: planning,
+    keepAlive: true,
+    types: { getTypeParser: parserOf },
+  }
+}
+
+/** Whether a new connection can be made, and answers. */
+async function answers(url: string): Promise<boolean> {
+  const client = new Client(clientOf(url, connectTimeoutMs, connectTimeoutMs))
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    await client.query("SELECT 1")
+    return true
+  } catch {
+    return false
+  } finally {
+    void client.end().catch(() => undefined)
   }
 }
 
@@ -152,6 +211,18 @@ function isOfConnection(error: unknown): boolean {
 
 function isDriverError(error: unknown): boolean {
   return error instanceof Error && /timeout|[Cc]onnection|not queryable/.test(error.message)
+}
+
+/** Too many connections, ours or the server's: the database is there. */
+function isOfLoad(error: unknown): boolean {
+  return (
+    codeOf(error).startsWith("53") ||
+    (error instanceof Error && error.message === "timeout exceeded when trying to connect")
+  )
+}
+
+function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === "Query read timeout"
 }
 
 /** Resources, operators and time-outs: the same request may succeed later. */

@@ -31,8 +31,11 @@ const conflictState = "TS409"
 /** Of two keys only one can be in the unique index. */
 const usedState = "23505"
 
-/** `kept` is told of each group that was recorded, or may have been. */
-export function createJournal(database: Database, kept: (group: Group) => void): Journal {
+/**
+ * `seen` is told of each group that was recorded, or may have been, or whose documents another
+ * process has changed: what is cached of them is not current.
+ */
+export function createJournal(database: Database, seen: (group: Group) => void): Journal {
   /** Undefined if no entry has one of the group's keys. */
   const usedOutcome = async ({ workspace, entries }: Group): Promise<Outcome | undefined> => {
     const idems = binaryArray("text", entries.map(idemOf))
@@ -50,16 +53,16 @@ export function createJournal(database: Database, kept: (group: Group) => void):
       try {
         const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
         if (row[0] === "done") {
-          kept(group)
+          seen(group)
           return { kind: "done" }
         }
         return (await usedOutcome(group)) ?? movedTo(row)
       } catch (error) {
+        seen(group)
         const place = conflictOf(error)
         if (place !== undefined) return { kind: "conflict", place }
         const used = codeOf(error) === usedState ? await usedOutcome(group) : undefined
         if (used !== undefined) return used
-        kept(group)
         throw refusalOf(error) ?? error
       }
     },
