@@ -1,5 +1,6 @@
 // What a folder's files take, and what is left on its disk.
 
+import { existsSync } from "node:fs"
 import { readdir, stat, statfs } from "node:fs/promises"
 import { join } from "node:path"
 
@@ -8,8 +9,12 @@ export interface FileSize {
   readonly bytes: number
 }
 
-/** The files of a folder, by name. One that goes away meanwhile is left out. */
+/**
+ * The files of a folder, by name; none if there is no folder. One that goes away meanwhile is left
+ * out.
+ */
 export async function filesIn(folder: string): Promise<readonly FileSize[]> {
+  if (!existsSync(folder)) return []
   const sizes = await Promise.all(
     (await readdir(folder)).toSorted().map(async (name) => {
       const found = await stat(join(folder, name)).catch(() => undefined)

@@ -6,7 +6,13 @@ import type { Idempotency } from "../ledger/ledger.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { changed, created, type ProjectDocument } from "../store/documents.ts"
 import type { Document, ListPlace } from "../store/store.ts"
-import { recordActs, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import {
+  isConflict,
+  recordActs,
+  recordPlanned,
+  type Act,
+  type AdminParts,
+} from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { definedOf } from "./defined-members.ts"
 import { required } from "./required-document.ts"
@@ -108,7 +114,10 @@ export function createProjects(parts: AdminParts): Projects {
       return inTurn(workspace.id, async () => {
         // Another event may have created it meanwhile.
         if ((await find(workspace.id, id)) === undefined)
-          await record(by, workspace, { id }, "projectId")
+          await record(by, workspace, { id }, "projectId").catch((error: unknown) => {
+            // So has an event at another server.
+            if (!isConflict(error)) throw error
+          })
         return get(workspace.id, id)
       })
     },
@@ -122,7 +131,7 @@ export function createProjects(parts: AdminParts): Projects {
 function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   /**
    * Counted once per workspace: counting is slow, and a key with the scope `write` can name unknown
-   * projects all the time.
+   * projects all the time. Counted each time where other servers create projects, too.
    */
   const counts = new Map<string, number>()
   return async (
@@ -133,7 +142,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   ): Promise<void> => {
     const { projectsMax = limits.projectsMax } = workspace.value
     const count = counts.get(workspace.id) ?? (await registry.count("project", workspace.id))
-    counts.set(workspace.id, count)
+    if (registry.staleMsMax === 0) counts.set(workspace.id, count)
     if (count >= projectsMax) {
       const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
       throw new LedgerError("invalid_field", rule)
@@ -142,7 +151,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
     // After an error it is unknown whether the project was created.
     counts.delete(workspace.id)
     await recordActs(ledger, workspace, [projectCreation(by, request, nowMs)], nowMs)
-    counts.set(workspace.id, count + 1)
+    if (registry.staleMsMax === 0) counts.set(workspace.id, count + 1)
   }
 }
 

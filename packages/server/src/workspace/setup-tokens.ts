@@ -117,7 +117,7 @@ export function createSetups(parts: SetupParts): Setups {
 }
 
 function firstAdmin(
-  { registry, idOf, logins }: SetupParts,
+  { registry, workspaces, idOf, logins }: SetupParts,
   email: string,
   name: string | undefined,
   chosen: StretchedPassword,
@@ -126,7 +126,9 @@ function firstAdmin(
   return {
     id,
     async prepare(before, nowMs) {
-      // The holder of the instance key may have invited an admin, who was faster.
+      const instance = await workspaces.get(instanceWorkspace)
+      // The holder of the instance key may have invited an admin, who was faster, or another server
+      // may have shown a token.
       if (await hasAdmin(registry)) throw unknownSetup()
       // An account that belongs to a workspace by now is kept, so its password must match.
       const roles = before === undefined ? [] : await rolesOf(registry, before)
@@ -149,6 +151,8 @@ function firstAdmin(
             { ...named, role: "admin", ...times },
           ),
           ...(before === undefined ? [] : await endingsOf(registry, before)),
+          // Of two first admins, who are told at two servers that there is none, one wins.
+          changed(instance, instance.value),
         ],
       }
       return { value, act }
