@@ -414,13 +414,13 @@ function createDatabases(address: string) {
     url,
     createDatabase: async (): Promise<string> => {
       const name = `tallystick_${randomBytes(8).toString("hex")}`
-      await ask(address, `CREATE DATABASE ${name} TEMPLATE template0`)
+      await askDatabase(address, `CREATE DATABASE ${name} TEMPLATE template0`)
       made.push(name)
       if (cluster !== undefined) await joinNodes(address, name)
       return url(name)
     },
     terminateBackends: async (): Promise<void> => {
-      await ask(
+      await askDatabase(
         address,
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = ANY($1)",
         [made],
@@ -428,28 +428,29 @@ function createDatabases(address: string) {
     },
     drop: async (): Promise<void> => {
       for (const name of made.splice(0)) {
-        await ask(address, `DROP DATABASE ${name} WITH (FORCE)`)
+        await askDatabase(address, `DROP DATABASE ${name} WITH (FORCE)`)
         for (const node of cluster === undefined ? [] : await workersOf(address))
-          await ask(node, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+          await askDatabase(node, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
       }
     },
     /** Resolves once a standby follows, and commits wait for it if they shall. */
     follow: async (synchronous: boolean): Promise<void> => {
       if (synchronous) {
-        await ask(address, "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
-        await ask(address, "SELECT pg_reload_conf()")
+        await askDatabase(address, "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        await askDatabase(address, "SELECT pg_reload_conf()")
       }
       const follows = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1`
-      while ((await ask(address, follows, [synchronous ? "sync" : "async"])).length === 0)
+      while ((await askDatabase(address, follows, [synchronous ? "sync" : "async"])).length === 0)
         await sleep(10)
     },
     promote: async (): Promise<void> => {
-      await ask(address, "SELECT pg_promote()")
+      await askDatabase(address, "SELECT pg_promote()")
     },
   }
 }
 
-async function ask(address: string, sql: string, values: readonly unknown[] = []) {
+/** On a connection of its own. */
+export async function askDatabase(address: string, sql: string, values: readonly unknown[] = []) {
   const client = new pg.Client(address)
   await client.connect()
   try {
@@ -469,7 +470,7 @@ interface ClusterNode {
 
 /** The nodes, as the cluster of the database in the address knows them. */
 async function nodesOf(address: string): Promise<readonly ClusterNode[]> {
-  const rows = await ask(
+  const rows = await askDatabase(
     address,
     "SELECT nodename, nodeport, groupid FROM pg_dist_node WHERE isactive ORDER BY groupid",
   )
@@ -497,14 +498,18 @@ function addressOf(address: string, { host, port }: ClusterNode, database?: stri
 async function joinNodes(address: string, database: string): Promise<void> {
   const nodes = await nodesOf(address)
   for (const node of nodes) {
-    if (!node.isCoordinator) await ask(addressOf(address, node), `CREATE DATABASE ${database}`)
-    await ask(addressOf(address, node, database), "CREATE EXTENSION citus")
+    if (!node.isCoordinator)
+      await askDatabase(addressOf(address, node), `CREATE DATABASE ${database}`)
+    await askDatabase(addressOf(address, node, database), "CREATE EXTENSION citus")
   }
   const [coordinator, ...workers] = nodes
   if (coordinator === undefined) throw new Error("TEST_CITUS_URL names no cluster")
   const here = addressOf(address, coordinator, database)
-  await ask(here, "SELECT citus_set_coordinator_host($1, $2)", [coordinator.host, coordinator.port])
+  await askDatabase(here, "SELECT citus_set_coordinator_host($1, $2)", [
+    coordinator.host,
+    coordinator.port,
+  ])
   for (const { host, port } of workers)
-    await ask(here, "SELECT citus_add_node($1, $2)", [host, port])
-  await ask(here, `ALTER DATABASE ${database} SET citus.shard_count = 4`)
+    await askDatabase(here, "SELECT citus_add_node($1, $2)", [host, port])
+  await askDatabase(here, `ALTER DATABASE ${database} SET citus.shard_count = 4`)
 }

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AuditEvent, Receipt } from "@tallystick/client"
+import { engineSettings } from "./engine.ts"
 import { compileCache, program } from "./program.ts"
 
 // The real program, run as an operator would run it: a process of its own, on a free port, with a
@@ -80,6 +81,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     // The suites are refused thousands of times; the wait has a test of its own.
     TALLYSTICK_LIMIT_REFUSAL_MS: "1",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),
+    ...(await engineSettings(data)),
     ...options.environment,
   }
   const [command = "", ...args] = [

@@ -5,6 +5,9 @@ import { join } from "node:path"
 import { verifyReceipt, type ReceiptOptions } from "@tallystick/proof"
 import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
 import { expectChain, type MintedReceipt } from "../chain.ts"
+import { databaseOf } from "../engine.ts"
+import { askDatabase } from "../postgres-server.ts"
+import { expectKeptIn } from "../promises/kept.ts"
 import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
 import { describedBy, type Described } from "./described.ts"
 
@@ -57,7 +60,9 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
       .split("\n")
       .filter((line) => line !== "" && JSON.parse(line).level >= 50)
     assert.deepEqual(faults, [], "the service logged a fault of its own")
-    await expectWhole(service.data, options.environment?.["TALLYSTICK_HEADS"], minted.size)
+    const database = await databaseOf(service.data)
+    if (database !== undefined) await expectTables(database, minted.size, secrets)
+    else await expectWhole(service.data, options.environment?.["TALLYSTICK_HEADS"], minted.size)
   }
   return {
     ...service,
@@ -90,6 +95,34 @@ async function expectWhole(
     entries >= receipts,
     `${receipts} receipts were given, and there are ${entries} entries`,
   )
+}
+
+/** In place of the files: every chain, and every value of every table. */
+async function expectTables(
+  database: string,
+  receipts: number,
+  secrets: ReadonlySet<string>,
+): Promise<void> {
+  const heads = await askDatabase(database, "SELECT workspace_id FROM tallystick.heads")
+  let entries = 0
+  for (const { workspace_id: workspace } of heads)
+    entries += (await expectKeptIn(database, String(workspace))).size
+  assert.ok(
+    entries >= receipts,
+    `${receipts} receipts were given, and there are ${entries} entries`,
+  )
+  const tables = await askDatabase(
+    database,
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'tallystick'",
+  )
+  for (const { tablename } of tables)
+    for (const row of await askDatabase(database, `SELECT * FROM tallystick.${String(tablename)}`))
+      for (const [column, value] of Object.entries(row)) {
+        const text =
+          value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value)
+        for (const secret of formsOf(secrets))
+          assert.ok(!text.includes(secret), `${String(tablename)}.${column} holds ${secret}`)
+      }
 }
 
 async function descriptionBy(url: string): Promise<object> {
@@ -312,19 +345,23 @@ const native: Pick<ReceiptOptions, "hash" | "verify"> = {
   },
 }
 
+function formsOf(secrets: ReadonlySet<string>): readonly string[] {
+  return [...secrets].flatMap((secret) => [
+    secret,
+    Buffer.from(secret).toString("hex"),
+    Buffer.from(secret).toString("base64url"),
+  ])
+}
+
 /**
  * The files that hold secrets on purpose are the service's own; in all others none may stand,
  * however it is written.
  */
 async function expectFilesClean(data: string, secrets: ReadonlySet<string>): Promise<void> {
-  const forms = [...secrets].flatMap((secret) => [
-    secret,
-    Buffer.from(secret).toString("hex"),
-    Buffer.from(secret).toString("base64url"),
-  ])
+  const forms = formsOf(secrets)
   const names = await readdir(data, { recursive: true })
   assert.ok(
-    names.some((name) => name.endsWith(".db")),
+    (await databaseOf(data)) !== undefined || names.some((name) => name.endsWith(".db")),
     "the data folder has no data",
   )
   for (const name of names.filter((one) => one !== "root-key" && one !== "secret")) {

@@ -5,6 +5,8 @@ import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
+import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
+import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
 import { cacheRegistry } from "../../packages/server/src/store/cached-documents.ts"
 import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
 import type {
@@ -25,6 +27,7 @@ type Faults = NonNullable<ServeCommand["faults"]>
 
 const faults = {
   "acknowledges before commit": { wrapStore: acknowledgeEarly },
+  "commits without waiting": { wrapStore: commitWithoutWaiting },
   /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
   "storage fails": { wrapStore: (store) => failSometimes(store) },
   "storage fails, the head is kept": {
@@ -108,6 +111,15 @@ function acknowledgeEarly(store: Store): Store {
     )
     return honest ? await stored : { kind: "done" }
   })
+}
+
+/** PostgreSQL answers before the commit is on the disk: past the check at the start. */
+function commitWithoutWaiting(store: Store): Store {
+  const url = new URL(process.env["TALLYSTICK_DATABASE_URL"] ?? "")
+  url.searchParams.set("options", "-c synchronous_commit=off")
+  const database = openDatabase({ url: url.href, connections: 4 })
+  const lax = createJournal(database, () => undefined)
+  return withAppend(store, (group) => (ofClients(group) ? lax : store.journal).append(group))
 }
 
 const slowMs = 200

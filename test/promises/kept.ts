@@ -3,18 +3,61 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expectChain, type ExpectedChain } from "../../packages/server/src/store/expect-chain.ts"
 import type { JournalReader, Stored } from "../../packages/server/src/store/store.ts"
+import { databaseOf } from "../engine.ts"
+import { askDatabase } from "../postgres-server.ts"
 
-// The journal's file as somebody reads it who has the file and the written format, and none of our
-// programs.
+// The journal's file or tables as somebody reads them who has them and the written format, and none
+// of our programs.
 
 /**
- * Computes a workspace's chain again from the file: every body, every salt, every disclosure. The
- * service may run meanwhile.
+ * Computes a workspace's chain again from what is stored: every body, every salt, every disclosure.
+ * The service may run meanwhile.
  */
 export async function expectKept(data: string, workspaceId: string): Promise<ExpectedChain> {
+  const database = await databaseOf(data)
+  if (database !== undefined) return await expectKeptIn(database, workspaceId)
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   journal.exec("PRAGMA busy_timeout = 10000")
   return await expectChain(readerOf(journal), workspaceId)
+}
+
+/** In the database at this URL. */
+export async function expectKeptIn(url: string, workspaceId: string): Promise<ExpectedChain> {
+  return await expectChain(tablesOf(url), workspaceId)
+}
+
+function tablesOf(url: string): Pick<JournalReader, "head" | "after"> {
+  const entries = async (workspace: string, which: string, values: readonly unknown[]) => {
+    const rows = await askDatabase(
+      url,
+      `SELECT *, substr(salted, 1, 16) AS salt, substr(salted, 17) AS body
+       FROM tallystick.entries WHERE workspace_id = $1 ${which}`,
+      [workspace, ...values],
+    )
+    return rows.map((row): Stored => ({
+      workspace,
+      sequence: Number(row["sequence"]),
+      record: row["record"] as Uint8Array,
+      receipt: String(row["receipt"]),
+      idem: (row["idem"] as string | null) ?? undefined,
+      bodySalt: (row["salt"] as Uint8Array | null) ?? undefined,
+      body: (row["body"] as Uint8Array | null) ?? undefined,
+      disclosures: String(row["sealed"]),
+    }))
+  }
+  return {
+    after: (workspace, sequence, limit) =>
+      entries(workspace, "AND sequence > $2 ORDER BY sequence LIMIT $3", [sequence, limit]),
+    async head(workspace) {
+      const [last] = await entries(workspace, "ORDER BY sequence DESC LIMIT 1", [])
+      return last && headOf(last)
+    },
+  }
+}
+
+function headOf({ sequence, record }: Pick<Stored, "sequence" | "record">) {
+  const hash = createHash("sha256").update("\0").update(record).digest()
+  return { sequence, hash, timeMs: Number(Buffer.from(record).readBigUInt64BE(14)) }
 }
 
 function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> {
@@ -30,10 +73,7 @@ function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> 
       following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row)),
     async head(workspace) {
       const row = last.get(workspace)
-      if (row === undefined) return undefined
-      const { sequence, record } = storedOf(workspace, row)
-      const hash = createHash("sha256").update("\0").update(record).digest()
-      return { sequence, hash, timeMs: Number(Buffer.from(record).readBigUInt64BE(14)) }
+      return row && headOf(storedOf(workspace, row))
     },
   }
 }

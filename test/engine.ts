@@ -1,0 +1,38 @@
+import { after } from "node:test"
+import { startPostgres, type PostgresServer } from "./postgres-server.ts"
+
+// Where the services of tests keep their ledgers: in their folders, or, with TEST_ENGINE=postgres,
+// in databases of a PostgreSQL that is started for the tests of a file. Each data folder has a
+// database of its own, which a service finds again when it is started again.
+
+const isPostgres = process.env["TEST_ENGINE"] === "postgres"
+const databases = new Map<string, Promise<string>>()
+let server: Promise<PostgresServer> | undefined
+
+if (isPostgres)
+  after(async () => {
+    await (await server)?.[Symbol.asyncDispose]()
+  })
+
+/** Settings of a service with this data folder. */
+export async function engineSettings(data: string): Promise<Readonly<Record<string, string>>> {
+  if (!isPostgres && !databases.has(data)) return {}
+  const database = databases.get(data) ?? createDatabase()
+  databases.set(data, database)
+  return { TALLYSTICK_DATABASE_URL: await database }
+}
+
+async function createDatabase(): Promise<string> {
+  server ??= startPostgres()
+  return (await server).createDatabase()
+}
+
+/** The service of this data folder shares this database. */
+export function shareDatabase(data: string, database: string): void {
+  databases.set(data, Promise.resolve(database))
+}
+
+/** The database of a data folder whose service was started; undefined if the folder has all. */
+export async function databaseOf(data: string): Promise<string | undefined> {
+  return await databases.get(data)
+}

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict"
+import type { Fault } from "../crash/faults.ts"
+import type { OwnPostgresServer } from "../postgres-server.ts"
+import type { Audited } from "../promises/audit.ts"
+import type { Chance } from "../promises/chance.ts"
+import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts"
+import {
+  auditCrowd,
+  emptyCrowd,
+  startServers,
+  writeWhile,
+  type Crowded,
+  type Servers,
+} from "./servers.ts"
+
+// The database is taken away from servers under load, in every way in which that happens. They say
+// so, at once, and go on by themselves when it is back.
+
+export interface Away extends Audited, Omit<Crowded, "writes" | "recorded"> {
+  readonly written: number
+  readonly terminations: number
+  readonly kills: number
+  readonly hangs: number
+}
+
+export interface AwayOptions {
+  readonly database: OwnPostgresServer
+  readonly servers: number
+  /** How often all connections are cut. */
+  readonly terminations: number
+  /** How often the postmaster is killed, and started again. */
+  readonly kills: number
+  /** How often all of its processes stop, and go on. */
+  readonly hangs: number
+  readonly chance: Chance
+  readonly fault?: Fault
+}
+
+/** A request is answered within this time, whatever the database does. */
+const answersWithinMs = 10_000
+/** What a machine with much else to do may add. */
+const busyMs = 5000
+
+export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
+  const { database, chance, fault } = options
+  await using servers = await startServers(await database.createDatabase(), options.servers, fault)
+  const [first] = servers.all as [Service]
+  const workspaces = await Promise.all([0, 1, 2].map(() => makeWorkspace(first)))
+  const crowd = { workspaces, writersOfEach: 4, batchMax: 5, chance }
+  const seen = emptyCrowd()
+  let isOver = false
+  const load = writeWhile(() => !isOver, servers, crowd, seen)
+  const some = () => Promise.race([written(seen, 3), load])
+  for (let cut = 0; cut < options.terminations; cut++) {
+    await some()
+    await database.terminateBackends()
+  }
+  for (let kill = 0; kill < options.kills; kill++) {
+    await some()
+    await database.kill()
+    await expectRed(servers)
+    await database.restart()
+    await expectReady(servers)
+  }
+  for (let hang = 0; hang < options.hangs; hang++) {
+    await some()
+    database.signal("SIGSTOP")
+    await expectRed(servers)
+    await expectRefusals(servers)
+    database.signal("SIGCONT")
+    await expectReady(servers)
+  }
+  await some()
+  isOver = true
+  await load
+  await expectReady(servers)
+  for (const service of servers.all) {
+    assert.equal(service.process.exitCode ?? service.process.signalCode, null, "a server ended")
+    assert.doesNotMatch(service.log(), /"level":60/, "a server was about to end")
+  }
+  assert.ok(
+    seen.slowestMs < answersWithinMs + busyMs,
+    `a request waited for ${seen.slowestMs} milliseconds`,
+  )
+  const { writes, recorded: _, ...counts } = seen
+  const audited = await auditCrowd(servers, crowd, seen)
+  const { terminations, kills, hangs } = options
+  return { ...audited, ...counts, written: writes.length, terminations, kills, hangs }
+}
+
+/** Waits until so many more were acknowledged. */
+async function written(seen: Crowded, count: number): Promise<void> {
+  const acknowledged = () => [...seen.recorded.values()].reduce((sum, each) => sum + each, 0)
+  const enough = acknowledged() + count
+  await eventually(
+    "the servers to go on",
+    async () => acknowledged() >= enough || undefined,
+    backWithinMs,
+  )
+}
+
+const backWithinMs = 30_000
+
+async function expectRed({ all }: Servers): Promise<void> {
+  for (const service of all)
+    await eventually("a server to say that its database is away", async () => {
+      const { status, text } = await service.client().get("/readyz?verbose")
+      if (status === 200) return undefined
+      assert.match(text, /"name":"storage","ok":false/)
+      return status
+    })
+}
+
+async function expectReady({ all }: Servers): Promise<void> {
+  for (const service of all)
+    await eventually(
+      "a server to find its database again",
+      async () => (await service.client().get("/readyz")).status === 200 || undefined,
+      backWithinMs,
+    )
+}
+
+/** Once a server knows that its database is away, it refuses at once. */
+async function expectRefusals({ all }: Servers): Promise<void> {
+  for (const service of all)
+    await eventually("a server to refuse at once", async () => {
+      const begun = performance.now()
+      const reply = await service.root.write(eventFor("nowhere"))
+      assert.equal(reply.status, 503, reply.text)
+      assert.equal(reply.json().error, "ledger_unavailable")
+      return performance.now() - begun < quickMs || undefined
+    })
+}
+
+const quickMs = 500
