@@ -267,6 +267,38 @@ test("where groups share nothing, no workspace waits for another's, and one that
   for (const workspace of ["slow", "failing", "good"]) await expectChain(served.journal, workspace)
 })
 
+test("where another process appends as well, the head is asked for before each group, until it has stopped", async () => {
+  const { served } = openMemory()
+  const asked: string[] = []
+  const journal: Journal = {
+    ...served.journal,
+    head: (workspace) => (asked.push("head"), served.journal.head(workspace)),
+    headAtRest: (workspace) => (asked.push("at rest"), served.journal.head(workspace)),
+  }
+  let nowMs = 1000
+  const clock = { now: () => nowMs, elapsed: () => nowMs, sleep: async () => {} }
+  const listener = { commit: () => {}, advanced: () => {} }
+  const ours = createSequencer(journal, clock, defaultLimits, listener)
+  const theirs = createSequencer(served.journal, clock, defaultLimits, listener)
+  const submit = (name: string, sequencer = ours) =>
+    sequencer.submit(chainOf("w"), [sealed("w", name)])
+  await submit("a")
+  await submit("b")
+  assert.deepEqual(asked.splice(0), ["head"])
+  await submit("c", theirs)
+  // The race is lost, and the entry is linked to the head of the other.
+  assert.deepEqual(sequences(await submit("d")), [4])
+  assert.deepEqual(asked.splice(0), ["at rest"])
+  await submit("e", theirs)
+  assert.deepEqual(sequences(await submit("f")), [6])
+  assert.deepEqual(asked.splice(0), ["at rest"])
+  nowMs += 1001
+  await submit("g")
+  await submit("h")
+  assert.deepEqual(asked, ["head"])
+  assert.equal((await expectChain(served.journal, "w")).size, 8)
+})
+
 test("workspaces are served in turn: one with a long queue does not keep the others waiting", async () => {
   const house = openHouse(undefined, { commitEntriesMax: 4 })
   const order: string[] = []

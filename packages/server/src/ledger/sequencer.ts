@@ -3,7 +3,8 @@
 // other.
 //
 // A line appends one group at a time, linked to the head that storage confirmed. After an error the
-// head is read again, because an append that failed may have happened.
+// head is read again, because an append that failed may have happened. Where another process appends
+// to the same workspace, the head is asked for before each group.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -48,6 +49,9 @@ interface Line {
   isBusy: boolean
 }
 
+/** A lost race costs more than a question. */
+const contestedMs = 1000
+
 export function createSequencer(
   journal: Journal,
   clock: Clock,
@@ -56,6 +60,8 @@ export function createSequencer(
 ): Sequencer {
   const lines = new Map<string, Line>()
   const heads = new Map<string, Head>()
+  /** Workspaces to which others append as well, and until when that is assumed. */
+  const contested = new Map<string, number>()
   const idle: (() => void)[] = []
   let starting: Line[] = []
 
@@ -128,16 +134,27 @@ export function createSequencer(
   }
 
   async function headOf({ workspace, ledgerId }: Chain): Promise<Head> {
-    return (
-      heads.get(workspace) ??
-      (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
-    )
+    const known = heads.get(workspace)
+    if (known !== undefined) return known
+    const head =
+      isContested(workspace) && journal.headAtRest !== undefined
+        ? await journal.headAtRest(workspace)
+        : await journal.head(workspace)
+    return head ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
+  }
+
+  /** Whether somebody else has appended to it a moment ago. */
+  function isContested(workspace: string): boolean {
+    if ((contested.get(workspace) ?? -Infinity) > clock.elapsed()) return true
+    contested.delete(workspace)
+    return false
   }
 
   function settle({ submissions, taken, links, group }: LinkedGroup, outcome: Outcome): void {
     switch (outcome.kind) {
       case "done":
-        heads.set(group.workspace, links.at(-1) ?? group.from)
+        if (isContested(group.workspace)) heads.delete(group.workspace)
+        else heads.set(group.workspace, links.at(-1) ?? group.from)
         for (const [at, one] of taken.entries())
           one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
@@ -151,6 +168,7 @@ export function createSequencer(
         break
       }
       case "moved":
+        contested.set(group.workspace, clock.elapsed() + contestedMs)
         if (outcome.head === undefined) heads.delete(group.workspace)
         else heads.set(group.workspace, outcome.head)
         break

@@ -16,6 +16,13 @@ const appendGroup: Statement = {
          FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 }
 
+/** Waits for whoever holds the row, and lets go of it at once. */
+const headAtRest: Statement = {
+  name: "head at rest",
+  text: `SELECT sequence, hash, time_ms FROM tallystick.heads
+         WHERE workspace_id = $1 FOR UPDATE`,
+}
+
 const usedKeys: Statement = {
   name: "used keys",
   text: `
@@ -49,6 +56,10 @@ export function createJournal(database: Database, seen: (group: Group) => void):
 
   return {
     ...journalReads(database),
+    async headAtRest(workspace) {
+      const [row] = await database.rows(headAtRest, [workspace])
+      return row && headOf(row)
+    },
     async append(group) {
       try {
         const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
