@@ -4,6 +4,7 @@
 //
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
+//   npm run bench -- --large           one workspace of ten million entries, asked at a million too
 //   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --followers 1000  a writer beside so many who follow
 //   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
@@ -31,6 +32,7 @@ import { measureWeb } from "./web.ts"
 const { values } = parseArgs({
   options: {
     entries: { type: "string", default: "1000000" },
+    large: { type: "boolean", default: false },
     seconds: { type: "string", default: "5" },
     turns: { type: "string", default: "3" },
     against: { type: "string" },
@@ -41,7 +43,7 @@ const { values } = parseArgs({
     postgres: { type: "boolean", default: false },
   },
 })
-const entries = Number(values.entries)
+const entries = values.large ? 10_000_000 : Number(values.entries)
 const seconds = Number(values.seconds)
 const turns = Number(values.turns)
 
@@ -54,6 +56,7 @@ try {
   else if (values.peers) await peers()
   else if (values.web) await web()
   else if (values.postgres) await postgres()
+  else if (values.large) await growth()
   else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
     await ratios()
@@ -271,6 +274,11 @@ async function growth(): Promise<void> {
     residentMb = Math.max(residentMb, service.residentMb())
     say(`| ${written} | ${whole(rate(measured))} |`)
     receipts.push(...(await writeSome(service.url, writer, `mark-${mark}`, 20)))
+    if (!values.large || mark !== entries / 10) continue
+    await caughtUp(service.url)
+    await queries(service.url, writer, written)
+    say("| entries | durable events/s |")
+    say("| --- | --- |")
   }
   const [first = 1] = rates.slice(1)
   say(
