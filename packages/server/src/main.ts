@@ -384,6 +384,31 @@ Example:
   })
 
 program
+  .command("copy")
+  .description(
+    "copy a ledger from a folder into a PostgreSQL database, or back, while no service runs on either; if interrupted, run it again",
+  )
+  .requiredOption("--from <place>", "folder of the data, or postgres://user:password@host/name")
+  .requiredOption("--to <place>", "the same; nothing, or what an interrupted copy has left")
+  .addHelpText(
+    "after",
+    notes(`
+Every entry, receipt, key, token and signature stays the same; index and search are made again, and \`fsck\` checks the copy. It needs the
+secret of the ledger: TALLYSTICK_SECRET, or the file in the folder (for a database, in TALLYSTICK_DATA). A new folder gets the secret and the
+instance key of the data folder, if that holds them. PGPASSWORD can have the password of the database. What was signed is copied along; the heads file of a folder is beside it, unless
+TALLYSTICK_HEADS names another. When credentials were used last is not copied. The original stays as it is: never start it again.
+
+Exit codes are those of \`fsck\`: 0 the copy is as it was written; 3 something in it is not; 1 nothing could be copied.
+
+Example:
+  $ tallystick copy --from /var/lib/tallystick --to postgres://tallystick@db.example/tallystick`),
+  )
+  .action(async ({ from, to }: { from: string; to: string }) => {
+    const { runCopy } = await import("./cli/copy-command.ts")
+    process.exitCode = await runCopy(terminal, from, to)
+  })
+
+program
   .command("resume")
   .description(
     "let a copy made by `backup`, or data older than what was signed, take new entries, while the service is stopped",

@@ -1,6 +1,7 @@
 // `tallystick backup`: copies the ledger into a new folder. The service may run.
 
 import { backUp, type BackupProgress } from "../operator/backup.ts"
+import { StartError } from "../error.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 export async function runBackup(
@@ -9,7 +10,11 @@ export async function runBackup(
   withSecrets: boolean,
 ): Promise<void> {
   const { say, remark, progress } = terminal
-  const { data, heads } = configOf(terminal)
+  const { data, databaseUrl, heads } = configOf(terminal)
+  if (databaseUrl !== undefined)
+    throw new StartError(
+      "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
+    )
   const show = (step: BackupProgress): void => progress(lineOf(step))
   const { workspaces, entries, secrets, isNoted } = await backUp({
     data,

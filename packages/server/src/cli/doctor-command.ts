@@ -28,7 +28,7 @@ import { readHeads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
-import { openSnapshot } from "../store/open-offline.ts"
+import { checkServer, openSnapshot } from "../store/open-offline.ts"
 import type { Document } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./service-calls.ts"
@@ -59,7 +59,9 @@ async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
     ...versions,
     ...(await check("configuration", () => checkAddress(config))),
     ...(await check("data", () => checkFolder(config))),
-    ...(await check("disk", () => checkDisk(config))),
+    ...(config.databaseUrl === undefined
+      ? await check("disk", () => checkDisk(config))
+      : await check("database", () => checkDatabase(config))),
     ...(await check("ledger", () => checkLedger(config))),
     ...(await check("time service", checkTimeService)),
     ...(await check("service", () => checkService(config))),
@@ -142,8 +144,14 @@ function checkAddress({ host, publicUrl, trustProxy }: Config): Verdict {
   return ok(`${publicUrl ?? "no public address"}, listening on ${host}`)
 }
 
-async function checkFolder({ data, heads }: Config): Promise<Verdict | readonly CheckResult[]> {
+async function checkFolder({
+  data,
+  databaseUrl,
+  heads,
+}: Config): Promise<Verdict | readonly CheckResult[]> {
   const folder = statsOf(data)
+  if (folder === undefined && databaseUrl !== undefined)
+    return ok(`${data} does not exist, and is not needed if both secrets are configured`)
   if (folder === undefined)
     return warn(
       `${data} does not exist yet`,
@@ -238,11 +246,23 @@ function trySync(path: string): number | string {
   }
 }
 
+// The database ------------------------------------------------------------------------------------
+
+async function checkDatabase(config: Config): Promise<Verdict> {
+  const found = await checkServer(config)
+  return found.isReadOnly
+    ? bad(
+        `PostgreSQL ${found.version} takes no writes, as a standby does`,
+        "promote it, or set TALLYSTICK_DATABASE_URL to the server that takes them",
+      )
+    : ok(`PostgreSQL ${found.version}, with the settings that keep what was acknowledged`)
+}
+
 // The ledger --------------------------------------------------------------------------------------
 
 async function checkLedger(config: Config): Promise<Verdict | readonly CheckResult[]> {
-  const { data, heads } = config
-  if (statsOf(join(data, "journal.db")) === undefined) {
+  const { data, databaseUrl, heads } = config
+  if (databaseUrl === undefined && statsOf(join(data, "journal.db")) === undefined) {
     if ((await readHeads(heads)).size === 0)
       return warn(`${data} holds no ledger`, "the first start creates one")
     return bad(

@@ -10,7 +10,7 @@ import {
   withOfflineStore,
 } from "../operator/offline-ledger.ts"
 import { requiredSecrets } from "../operator/secret-files.ts"
-import { isLocked } from "../store/sqlite/lock.ts"
+import { isInUse } from "../store/open-offline.ts"
 import { recordExport } from "../workspace/export-entries.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 import { asked, type AskingTerminal } from "./service-calls.ts"
@@ -23,14 +23,15 @@ export async function runExport(
 ): Promise<void> {
   const { say, remark, progress } = terminal
   const config = configOf(terminal)
-  const { data } = config
+  const { data, databaseUrl } = config
   const { entries, added } = await exportLedger({
     data,
+    databaseUrl,
     workspace,
     folder,
     // An export is an administrative act: without its entry, nothing is written.
     async announce(count, isCopy) {
-      if (isLocked(data))
+      if (await isInUse(config))
         await asked(terminal, ({ workspaces }) =>
           workspaces.recordExport(workspace, { entries: count }),
         )

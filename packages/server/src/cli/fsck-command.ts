@@ -4,8 +4,17 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { printable } from "@tallystick/proof"
-import { fsck, sentenceOf, type FsckResult, type Pass } from "../operator/fsck/fsck.ts"
+import {
+  fsck,
+  passes,
+  sentenceOf,
+  type FsckOptions,
+  type FsckResult,
+  type Pass,
+} from "../operator/fsck/fsck.ts"
 import { isUnreadable } from "../operator/fsck/workers.ts"
+import type { Config } from "../config.ts"
+import { placeName } from "../store/open.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {
@@ -22,35 +31,52 @@ const exitCodes = { good: 0, unreadable: 1, changed: 3 } as const
 
 export async function runFsck(
   terminal: Terminal,
-  { workspaces, checkpoints, passes, json }: FsckFlags,
+  { workspaces, checkpoints, passes: asked, json }: FsckFlags,
 ): Promise<number> {
-  const { say, remark, progress } = terminal
-  const { data, databaseUrl, heads } = configOf(terminal)
+  return await checkLedger(
+    terminal,
+    configOf(terminal),
+    {
+      workspaces: workspaces.length === 0 ? undefined : workspaces,
+      checkpoints: checkpoints.map((path) => readFileSync(path, "utf8")),
+      passes: asked,
+    },
+    json,
+  )
+}
+
+const everything = { workspaces: undefined, checkpoints: [], passes }
+
+/** Says what it finds, and returns the exit code. */
+export async function checkLedger(
+  { say, remark, progress }: Terminal,
+  { data, databaseUrl, heads }: Config,
+  asked: Pick<FsckOptions, "workspaces" | "checkpoints" | "passes"> = everything,
+  json = false,
+): Promise<number> {
   try {
     const found = await fsck({
+      ...asked,
       data,
       databaseUrl,
       headsPath: heads,
-      workspaces: workspaces.length === 0 ? undefined : workspaces,
-      checkpoints: checkpoints.map((path) => readFileSync(path, "utf8")),
-      passes,
       threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),
     })
     progress("")
     if (json) say(`${JSON.stringify(jsonOf(found), null, 2)}\n`)
-    else tell(found, terminal)
+    else tell(found, { say, remark })
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    remark(`tallystick: cannot read ${data}: ${error.message}\n`)
+    remark(`tallystick: cannot read ${placeName({ data, databaseUrl })}: ${error.message}\n`)
     return exitCodes.unreadable
   }
 }
 
 function tell(
   { workspaces, faults, uncommitted, timings }: FsckResult,
-  { say, remark }: Terminal,
+  { say, remark }: Pick<Terminal, "say" | "remark">,
 ): void {
   for (const fault of faults) remark(`tallystick: ${printable(sentenceOf(fault))}\n`)
   for (const { pass, entries, ms } of timings)

@@ -1,7 +1,7 @@
 // Hashes the end of a chain again before anything is added to it: nothing may follow a broken
 // entry.
 
-import { createChain } from "@tallystick/proof"
+import { createChain, equalBytes } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
@@ -46,5 +46,8 @@ export async function recheck(
       held(at, chain.previousHash)
     }
   }
+  // What is appended next is linked to this.
+  if (!equalBytes(head.hash, chain.previousHash))
+    return `the head of workspace ${workspace.id} has another hash than its last entry, ${head.sequence}`
   return undefined
 }

@@ -167,8 +167,11 @@ function unlike(what: string): StartError {
   )
 }
 
-function copySecrets(data: string, fresh: string): readonly string[] {
-  const kept = secretFiles.filter((name) => existsSync(join(data, name)))
+/** Those of the folder, if it keeps any. */
+export function copySecrets(data: string, fresh: string): readonly string[] {
+  const kept = secretFiles.filter(
+    (name) => existsSync(join(data, name)) && !existsSync(join(fresh, name)),
+  )
   for (const name of kept) {
     copyFileSync(join(data, name), join(fresh, name))
     syncPath(join(fresh, name))

@@ -7,6 +7,7 @@ import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Keyring } from "../secrets/keyring.ts"
+import { requireStopped } from "../store/open-offline.ts"
 import { openStore, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import type { AdminParts } from "../workspace/admin-entries.ts"
@@ -66,6 +67,7 @@ export async function openOffline({
   const onDeath = (cause: Error): void => {
     throw cause
   }
+  await requireStopped({ data, databaseUrl })
   return await openStore({ data, databaseUrl, limits }, onDeath)
 }
 

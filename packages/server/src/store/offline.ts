@@ -17,10 +17,24 @@ export interface Snapshot {
   close(): Promise<void>
 }
 
+/** A document as it is stored: its value is the text itself. */
+export interface StoredDocument {
+  readonly kind: string
+  readonly workspace: string
+  readonly id: string
+  readonly version: number
+  readonly created: number
+  readonly value: string
+}
+
 /** For a program that changes what no entry records, while no service runs. */
 export interface StoppedStore {
   readonly journal: JournalReader
   readonly registry: Registry
+  /** All of them, some at a time, in the order in which they were made. */
+  documents(): AsyncIterable<readonly StoredDocument[]>
+  /** Puts these in place of all documents, in one transaction. */
+  replaceDocuments(documents: AsyncIterable<readonly StoredDocument[]>): Promise<void>
   /** The copy of a backup, which nobody may write to. */
   readonly isCopy: boolean
   takeOffMark(): void

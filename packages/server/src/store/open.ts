@@ -2,7 +2,7 @@
 // beside this file and a line here.
 
 import type { Config } from "../config.ts"
-import { openHeads, type Heads } from "./heads.ts"
+import { openHeads, readHeads, type Heads, type SignedHead } from "./heads.ts"
 import { openSqlite, openSqliteFiling, openSqliteWatched } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
 
@@ -47,6 +47,23 @@ export async function openFiling({ data, databaseUrl }: StorePlace): Promise<Fil
   return databaseUrl === undefined
     ? openSqliteFiling(data)
     : (await postgres()).openPostgresFiling(databaseUrl)
+}
+
+/** What was signed, by whom it is listed. */
+export interface ListedHeads {
+  readonly by: string
+  readonly heads: ReadonlyMap<string, SignedHead>
+}
+
+/** What was signed, as the heads file lists it, and the database, if there is one. */
+export async function readSignedHeads(
+  path: string,
+  { databaseUrl }: StorePlace,
+): Promise<readonly ListedHeads[]> {
+  const file = { by: "the heads file", heads: await readHeads(path) }
+  if (databaseUrl === undefined) return [file]
+  const { readPostgresHeads } = await import("./postgres/heads.ts")
+  return [file, { by: "the database", heads: await readPostgresHeads(databaseUrl) }]
 }
 
 /** What was signed: by this server, and by all that share its database. */

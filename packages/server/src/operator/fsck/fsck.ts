@@ -20,10 +20,9 @@ import { beginReplay, compareRegistry } from "./registry-check.ts"
 import { StartError } from "../../error.ts"
 import { closing } from "../../runtime/closing.ts"
 import { epochsOf, isAsBorn } from "../../store/epochs.ts"
-import { readHeads } from "../../store/heads.ts"
 import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
-import { placeName, type StorePlace } from "../../store/open.ts"
+import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
 
@@ -120,7 +119,7 @@ async function fsckWhole(
   const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
   const { watched, faults } = watchedOf(
     known,
-    await readHeads(headsPath),
+    await readSignedHeads(headsPath, options),
     checkpoints,
     workspaces === undefined,
   )
@@ -284,7 +283,7 @@ function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
 
 function watchedOf(
   known: readonly Document<"workspace">[],
-  heads: ReadonlyMap<string, { readonly size: number; readonly root: Uint8Array }>,
+  signed: readonly ListedHeads[],
   checkpoints: readonly string[],
   all: boolean,
 ): { readonly watched: ReadonlyMap<string, readonly Watched[]>; readonly faults: Fault[] } {
@@ -296,13 +295,14 @@ function watchedOf(
     if (all)
       faults.push({ what: `${what} belongs to the log ${origin}, which no workspace here has` })
   }
-  for (const [origin, head] of heads) {
-    const list = watched.get(origin)
-    // The next epoch says what was signed and lost.
-    if (former.has(origin)) continue
-    if (list === undefined) strange("a line of the heads file", origin)
-    else list.push({ ...head, by: "the heads file" })
-  }
+  for (const { by, heads } of signed)
+    for (const [origin, head] of heads) {
+      const list = watched.get(origin)
+      // The next epoch says what was signed and lost.
+      if (former.has(origin)) continue
+      if (list === undefined) strange(`a line of ${by}`, origin)
+      else list.push({ ...head, by })
+    }
   for (const note of checkpoints) {
     const { origin, size, root } = parseNoteText(note)
     const list = watched.get(origin)

@@ -4,9 +4,9 @@
 // A database that cannot be reached, or does not answer, is away. While it is, every question is
 // refused at once, and one connection after another asks whether it is back.
 
-import { Client, Pool, types, type PoolClient, type QueryArrayConfig } from "pg"
+import { Client, Pool, types, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
-import { LedgerError } from "../../error.ts"
+import { LedgerError, StartError } from "../../error.ts"
 
 /** Values as they are stored: a row is a list, in the order in which its statement selects. */
 export type Row = readonly unknown[]
@@ -184,8 +184,49 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
+export interface ToolConnection extends Queries {
+  /** A statement that can be in no transaction. */
+  run(text: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * One connection of a command, without limits of time. With `still`, it reads the state of its
+ * first statement, whatever others write meanwhile. Its errors are sentences for the operator.
+ */
+export async function openTool(url: string, { still = false } = {}): Promise<ToolConnection> {
+  const client = new Client({
+    connectionString: url,
+    application_name: "tallystick command",
+    connectionTimeoutMillis: connectTimeoutMs,
+    options: planning,
+    keepAlive: true,
+    types: { getTypeParser: parserOf },
+  })
+  // The next statement says that the connection is lost.
+  client.on("error", () => {})
+  const said = async <T>(act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act()
+    } catch (cause) {
+      throw new StartError(
+        `the database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { cause },
+      )
+    }
+  }
+  await said(() => client.connect())
+  if (still)
+    await said(() => client.query("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+  return {
+    rows: (statement, values = []) => said(() => ask(client, statement, values)),
+    run: (text) => said(async () => void (await client.query(text))),
+    close: () => client.end(),
+  }
+}
+
 async function ask(
-  client: PoolClient,
+  client: ClientBase,
   { name, text }: Statement,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {

@@ -2,8 +2,8 @@
 // nothing is signed before both have it. So two servers never sign two trees of one size, and a
 // database that was put back to an older state is noticed by any server that signed since.
 
-import type { Heads } from "../heads.ts"
-import { bytes, type Database, type Statement } from "./connection.ts"
+import type { Heads, SignedHead } from "../heads.ts"
+import { bytes, openTool, type Database, type Statement } from "./connection.ts"
 
 const signedHead: Statement = {
   name: "signed head",
@@ -15,6 +15,26 @@ const advanceHead: Statement = {
          ON CONFLICT (origin) DO UPDATE SET size = excluded.size, root = excluded.root
          WHERE h.size < excluded.size OR (h.size = excluded.size AND h.root = excluded.root)
          RETURNING 1`,
+}
+
+const allHeads: Statement = {
+  name: "signed heads",
+  text: "SELECT origin, size, root FROM tallystick.signed_heads",
+}
+
+export async function readPostgresHeads(url: string): Promise<ReadonlyMap<string, SignedHead>> {
+  const tool = await openTool(url)
+  try {
+    const rows = await tool.rows(allHeads)
+    return new Map(
+      rows.map(([origin, size, root]) => [
+        String(origin),
+        { size: Number(size), root: bytes(root) },
+      ]),
+    )
+  } finally {
+    await tool.close()
+  }
 }
 
 export function sharedHeads(database: Database, file: Heads): Heads {

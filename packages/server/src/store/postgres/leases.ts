@@ -13,7 +13,7 @@ export interface OwnLeases extends Leases {
   close(): Promise<void>
 }
 
-const leaseMs = 6000
+export const leaseMs = 6000
 const renewEveryMs = 1500
 /** A lease that was refused is not asked for again before. */
 const refusedMs = 1000

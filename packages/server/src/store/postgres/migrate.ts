@@ -17,9 +17,7 @@ const triesMax = 10
 const retryAfterMs = 300
 
 export async function migrate(url: string): Promise<void> {
-  const client = new Client({ connectionString: url, application_name: "tallystick migration" })
-  try {
-    await client.connect()
+  await withClient(url, async (client) => {
     await requireSettings(client)
     for (let tries = 1; (await layoutOf(client)) !== newestLayout(); tries++) {
       try {
@@ -30,6 +28,25 @@ export async function migrate(url: string): Promise<void> {
         await systemClock.sleep(retryAfterMs)
       }
     }
+  })
+}
+
+/** Throws unless a ledger could be in this database. */
+export async function checkPostgres(url: string) {
+  return await withClient(url, async (client) => {
+    const version = await requireSettings(client)
+    const { rows } = await client.query<{ isReadOnly: boolean }>(
+      'SELECT pg_is_in_recovery() AS "isReadOnly"',
+    )
+    return { version, isReadOnly: rows[0]?.isReadOnly === true }
+  })
+}
+
+async function withClient<T>(url: string, act: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, application_name: "tallystick migration" })
+  try {
+    await client.connect()
+    return await act(client)
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     throw new StartError(
@@ -122,17 +139,16 @@ const required: Readonly<Record<string, RegExp>> = {
 }
 const oldestVersion = 150_000
 
-async function requireSettings(client: Client): Promise<void> {
+async function requireSettings(client: Client): Promise<string> {
   const setting = async (name: string): Promise<string> => {
     const { rows } = await client.query<{ value: string }>("SELECT current_setting($1) AS value", [
       name,
     ])
     return rows[0]?.value ?? ""
   }
+  const version = await setting("server_version")
   if (Number(await setting("server_version_num")) < oldestVersion)
-    throw new StartError(
-      `PostgreSQL 15 or later is needed, this is ${await setting("server_version")}`,
-    )
+    throw new StartError(`PostgreSQL 15 or later is needed, this is ${version}`)
   for (const [name, form] of Object.entries(required)) {
     const value = await setting(name)
     if (!form.test(value))
@@ -140,6 +156,7 @@ async function requireSettings(client: Client): Promise<void> {
         `the database has ${name} = ${value}, with which acknowledged entries could be lost; set it to ${form.source.replace(/[\^$()]/g, "").replace("|", " or ")}`,
       )
   }
+  return version
 }
 
 /** 0 of a database without a ledger. */
@@ -152,8 +169,16 @@ async function layoutOf(client: Client): Promise<number> {
   return layout.rows[0]?.number ?? 0
 }
 
-function newestLayout(): number {
+export function newestLayout(): number {
   return scripts().at(-1)?.number ?? 0
+}
+
+/** The body of a function of the database, as its newest script makes it. */
+export function bodyOfFunction(name: string): string | undefined {
+  const made = new RegExp(`FUNCTION tallystick\\.${name} ?\\([^]*?AS \\$\\$([^]*?)\\$\\$`, "g")
+  return scripts()
+    .flatMap(({ script }) => [...script.matchAll(made)])
+    .at(-1)?.[1]
 }
 
 function scripts(): readonly { readonly number: number; readonly script: string }[] {

@@ -1,6 +1,6 @@
 // All reads of the journal and of the index, one statement for each question.
 
-import { bodyTag } from "@tallystick/proof"
+import { bodyTag, recordBytes } from "@tallystick/proof"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import type { Head, IndexReader, Journal, JournalReader, Stored } from "../store.ts"
@@ -53,7 +53,8 @@ const entriesAfter: Statement = {
     ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
 }
 
-// Between two texts stands what each begins with, as it is hashed.
+// Between two texts stands what each begins with, as it is hashed. The table refuses a record of
+// another length; one that is there all the same is nothing but zeros.
 const linkedAfter: Statement = {
   name: "linked after",
   text: `
@@ -62,7 +63,8 @@ const linkedAfter: Statement = {
            string_agg(coalesce(length(salted) + ${bodyTag.length}, 0)::text, ',' ORDER BY sequence),
            string_agg('${bodyTag}'::bytea || salted, ''::bytea ORDER BY sequence)
     FROM (
-      SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before,
+      SELECT e.sequence, CASE length(e.record) WHEN ${recordBytes} THEN e.record
+               ELSE decode(repeat('00', ${recordBytes}), 'hex') END AS record, e.salted, ${running("e.sequence")} - (${size}) AS before,
              (row_number() OVER (ORDER BY e.sequence) - 1) / ${entriesPerPiece} AS piece
       FROM (
         SELECT * FROM tallystick.entries e

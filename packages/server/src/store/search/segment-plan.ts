@@ -41,6 +41,17 @@ export function positionOf(kept: readonly SegmentName[]): number {
   return position
 }
 
+/** Segments that do not follow the one before them, each with the end of that. They are in order. */
+export function* gapsIn<S extends SegmentName>(
+  kept: readonly S[],
+): Generator<{ readonly segment: S; readonly position: number }> {
+  let position = 0
+  for (const segment of kept) {
+    if (firstOf(segment) !== position + 1) yield { segment, position }
+    position = lastOf(segment)
+  }
+}
+
 /** The segment that has this entry, which is not behind their position. */
 export function coverOf<S extends SegmentName>(kept: readonly S[], sequence: number): S {
   const found = kept.findLast((one) => firstOf(one) <= sequence && sequence <= lastOf(one))

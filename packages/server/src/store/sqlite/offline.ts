@@ -7,7 +7,7 @@ import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
-import { rewriteDocuments } from "./sqlite-documents.ts"
+import { replaceDocuments, rewriteDocuments, storedDocuments } from "./sqlite-documents.ts"
 import { lockFolder } from "./lock.ts"
 import { openSqliteFiling, openSqliteWatched, prepare } from "./open-sqlite.ts"
 import { registryOf } from "./registry.ts"
@@ -91,6 +91,8 @@ export function openSqliteStopped(folder: string): StoppedStore {
       journal: readerOf(journalReads(journal)),
       registry: registryOf(journal),
       isCopy: isMarked(journal),
+      documents: () => storedDocuments(journal),
+      replaceDocuments: (documents) => replaceDocuments(journal, documents),
       takeOffMark: () => takeOffMark(journal),
       rewriteDocuments: async () => rewriteDocuments(journal),
       async close() {

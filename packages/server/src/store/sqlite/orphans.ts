@@ -7,7 +7,7 @@ import type { Stray } from "../whole-ledger.ts"
 import { schemaOf, type Layout } from "./database.ts"
 import { logName } from "./reads.ts"
 import { buckets, runEntries } from "./key-runs.ts"
-import { firstOf, lastOf } from "../search/segment-plan.ts"
+import { firstOf, gapsIn } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -152,17 +152,12 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
         workspace,
         what: "search.db has segments of it, but the registry has no such workspace",
       }
-    let position = 0
-    for (const segment of reads.list(workspace)) {
-      const { level, k } = segment
-      if (firstOf(segment) !== position + 1)
-        yield {
-          workspace,
-          sequence: firstOf(segment),
-          what: `segment ${k} of level ${level} in search.db does not follow the previous one, which ends with entry ${position}`,
-        }
-      position = lastOf(segment)
-    }
+    for (const { segment, position } of gapsIn(reads.list(workspace)))
+      yield {
+        workspace,
+        sequence: firstOf(segment),
+        what: `segment ${segment.k} of level ${segment.level} in search.db does not follow the previous one, which ends with entry ${position}`,
+      }
   }
   for (const table of ["segments", "parts"] as const) {
     const owner =

@@ -1,8 +1,10 @@
-// Writes all documents again, in place. SQLite overwrites a replaced row, but not the former place
-// of a moved one, which may stay in the free part of a page and in every copy of the file.
+// All documents as they are stored, for the tools that move them or write them again. SQLite
+// overwrites a replaced row, but not the former place of a moved one, which may stay in the free
+// part of a page and in every copy of the file.
 
 import type { DatabaseSync } from "node:sqlite"
-import { within } from "./database.ts"
+import type { StoredDocument } from "../offline.ts"
+import { atMost, within } from "./database.ts"
 
 /** On return it is on the disk, and the log has no former content. */
 export function rewriteDocuments(journal: DatabaseSync): void {
@@ -14,4 +16,47 @@ export function rewriteDocuments(journal: DatabaseSync): void {
     ),
   )
   journal.exec("DROP TABLE kept; PRAGMA wal_checkpoint(TRUNCATE);")
+}
+
+const documentsPerRead = 100
+
+export async function* storedDocuments(
+  journal: DatabaseSync,
+): AsyncGenerator<readonly StoredDocument[]> {
+  const following = journal.prepare(
+    `SELECT serial, kind, workspace, id, version, created, value FROM documents
+     WHERE serial > ? ORDER BY serial ${atMost}`,
+  )
+  for (let last = 0; ;) {
+    const rows = following.all(last, documentsPerRead)
+    if (rows.length === 0) return
+    yield rows.map(({ kind, workspace, id, version, created, value }) => ({
+      kind: String(kind),
+      workspace: String(workspace),
+      id: String(id),
+      version: Number(version),
+      created: Number(created),
+      value: String(value),
+    }))
+    last = Number(rows.at(-1)?.["serial"])
+  }
+}
+
+export async function replaceDocuments(
+  journal: DatabaseSync,
+  documents: AsyncIterable<readonly StoredDocument[]>,
+): Promise<void> {
+  const add = journal.prepare(
+    `INSERT INTO documents (kind, workspace, id, version, created, value)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+  journal.exec("BEGIN IMMEDIATE; DELETE FROM documents;")
+  try {
+    for await (const page of documents)
+      for (const { kind, workspace, id, version, created, value } of page)
+        add.run(kind, workspace, id, version, created, value)
+    journal.exec("COMMIT")
+  } finally {
+    if (journal.isTransaction) journal.exec("ROLLBACK")
+  }
 }

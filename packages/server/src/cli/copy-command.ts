@@ -1,0 +1,57 @@
+// `tallystick copy`: copies a ledger from a folder into a database, or back. No service may run on
+// either.
+
+import { equalBytes } from "@tallystick/proof"
+import { copySecrets } from "../operator/backup.ts"
+import { copyLedger, type LedgerPlace } from "../operator/copy-ledger.ts"
+import { knownSecrets, requiredSecrets } from "../operator/secret-files.ts"
+import type { Config } from "../config.ts"
+import { StartError } from "../error.ts"
+import { checkLedger } from "./fsck-command.ts"
+import { configOf, counted, type Terminal } from "./terminal.ts"
+
+/** Returns the exit code of the `fsck` with which it ends. */
+export async function runCopy(terminal: Terminal, from: string, to: string): Promise<number> {
+  const { say, progress } = terminal
+  const [source, target] = [configAt(terminal, from), configAt(terminal, to)]
+  const secrets = requiredSecrets(source)
+  const known = knownSecrets(target).secret
+  if (known !== undefined && !equalBytes(known, secrets.secret))
+    throw new StartError(
+      `the secret for ${to} is not the one of ${from}: a copied ledger keeps its secret`,
+    )
+  const { workspaces, entries, before } = await copyLedger({
+    from: placeOf(source),
+    to: placeOf(target),
+    secrets,
+    limits: target.limits,
+    progress,
+  })
+  if (target.databaseUrl === undefined) copySecrets(source.data, target.data)
+  progress("")
+  say(
+    `Copied ${entries} entries of ${counted(workspaces, "workspace")}${before === 0 ? "" : `, ${before} of them before`}.\n`,
+  )
+  const code = await checkLedger(terminal, target)
+  if (code === 0)
+    say(
+      "Start the service on the copy, with the same secret and instance key. Never start it on the original again.\n",
+    )
+  return code
+}
+
+/** The settings of a service with its ledger at this place. */
+function configAt(terminal: Terminal, place: string): Config {
+  const isDatabase = /^postgres(ql)?:/.test(place)
+  const { TALLYSTICK_DATABASE_URL: _, ...environment } = terminal.environment
+  return configOf({
+    environment: {
+      ...environment,
+      ...(isDatabase ? { TALLYSTICK_DATABASE_URL: place } : { TALLYSTICK_DATA: place }),
+    },
+  })
+}
+
+function placeOf({ data, databaseUrl, heads }: Config): LedgerPlace {
+  return { data, databaseUrl, headsPath: heads }
+}

@@ -1,0 +1,276 @@
+// Copies a ledger into another place, while no service runs on either: from a folder into a
+// database, or back. Entries are appended as they are, so every hash and every receipt stays. A copy
+// that was interrupted goes on from the heads of the target. The documents follow in one
+// transaction, so no service starts on half a copy; then all derived data is made again.
+
+import { strict as assert } from "node:assert"
+import { bodySaltBytes, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
+import { StartError } from "../error.ts"
+import type { Limits } from "../limits.ts"
+import { closing } from "../runtime/closing.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import { every } from "../store/all-documents.ts"
+import type { Linked } from "../store/entries.ts"
+import { epochsOf } from "../store/epochs.ts"
+import type { StoppedStore } from "../store/offline.ts"
+import { openStopped, openWhole } from "../store/open-offline.ts"
+import {
+  openSignedHeads,
+  openWatched,
+  placeName,
+  readSignedHeads,
+  type ListedHeads,
+  type StorePlace,
+} from "../store/open.ts"
+import type {
+  Checkpoint,
+  Document,
+  Head,
+  Journal,
+  JournalReader,
+  Store,
+  Stored,
+} from "../store/store.ts"
+import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import { allWorkspaces, endsBefore } from "./check-store.ts"
+import { openOffline } from "./offline-ledger.ts"
+import { reindex } from "./reindex.ts"
+
+export interface LedgerPlace extends StorePlace {
+  readonly headsPath: string
+}
+
+export interface CopyOptions {
+  readonly from: LedgerPlace
+  readonly to: LedgerPlace
+  readonly secrets: GivenSecrets
+  readonly limits: Limits
+  readonly progress: (step: string) => void
+}
+
+export interface CopyResult {
+  readonly workspaces: number
+  readonly entries: number
+  /** Of these, entries that the target had before. */
+  readonly before: number
+}
+
+type Workspace = Document<"workspace">
+
+export async function copyLedger(options: CopyOptions): Promise<CopyResult> {
+  const { from, to, limits, progress } = options
+  await using source = closing(await openStopped(from))
+  const workspaces = await checkedSource(options, source)
+  const checkpoints = await checkpointsOf(from, workspaces)
+  const copied = await copyEntries(options, source, workspaces)
+  await copyDocuments(to, source)
+  for (const trouble of await reindex(to, limits, ({ workspace, done, entries }) =>
+    progress(`${workspace}: indexed ${done} of ${entries}`),
+  ))
+    throw new StartError(`the copy does not hold together: ${trouble}`)
+  await putCheckpoints(to, checkpoints)
+  return { workspaces: workspaces.length, ...copied }
+}
+
+/** All that must be right before anything is written. */
+async function checkedSource(
+  { from, secrets }: CopyOptions,
+  { registry, journal, isCopy }: StoppedStore,
+): Promise<readonly Workspace[]> {
+  if (isCopy)
+    throw new StartError(
+      `${placeName(from)} is a copy that tallystick backup made: run tallystick resume on it first`,
+    )
+  const workspaces = await allWorkspaces(registry)
+  if (workspaces.length === 0)
+    throw new StartError(`nothing is recorded in ${placeName(from)}: there is nothing to copy`)
+  await openKeyring(registry, secrets)
+  const signed = await readSignedHeads(from.headsPath, from)
+  for (const workspace of workspaces) {
+    const [{ origin, before }] = epochsOf(workspace)
+    const { sequence = 0 } = (await journal.head(workspace.id)) ?? {}
+    for (const { heads } of signed) {
+      const lost = endsBefore(workspace.id, sequence, before + (heads.get(origin)?.size ?? 0))
+      if (lost !== undefined)
+        throw new StartError(`the data is older than what was signed: ${lost}`)
+    }
+  }
+  return workspaces
+}
+
+// Entries -----------------------------------------------------------------------------------------
+
+/** They share commits, where the engine allows that. */
+const workspacesAtOnce = 4
+const entriesPerAppend = 1000
+
+async function copyEntries(
+  { from, to, limits, progress }: CopyOptions,
+  source: StoppedStore,
+  workspaces: readonly Workspace[],
+): Promise<Pick<CopyResult, "entries" | "before">> {
+  await using target = closing(await openOffline({ ...to, limits }))
+  if (target.readOnly !== undefined)
+    throw new StartError(`nothing can be copied into ${placeName(to)}: ${target.readOnly}`)
+  await assertNoOther(target, workspaces, to)
+  // Before the first entry: a service that starts on half a copy finds that something is missing.
+  await copyHeads(await readSignedHeads(from.headsPath, from), to, workspaces)
+  let [entries, before] = [0, 0]
+  const each = workspaces.values()
+  const copySome = async (): Promise<void> => {
+    for (const workspace of each) {
+      const start = await startOf(source.journal, target.journal, workspace, to)
+      const end = await copyChain(source.journal, target.journal, workspace.id, start, progress)
+      entries += end
+      before += start.sequence
+    }
+  }
+  await Promise.all(Array.from({ length: workspacesAtOnce }, copySome))
+  return { entries, before }
+}
+
+async function assertNoOther(
+  { registry }: Store,
+  workspaces: readonly Workspace[],
+  to: StorePlace,
+): Promise<void> {
+  const known = new Map(workspaces.map((workspace) => [workspace.id, workspace]))
+  for await (const { id, value } of every(registry, "workspace", undefined))
+    if (known.get(id)?.value.ledgerId !== value.ledgerId)
+      throw new StartError(
+        `${placeName(to)} has another ledger, with a workspace ${id} that the source does not have; copy into an empty place`,
+      )
+}
+
+async function copyHeads(
+  signed: readonly ListedHeads[],
+  to: LedgerPlace,
+  workspaces: readonly Workspace[],
+): Promise<void> {
+  await using target = closing(await openSignedHeads(to.headsPath, to))
+  for (const { origin } of workspaces.flatMap((workspace) => epochsOf(workspace)))
+    for (const { heads } of signed) {
+      const head = heads.get(origin)
+      const known = await target.get(origin)
+      if (head === undefined || (known !== undefined && known.size > head.size)) continue
+      if (!(await target.advance(origin, head)))
+        throw new StartError(
+          `${to.headsPath} or ${placeName(to)} says that another tree of ${origin} was signed`,
+        )
+    }
+}
+
+/** The end of what the target has. Throws unless it is the beginning of what the source has. */
+async function startOf(
+  source: JournalReader,
+  target: JournalReader,
+  workspace: Workspace,
+  to: StorePlace,
+): Promise<Head> {
+  const { id } = workspace
+  const start = await target.head(id)
+  const { ledgerId = new Uint8Array() } = epochsOf(workspace).at(-1) ?? {}
+  if (start === undefined) return { sequence: 0, hash: ledgerId, timeMs: 0 }
+  const [record] = await source.recordsAt(id, [start.sequence])
+  if (record === undefined || !equalBytes(eventHash(record, sha256), start.hash))
+    throw new StartError(
+      `${placeName(to)} has another history: entry ${start.sequence} of workspace ${id} is not the source's; copy into an empty place`,
+    )
+  return start
+}
+
+/** Returns the sequence of the last entry. Reads the next entries while the last are written. */
+async function copyChain(
+  source: JournalReader,
+  target: Journal,
+  workspace: string,
+  start: Head,
+  progress: CopyOptions["progress"],
+): Promise<number> {
+  let head = start
+  const { sequence: last = 0 } = (await source.head(workspace)) ?? {}
+  const read = (after: number): Promise<readonly Stored[]> => {
+    const reading = source.after(workspace, after, entriesPerAppend)
+    // It is awaited below, unless an append fails before.
+    reading.catch(() => {})
+    return reading
+  }
+  for (let reading = read(head.sequence); head.sequence < last;) {
+    const entries = await reading
+    reading = read(entries.at(-1)?.sequence ?? last)
+    const { kind } = await target.append({
+      workspace,
+      from: head,
+      entries: entries.map((entry, at) => linkedOf(entry, head.sequence + at + 1)),
+    })
+    if (kind !== "done")
+      throw new StartError(
+        `entries after ${head.sequence} of workspace ${workspace} could not be appended (${kind}): something else writes to the target, or the source has a key twice; run tallystick fsck on the source`,
+      )
+    head = headOf(entries)
+    progress(`${workspace}: ${head.sequence} of ${last} entries`)
+  }
+  return last
+}
+
+function linkedOf(entry: Stored, expected: number): Linked {
+  const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
+  const isWhole = body !== undefined && bodySalt?.length === bodySaltBytes
+  if (sequence !== expected || !isWhole)
+    throw new StartError(
+      `entry ${expected} of workspace ${workspace} is missing, or its body is; run tallystick fsck on the source`,
+    )
+  return { record, receipt, idem, bodySalt, body, disclosures }
+}
+
+function headOf(entries: readonly Stored[]): Head {
+  const last = entries.at(-1)
+  assert(last !== undefined, "the chain has not ended")
+  const { sequence, record } = last
+  return {
+    sequence,
+    hash: eventHash(record, sha256),
+    timeMs: parseRecord(record)?.timeMs ?? 0,
+  }
+}
+
+// What no entry makes again -----------------------------------------------------------------------
+
+async function copyDocuments(to: StorePlace, source: StoppedStore): Promise<void> {
+  await using target = closing(await openStopped(to))
+  await target.replaceDocuments(source.documents())
+}
+
+interface SignedCheckpoint {
+  readonly workspace: string
+  readonly epoch: number
+  readonly checkpoint: Checkpoint
+}
+
+/** The newest of each workspace. Those of former epochs are in the documents. */
+async function checkpointsOf(
+  from: StorePlace,
+  workspaces: readonly Workspace[],
+): Promise<readonly SignedCheckpoint[]> {
+  await using whole = closing(await openWhole(from, { alone: false }))
+  const checkpoints: SignedCheckpoint[] = []
+  for (const document of workspaces) {
+    const [{ workspace, number: epoch }] = epochsOf(document)
+    const checkpoint = await whole.index?.checkpoint(workspace, epoch)
+    if (checkpoint !== undefined) checkpoints.push({ workspace, epoch, checkpoint })
+  }
+  return checkpoints
+}
+
+/** The index has just been made anew, so it has none. */
+async function putCheckpoints(
+  to: StorePlace,
+  checkpoints: readonly SignedCheckpoint[],
+): Promise<void> {
+  await using target = closing(await openWatched(to))
+  for (const { workspace, epoch, checkpoint } of checkpoints)
+    assert(
+      await target.index.putCheckpoint(workspace, epoch, 0, checkpoint),
+      "an index that was made anew has no checkpoint",
+    )
+}

@@ -1,0 +1,80 @@
+// Whether other programs use a ledger in PostgreSQL. There is no lock file: a service is seen by its
+// connections, and by the leases with which it follows workspaces.
+
+import { systemClock } from "../../clock.ts"
+import { StartError } from "../../error.ts"
+import { leaseMs } from "./leases.ts"
+import { newestLayout } from "./migrate.ts"
+import { openTool, type Queries, type Statement } from "./connection.ts"
+
+const hasLedger: Statement = {
+  name: "has ledger",
+  text: "SELECT to_regclass('tallystick.leases') IS NOT NULL",
+}
+const layout: Statement = { name: "layout", text: "SELECT number FROM tallystick.layout" }
+const connectionsNow: Statement = {
+  name: "connections now",
+  text: `SELECT count(*) FROM pg_stat_activity
+         WHERE application_name = 'tallystick' AND datname = current_database()`,
+}
+const leasesNow: Statement = {
+  name: "leases now",
+  text: `SELECT count(*) FROM tallystick.leases
+         WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`,
+}
+
+const lookEveryMs = 100
+/** The server notices a little later that a connection was closed. */
+const closedWithinMs = 2000
+
+/** Throws if a service uses the database. The leases of one that was killed run out in seconds. */
+export async function requireAlone(url: string): Promise<void> {
+  const tool = await openTool(url)
+  try {
+    const beganMs = systemClock.elapsed()
+    for (;;) {
+      const { connections, leases } = await usesNow(tool)
+      if (connections + leases === 0) return
+      const waitedMs = systemClock.elapsed() - beganMs
+      if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
+        throw new StartError(
+          `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
+        )
+      await systemClock.sleep(lookEveryMs)
+    }
+  } finally {
+    await tool.close()
+  }
+}
+
+export async function isPostgresInUse(url: string): Promise<boolean> {
+  const tool = await openTool(url)
+  try {
+    const { connections, leases } = await usesNow(tool)
+    return connections + leases > 0
+  } finally {
+    await tool.close()
+  }
+}
+
+async function usesNow({ rows }: Queries) {
+  const [found] = await rows(hasLedger)
+  const [connections] = await rows(connectionsNow)
+  const [leases] = found?.[0] === true ? await rows(leasesNow) : []
+  return { connections: Number(connections?.[0] ?? 0), leases: Number(leases?.[0] ?? 0) }
+}
+
+/** Throws if the database has no ledger, or one of another layout. */
+export async function requireLedger({ rows }: Queries): Promise<void> {
+  const [found] = await rows(hasLedger)
+  if (found?.[0] !== true)
+    throw new StartError(
+      "there is no ledger in the database: TALLYSTICK_DATABASE_URL must name the ledger's",
+    )
+  const [row] = await rows(layout)
+  const number = Number(row?.[0])
+  if (number !== newestLayout())
+    throw new StartError(
+      `the database has layout ${number}, and this version of tallystick reads ${newestLayout()}: start the service of the newer version once, which brings it forward`,
+    )
+}

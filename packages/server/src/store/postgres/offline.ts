@@ -1,0 +1,73 @@
+// The database for the operator's tools: while no service runs, or in its state at one moment.
+
+import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
+import { requireAlone, requireLedger } from "./alone.ts"
+import { openTool, type ToolConnection } from "./connection.ts"
+import { openPostgresFiling, openPostgresWatched } from "./open-postgres.ts"
+import { journalReads } from "./reads.ts"
+import { registryOf } from "./registry.ts"
+import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-documents.ts"
+
+/** What entries and documents make again. When credentials were used last, they do not. */
+const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
+
+export async function openPostgresAnew(url: string): Promise<DerivedStore> {
+  const tool = await openLedger(url)
+  try {
+    await tool.run("BEGIN")
+    for (const table of derivedTables) await tool.run(`TRUNCATE tallystick.${table}`)
+    await rebuildDirectory(tool)
+    await tool.run("COMMIT")
+  } finally {
+    await tool.close()
+  }
+  const watched = openPostgresWatched(url)
+  const filing = openPostgresFiling(url)
+  return {
+    watched,
+    filing,
+    async close() {
+      await filing.close()
+      await watched.close()
+    },
+  }
+}
+
+export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+  const tool = await openTool(url, { still: true })
+  try {
+    await requireLedger(tool)
+  } catch (error) {
+    await tool.close()
+    throw error
+  }
+  return { journal: journalReads(tool), registry: registryOf(tool), close: () => tool.close() }
+}
+
+export async function openPostgresStopped(url: string): Promise<StoppedStore> {
+  const tool = await openLedger(url)
+  return {
+    journal: journalReads(tool),
+    registry: registryOf(tool),
+    isCopy: false,
+    takeOffMark: () => {},
+    documents: () => storedDocuments(tool),
+    replaceDocuments: (documents) => replaceDocuments(tool, documents),
+    // Rows that were replaced stay in the table's file until it is written anew.
+    rewriteDocuments: () => tool.run("VACUUM (FULL) tallystick.documents"),
+    close: () => tool.close(),
+  }
+}
+
+/** No service may use it. */
+async function openLedger(url: string): Promise<ToolConnection> {
+  await requireAlone(url)
+  const tool = await openTool(url)
+  try {
+    await requireLedger(tool)
+    return tool
+  } catch (error) {
+    await tool.close()
+    throw error
+  }
+}

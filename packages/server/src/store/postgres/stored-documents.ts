@@ -1,0 +1,81 @@
+// All documents as they are stored, for the tool that moves them.
+
+import type { Documents, DocumentKind } from "../documents.ts"
+import { listedValue } from "../documents.ts"
+import type { StoredDocument } from "../offline.ts"
+import type { Queries, Statement, ToolConnection } from "./connection.ts"
+
+const documentsPerRead = 100
+
+/** In the order in which they were made, within a kind of a workspace. */
+const documentsAfter: Statement = {
+  name: "documents after",
+  text: `SELECT kind, workspace_id, id, version, created, value FROM tallystick.documents
+         WHERE (workspace_id, kind, created, id) > ($1, $2, $3::bigint, $4)
+         ORDER BY workspace_id, kind, created, id LIMIT ${documentsPerRead}`,
+}
+const addDocuments: Statement = {
+  name: "add documents",
+  text: `INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value, listed)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[],
+                              $6::text[], $7::text[])`,
+}
+
+export async function* storedDocuments(
+  database: Queries,
+): AsyncGenerator<readonly StoredDocument[]> {
+  for (let last: readonly unknown[] = ["", "", -1, ""]; ;) {
+    const rows = await database.rows(documentsAfter, last)
+    if (rows.length === 0) return
+    yield rows.map(([kind, workspace, id, version, created, value]) => ({
+      kind: String(kind),
+      workspace: String(workspace),
+      id: String(id),
+      version: Number(version),
+      created: Number(created),
+      value: String(value),
+    }))
+    const [kind, workspace, id, , created] = rows.at(-1) ?? []
+    last = [workspace, kind, created, id]
+  }
+}
+
+export async function replaceDocuments(
+  database: ToolConnection,
+  documents: AsyncIterable<readonly StoredDocument[]>,
+): Promise<void> {
+  await database.run("BEGIN")
+  await database.run("DELETE FROM tallystick.documents")
+  for await (const page of documents)
+    await database.rows(addDocuments, [
+      page.map(({ workspace }) => workspace),
+      page.map(({ kind }) => kind),
+      page.map(({ id }) => id),
+      page.map(({ version }) => version),
+      page.map(({ created }) => created),
+      page.map(({ value }) => value),
+      page.map(listedText),
+    ])
+  await rebuildDirectory(database)
+  await database.run("COMMIT")
+}
+
+/** Makes the directory from the documents, within a transaction. */
+export async function rebuildDirectory(database: ToolConnection): Promise<void> {
+  await database.run("DELETE FROM tallystick.directory")
+  await database.run(
+    `INSERT INTO tallystick.directory (kind, id, workspace_id, created)
+     SELECT kind, id, workspace_id, created FROM tallystick.documents
+     WHERE kind IN (${listedKinds})`,
+  )
+}
+
+/** The kinds that the directory has, as `append_group` writes it. */
+export const listedKinds = "'workspace', 'api-key', 'token', 'setup'"
+
+function listedText({ value }: StoredDocument): string | null {
+  // Every document was written as the value of its kind.
+  const whole = JSON.parse(value) as Documents[DocumentKind]
+  const listed = listedValue(whole)
+  return listed === whole ? null : JSON.stringify(listed)
+}

@@ -1,0 +1,125 @@
+// The whole database for a program that derives everything again.
+
+import type { SegmentRow } from "../search/segments.ts"
+import type { KeptIndex, Whole } from "../whole-ledger.ts"
+import { requireAlone, requireLedger } from "./alone.ts"
+import { bytes, openTool, type Queries, type Statement } from "./connection.ts"
+import { indexStrays, journalStrays, searchStrays, type PartNames } from "./orphans.ts"
+import { segmentReads } from "./postgres-segments.ts"
+import { indexReads, journalReads } from "./reads.ts"
+import { registryOf } from "./registry.ts"
+
+const entriesAtMost: Statement = {
+  name: "entries at most",
+  text: "SELECT coalesce(sum(sequence), 0)::bigint FROM tallystick.heads",
+}
+/** A seek for each, because there may be a hundred million entries. */
+const nextWorkspace: Statement = {
+  name: "next workspace",
+  text: "SELECT min(workspace_id) FROM tallystick.entries WHERE workspace_id > $1",
+}
+const lastSequence: Statement = {
+  name: "last sequence",
+  text: "SELECT max(sequence) FROM tallystick.entries WHERE workspace_id = $1",
+}
+const repeatedIn = (column: "receipt" | "idem"): Statement => ({
+  name: `repeated ${column}`,
+  text: `SELECT max(sequence) FROM tallystick.entries
+         WHERE workspace_id = $1 AND ${column} IS NOT NULL
+         GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
+})
+const repeated = { receipt: repeatedIn("receipt"), idem: repeatedIn("idem") }
+const tilesPerRead = 256
+const tilesAfter: Statement = {
+  name: "tiles after",
+  text: `SELECT level, tile, hashes FROM tallystick.tiles
+         WHERE workspace_id = $1 AND epoch = $2 AND (level, tile) > ($3::integer, $4::bigint)
+         ORDER BY level, tile LIMIT ${tilesPerRead}`,
+}
+const segmentRows: Statement = {
+  name: "segments with their last records",
+  text: "SELECT level, k, last_record FROM tallystick.segments WHERE workspace_id = $1",
+}
+
+const names: PartNames = { journal: "the journal", index: "the index", search: "the search" }
+
+/** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
+export async function openPostgresWhole(
+  url: string,
+  { alone }: { readonly alone: boolean },
+): Promise<Whole> {
+  if (alone) await requireAlone(url)
+  const tool = await openTool(url, { still: true })
+  try {
+    await requireLedger(tool)
+  } catch (error) {
+    await tool.close()
+    throw error
+  }
+  const parts = segmentReads(tool)
+  const workspaces = () => workspacesWithEntries(tool)
+  const segments = (workspace: string) => tiedSegments(tool, workspace)
+  const strays = {
+    journal: () => journalStrays(tool, names, workspaces),
+    index: () => indexStrays(tool, names),
+    search: () => searchStrays(tool, names, segments),
+  }
+  return {
+    journal: journalReads(tool),
+    registry: registryOf(tool),
+    isCopy: false,
+    names,
+    index: indexOf(tool),
+    workspaces,
+    count: async () => Number((await tool.rows(entriesAtMost))[0]?.[0]),
+    last: async (workspace) => Number((await tool.rows(lastSequence, [workspace]))[0]?.[0] ?? 0),
+    async repeated(workspace, what) {
+      const [row] = await tool.rows(repeated[what], [workspace])
+      return row === undefined ? undefined : Number(row[0])
+    },
+    strays: (of) => Array.fromAsync(strays[of]()),
+    segments,
+    part: (...asked) => parts.part(...asked),
+    close: () => tool.close(),
+  }
+}
+
+async function workspacesWithEntries({ rows }: Queries): Promise<readonly string[]> {
+  const found: string[] = []
+  for (;;) {
+    const [row] = await rows(nextWorkspace, [found.at(-1) ?? ""])
+    if (typeof row?.[0] !== "string") return found
+    found.push(row[0])
+  }
+}
+
+async function tiedSegments(database: Queries, workspace: string): Promise<readonly SegmentRow[]> {
+  const rows = await database.rows(segmentRows, [workspace])
+  const lastRecords = new Map(
+    rows.map(([level, k, record]) => [`${Number(level)}/${Number(k)}`, bytes(record)]),
+  )
+  return (await segmentReads(database).list(workspace)).map((segment) => ({
+    ...segment,
+    lastRecord: lastRecords.get(`${segment.level}/${segment.k}`) ?? new Uint8Array(),
+  }))
+}
+
+function indexOf(database: Queries): KeptIndex {
+  return {
+    ...indexReads(database),
+    async *allTiles(workspace, epoch) {
+      for (let last: readonly unknown[] = [-1, -1]; ;) {
+        const rows = await database.rows(tilesAfter, [workspace, epoch, ...last])
+        for (const [level, tile, hashes] of rows)
+          yield { level: Number(level), tile: Number(tile), hashes: bytes(hashes) }
+        if (rows.length < tilesPerRead) return
+        last = rows.at(-1)?.slice(0, 2) ?? []
+      }
+    },
+    // The database has its own index of keys and receipts.
+    runs: async () => [],
+    keyed() {
+      throw new Error("the database has its own index of keys")
+    },
+  }
+}

@@ -1,0 +1,389 @@
+import assert from "node:assert/strict"
+import { hash } from "node:crypto"
+import { mkdtempDisposable, readFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test from "node:test"
+import pg from "pg"
+import { defaultLimits } from "../../packages/server/src/limits.ts"
+import { copyLedger } from "../../packages/server/src/operator/copy-ledger.ts"
+import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
+import { reindex } from "../../packages/server/src/operator/reindex.ts"
+import { expectChain } from "../chain.ts"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { onOwnServer, startPostgres } from "../postgres-server.ts"
+import { tallystick } from "../program.ts"
+import {
+  eventFor,
+  eventually,
+  make,
+  makeWorkspace,
+  startService,
+  writeMany,
+  type Service,
+  type Workspace,
+} from "../service.ts"
+
+// The commands that work on a ledger in PostgreSQL, each on a real server.
+
+const server = await startPostgres()
+test.after(() => server[Symbol.asyncDispose]())
+
+/** Settings of a service, and of the commands for it. */
+interface Place {
+  readonly TALLYSTICK_DATA: string
+  readonly TALLYSTICK_DATABASE_URL?: string
+}
+
+function start(place: Place, rootKey?: string): Promise<Service> {
+  return startService({
+    data: place.TALLYSTICK_DATA,
+    environment: { ...place, ...(rootKey === undefined ? {} : { TALLYSTICK_ROOT_KEY: rootKey }) },
+  })
+}
+
+/** Runs a command that must succeed. */
+async function done(args: readonly string[], environment: Place): Promise<string> {
+  const { code, output, errors } = await tallystick(args, { ...environment })
+  assert.equal(code, 0, `${args.join(" ")}: ${output}${errors}`)
+  return output
+}
+
+async function sql(
+  url: string,
+  text: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** What a ledger answers that a copy must answer as well. */
+async function answersOf(service: Service, workspace: Workspace, receipts: readonly string[]) {
+  const { path } = workspace
+  const reader = service.client(workspace.reader.bearer)
+  const text = async (url: string) => {
+    const { status, text } = await reader.get(url)
+    assert.equal(status, 200, `${url}: ${text}`)
+    return text
+  }
+  const answers: Record<string, string> = {}
+  for (const one of [`${path}/tlog/checkpoint`, `${path}/tlog/log.vkey`, path])
+    answers[one] = await text(one)
+  for (const receipt of receipts)
+    answers[receipt] = hash(
+      "sha256",
+      (await text(`${path}/receipts/${receipt}`)).replaceAll(service.url, ""),
+    )
+  const keys = await service.root.get(`${path}/api-keys`)
+  assert.equal(keys.status, 200, keys.text)
+  answers["keys"] = keys.text.replaceAll(/,"lastUsed\w*":("[^"]*"|null)/g, "")
+  return answers
+}
+
+/** Waits until the newest entry is signed, so that a stopped service has nothing left to sign. */
+async function signed(service: Service, { path, reader }: Workspace, entries: number) {
+  await eventually("the last entry is signed", async () => {
+    const note = await service.client(reader.bearer).get(`${path}/tlog/checkpoint`)
+    return Number(note.text.split("\n")[1]) >= entries ? true : undefined
+  })
+}
+
+async function smallLedger(place: Place, entries: number) {
+  const service = await start(place)
+  const acme = await makeWorkspace(service)
+  const other = await makeWorkspace(service)
+  const receipts = await writeMany(acme, entries)
+  await writeMany(other, 3)
+  const { token } = await make(
+    service.client(acme.reader.bearer),
+    `${acme.path}/receipts/${receipts[0]?.receipt}/token`,
+    {},
+  )
+  // Of the workspace, of each key, of the project and of the token.
+  await signed(service, acme, entries + 5)
+  return { service, acme, other, receipts, token: String(token) }
+}
+
+/** Another database with the same content. Nobody may use the first. */
+async function twinOf(url: string, name: string): Promise<string> {
+  const from = new URL(url).pathname.slice(1)
+  await sql(server.url("postgres"), `CREATE DATABASE ${from}_${name} TEMPLATE ${from}`)
+  return server.url(`${from}_${name}`)
+}
+
+test(
+  "copy: there and back, everything is the same, works, and is found good",
+  { timeout: 180_000 },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
+    const { service, acme, receipts, token } = await smallLedger(origin, 5000)
+    const some = receipts.filter((_, at) => at % 500 === 0).map(({ receipt }) => receipt)
+    const before = await answersOf(service, acme, some)
+    const rootKey = service.rootKey
+    const busy = await tallystick([
+      "copy",
+      "--from",
+      origin.TALLYSTICK_DATA,
+      "--to",
+      await server.createDatabase(),
+    ])
+    assert.deepEqual([busy.code, busy.output], [1, ""])
+    assert.match(busy.errors, /another tallystick is using the data folder/)
+    assert.equal(await service.end(), 0)
+
+    const url = await server.createDatabase()
+    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+    const wrong = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], {
+      TALLYSTICK_SECRET: "ab".repeat(32),
+    })
+    assert.deepEqual([wrong.code, wrong.output], [1, ""])
+    assert.match(wrong.errors, /is not the secret that this data was made with/)
+    const said = await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
+    assert.match(said, /^Copied 5012 entries of 2 workspaces\.\n/)
+    assert.match(said, /Everything is as it was written/)
+
+    // The service goes on where the folder ended.
+    await using moved = await start(database, rootKey)
+    assert.deepEqual(await answersOf(moved, acme, some), before)
+    const reply = await moved.client(token).get(`${acme.path}/receipts/${receipts[0]?.receipt}`)
+    assert.equal(reply.status, 200, reply.text)
+    const writer = moved.client(acme.writer.bearer)
+    const repeated = await writer.write(eventFor(acme.id), "order-4711-made")
+    assert.equal(repeated.status, 202, repeated.text)
+    assert.equal((await writer.write(eventFor(acme.id), "order-4711-made")).text, repeated.text)
+    const reader = moved.client(acme.reader.bearer)
+    await expectChain(reader, acme.id, [...receipts.slice(0, 20), repeated.json()])
+    const now = await answersOf(moved, acme, some)
+    const inUse = await tallystick(["fsck"], { ...database })
+    assert.deepEqual([inUse.code, inUse.output], [1, ""])
+    assert.match(inUse.errors, /another tallystick is using the database/)
+    assert.equal(await moved.end(), 0)
+    assert.match(await done(["fsck"], database), /Everything is as it was written/)
+
+    // The folder is older than what was signed by now.
+    const older = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url])
+    assert.equal(older.code, 1)
+    assert.match(older.errors, /the data is older than what was signed/)
+
+    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
+    await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
+    await using returned = await start(back, rootKey)
+    assert.deepEqual(await answersOf(returned, acme, some), now)
+    const again = await returned
+      .client(acme.writer.bearer)
+      .write(eventFor(acme.id), "order-4711-made")
+    assert.equal(again.text.replaceAll(returned.url, ""), repeated.text.replaceAll(moved.url, ""))
+    await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
+    assert.equal(await returned.end(), 0)
+    assert.match(await done(["fsck"], back), /Everything is as it was written/)
+  },
+)
+
+test(
+  "copy: killed again and again it goes on, and half a copy starts no service",
+  { timeout: 240_000 },
+  async (t) => {
+    const chance = createChance(seedOf(t))
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
+    const { service, acme, receipts } = await smallLedger(origin, 5000)
+    await service.end()
+    const url = await server.createDatabase()
+    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
+
+    // It ends after its first thousand entries.
+    const place = (data: string) => ({ data, databaseUrl: undefined, headsPath: `${data}.heads` })
+    const secret = await readFile(join(origin.TALLYSTICK_DATA, "secret"), "utf8")
+    const ended = copyLedger({
+      from: place(origin.TALLYSTICK_DATA),
+      to: { ...place(origin.TALLYSTICK_DATA), databaseUrl: url },
+      secrets: { secret: Buffer.from(secret.trim(), "hex") },
+      limits: defaultLimits,
+      progress: (step) => {
+        if (step.includes(`${acme.id}: 1000 of`)) throw new Error("enough")
+      },
+    })
+    await assert.rejects(ended, /^Error: enough$/)
+    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+    await assert.rejects(start(database), /nothing is recorded .* something was signed/)
+
+    for (const [from, to, environment] of [
+      [origin.TALLYSTICK_DATA, url, origin],
+      [url, back.TALLYSTICK_DATA, origin],
+    ] as const) {
+      const copy = ["copy", "--from", from, "--to", to]
+      let killed = 0
+      for (let round = 0; round < 5; round++) {
+        const { code } = await tallystick(
+          copy,
+          { ...environment },
+          { killAfterMs: 200 + chance.below(2000) },
+        )
+        if (code === null) killed += 1
+      }
+      t.diagnostic(`killed ${killed} of 5`)
+      const said = await done(copy, environment)
+      assert.match(said, /^Copied 5012 entries of 2 workspaces, \d+ of them before\.\n/)
+      assert.match(said, /Everything is as it was written/)
+      // Again changes nothing.
+      assert.match(await done(copy, environment), /, 5012 of them before\.\n/)
+    }
+    for (const one of [database, back]) {
+      await using copied = await start(one, service.rootKey)
+      await expectChain(copied.client(acme.reader.bearer), acme.id, receipts.slice(0, 50))
+      assert.equal(await copied.end(), 0)
+      if (one === database) break
+    }
+  },
+)
+
+test(
+  "fsck: names what was altered in the database, and reindex makes what is derived again",
+  { ...onOwnServer, timeout: 240_000 },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const url = await server.createDatabase()
+    const place: Place = {
+      TALLYSTICK_DATA: join(folder.path, "data"),
+      TALLYSTICK_DATABASE_URL: url,
+    }
+    const { service, acme } = await smallLedger(place, 5000)
+    await eventually("the first segment is filed", async () => {
+      const found = await sql(url, "SELECT FROM tallystick.segments")
+      return found.length > 0 ? true : undefined
+    })
+    await service.end()
+    const of = `WHERE workspace_id = '${acme.id}'`
+    const flip = (column: string, at: number) =>
+      `${column} = set_byte(${column}, ${at}, get_byte(${column}, ${at}) # 1)`
+    const altered: readonly (readonly [
+      name: string,
+      alter: string,
+      fault: RegExp,
+      isDerived?: true,
+    ])[] = [
+      [
+        "record",
+        `UPDATE tallystick.entries SET ${flip("record", 60)} ${of} AND sequence = 4000`,
+        /entry 4000/,
+      ],
+      [
+        "body",
+        `UPDATE tallystick.entries SET ${flip("salted", 100)} ${of} AND sequence = 4500`,
+        /entry 4500/,
+      ],
+      ["entry", `DELETE FROM tallystick.entries ${of} AND sequence = 3000`, /entry 3000/],
+      [
+        "end",
+        `DELETE FROM tallystick.entries ${of} AND sequence > 5000`,
+        /entry 5001: it and all later entries are missing/,
+      ],
+      ["sealed", `UPDATE tallystick.entries SET sealed = '' ${of} AND sequence = 10`, /entry 10/],
+      [
+        "head's hash",
+        `UPDATE tallystick.heads SET ${flip("hash", 0)} ${of}`,
+        /entry 5005: the head has another hash/,
+      ],
+      [
+        "head's place",
+        `UPDATE tallystick.heads SET sequence = 5004 ${of}`,
+        /the head says that it is the last entry, which is 5005/,
+      ],
+      [
+        "key's rights",
+        `UPDATE tallystick.documents SET value = replace(value, '"read"', '"admin"') ${of} AND kind = 'api-key'`,
+        /API key \w+ is not as this entry recorded it: scopes/,
+      ],
+      [
+        "new key",
+        `INSERT INTO tallystick.documents SELECT workspace_id, kind, 'AAAAAAAAAAAAA', version, created + 1, value, listed FROM tallystick.documents ${of} AND kind = 'api-key' LIMIT 1`,
+        /no entry records API key AAAAAAAAAAAAA/,
+      ],
+      [
+        "trigger",
+        "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER t BEFORE INSERT ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION public.f()",
+        /the database has a trigger t/,
+      ],
+      [
+        "function",
+        "UPDATE pg_proc SET prosrc = prosrc || ' ' WHERE proname = 'append_group'",
+        /append_group as this program made it/,
+      ],
+      [
+        "signed head",
+        `UPDATE tallystick.signed_heads SET ${flip("root", 0)}`,
+        /the database has another root/,
+      ],
+      [
+        "checkpoint",
+        `UPDATE tallystick.checkpoints SET ${flip("root", 0)} ${of}`,
+        /the stored checkpoint/,
+      ],
+      [
+        "directory",
+        `DELETE FROM tallystick.directory ${of} AND kind = 'token'`,
+        /the directory does not lead to its token/,
+        true,
+      ],
+      [
+        "tile",
+        `UPDATE tallystick.tiles SET ${flip("hashes", 5)} ${of} AND level = 0 AND tile = 2`,
+        /tile 2 of level 0 in the index/,
+        true,
+      ],
+      [
+        "tree",
+        `UPDATE tallystick.trees SET ${flip("hashes", 5)} ${of}`,
+        /the tree in the index is not the tree over them/,
+        true,
+      ],
+      [
+        "segment",
+        `UPDATE tallystick.segments SET hash = 'a' || substr(hash, 2) ${of}; UPDATE tallystick.segments SET bytes = bytes + 1 ${of}`,
+        /the search lists their segment with another hash/,
+        true,
+      ],
+      [
+        "part",
+        `UPDATE tallystick.parts SET ${flip("bytes", 30)} ${of} AND part = 1`,
+        /their segment in the search cannot be read/,
+        true,
+      ],
+    ]
+    const look = async (databaseUrl: string) => {
+      const data = place.TALLYSTICK_DATA
+      const { faults } = await fsck({
+        data,
+        databaseUrl,
+        headsPath: `${data}.heads`,
+        workspaces: undefined,
+        checkpoints: [],
+        passes,
+        threads: 0,
+        progress: () => {},
+      })
+      return { faults, said: faults.map(sentenceOf).join("\n") }
+    }
+    assert.deepEqual((await look(url)).faults, [])
+    for (const [at, [name, alter, fault, isDerived]] of altered.entries()) {
+      const twin = await twinOf(url, `altered_${at}`)
+      await sql(twin, alter)
+      const { faults, said } = await look(twin)
+      assert.match(said, fault, name)
+      assert.equal(
+        faults.every((one) => one.isDerived),
+        isDerived === true,
+        `${name}: ${said}`,
+      )
+      if (isDerived !== true) continue
+      await reindex({ data: "", databaseUrl: twin }, defaultLimits, () => {})
+      assert.equal((await look(twin)).said, "", name)
+    }
+  },
+)
