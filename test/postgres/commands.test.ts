@@ -18,6 +18,7 @@ import {
   eventually,
   make,
   makeWorkspace,
+  settingsOf,
   startService,
   writeMany,
   type Service,
@@ -385,5 +386,97 @@ test(
       await reindex({ data: "", databaseUrl: twin }, defaultLimits, () => {})
       assert.equal((await look(twin)).said, "", name)
     }
+  },
+)
+
+test(
+  "export, doctor, backup, secret rotate and root-key rotate on a database",
+  { timeout: 120_000 },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const url = await server.createDatabase()
+    const place: Place = {
+      TALLYSTICK_DATA: join(folder.path, "data"),
+      TALLYSTICK_DATABASE_URL: url,
+    }
+    const { service, acme, receipts } = await smallLedger(place, 300)
+    const settings = { ...settingsOf(service), ...place }
+    const exported = join(folder.path, "export")
+
+    // While the service runs.
+    const first = await done(["export", acme.id, exported], settings)
+    assert.match(first, /^305 entries of .*, 305 of them new/)
+    const { code, output } = await tallystick(["doctor", "--json"], settings)
+    const looks = JSON.parse(output) as readonly { name: string; state: string; found: string }[]
+    const states = new Map(looks.map(({ name, state, found }) => [name, `${state} ${found}`]))
+    for (const name of ["database", "keys", "chains", "checkpoints", "clock", "service"])
+      assert.match(states.get(name) ?? "none", /^ok/, name)
+    assert.equal(code, 0)
+    const backup = await tallystick(["backup", join(folder.path, "monday")], settings)
+    assert.deepEqual([backup.code, backup.output], [1, ""])
+    assert.match(backup.errors, /pg_basebackup .* pg_dump/)
+    for (const args of [["reindex"], ["secret", "rotate"], ["resume"]]) {
+      const refused = await tallystick(args, settings)
+      assert.deepEqual([refused.code, refused.output], [1, ""], args.join(" "))
+      assert.match(refused.errors, /another tallystick is using the database/)
+    }
+    await signed(service, acme, 306)
+    assert.equal(await service.end(), 0)
+
+    // While none runs: the export is recorded in the database itself.
+    assert.match(
+      await done(["export", acme.id, exported], settings),
+      /^306 entries of .*, 1 of them new/,
+    )
+    assert.match(await done(["secret", "rotate"], settings), /The new secret is generation 2/)
+    const rootKeys = {
+      TALLYSTICK_ROOT_KEY: "another-root-key-of-thirty-two-characters",
+      TALLYSTICK_ROOT_KEY_PREVIOUS: service.rootKey,
+    }
+    await done(["root-key", "rotate"], { ...place, ...rootKeys })
+    assert.match(await done(["resume"], place), /There is nothing to resume/)
+    assert.match(await done(["fsck"], place), /Everything is as it was written/)
+    await using again = await startService({
+      data: place.TALLYSTICK_DATA,
+      environment: { ...place, ...rootKeys },
+    })
+    await expectChain(again.client(acme.reader.bearer), acme.id, receipts.slice(0, 20))
+    assert.equal((await again.root.get(acme.path)).status, 200)
+    assert.equal(await again.end(), 0)
+  },
+)
+
+test(
+  "resume: a database that was restored to an older state continues in a new epoch",
+  { ...onOwnServer, timeout: 120_000 },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const url = await server.createDatabase()
+    const data = join(folder.path, "data")
+    const newer: Place = { TALLYSTICK_DATA: data, TALLYSTICK_DATABASE_URL: url }
+    const { service, acme, receipts } = await smallLedger(newer, 300)
+    assert.equal(await service.end(), 0)
+    const older = { ...newer, TALLYSTICK_DATABASE_URL: await twinOf(url, "older") }
+    await using further = await start(newer, service.rootKey)
+    const writer = { id: acme.id, writer: further.client(acme.writer.bearer) }
+    await writeMany(writer, 7)
+    await signed(further, acme, 312)
+    assert.equal(await further.end(), 0)
+
+    await using behind = await start(older, service.rootKey)
+    const refused = await behind.client(acme.writer.bearer).write(eventFor(acme.id))
+    assert.equal(refused.json().error, "read_only")
+    assert.equal(await behind.end(), 0)
+    const said = await done(["resume"], older)
+    assert.match(said, new RegExp(`${acme.id}: .* and 312 were signed; it continues in epoch 2`))
+    await using resumed = await start(older, service.rootKey)
+    const reply = await resumed.client(acme.writer.bearer).write(eventFor(acme.id))
+    assert.equal(reply.status, 202, reply.text)
+    await expectChain(resumed.client(acme.reader.bearer), acme.id, [
+      ...receipts.slice(0, 1),
+      reply.json(),
+    ])
+    assert.equal(await resumed.end(), 0)
+    assert.match(await done(["fsck"], older), /Everything is as it was written/)
   },
 )
