@@ -1,9 +1,13 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { startInVain } from "../crash/programs.ts"
+import { defaultLimits } from "../../packages/server/src/limits.ts"
+import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
 import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
+import { eventually, type Service } from "../service.ts"
 import { takeDatabaseAway } from "./database-away.ts"
+import { startServers } from "./servers.ts"
 
 // Promise 20: whatever happens to the database, what was acknowledged is there, once, and the
 // servers go on by themselves.
@@ -16,13 +20,13 @@ test(
     const away = await takeDatabaseAway({
       database,
       servers: 2,
-      terminations: 46,
-      kills: 4,
+      terminations: 16,
+      kills: 3,
       hangs: 1,
       chance: createChance(seedOf(t)),
     })
     t.diagnostic(JSON.stringify(away))
-    assert.ok(away.unavailable >= 50, "nobody has noticed")
+    assert.ok(away.unavailable >= 20, "nobody has noticed")
   },
 )
 
@@ -37,6 +41,49 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
   assert.equal(code, 1)
   assert.match(errors, /^tallystick: the database has synchronous_commit = off, with which .*\n$/)
 })
+
+test(
+  "who begins to listen while it is away hears of all workspaces when it is back",
+  onOwnServer,
+  async () => {
+    await using database = await startOwnPostgres()
+    const databaseUrl = await database.createDatabase()
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits }, assert.fail)
+    const over = new AbortController()
+    try {
+      await database.kill()
+      await assert.rejects(store.ready())
+      const heard = store.grown(over.signal)[Symbol.asyncIterator]().next()
+      await database.restart()
+      assert.deepEqual(await heard, { done: false, value: [] })
+    } finally {
+      over.abort()
+      await store.close()
+    }
+  },
+)
+
+test(
+  "a server says whether a standby stands behind what it acknowledges",
+  onOwnServer,
+  async () => {
+    await using database = await startOwnPostgres()
+    await using servers = await startServers(await database.createDatabase(), 1)
+    const [service] = servers.all as [Service]
+    const expectStandbys = (detail: RegExp, count: number) =>
+      eventually("the service to see its standbys", async () => {
+        const { text: ready } = await service.client().get("/readyz?verbose")
+        const { text: metrics } = await service.client().get("/metrics")
+        const gauge = `tallystick_database_synchronous_standbys ${count}\n`
+        return (detail.test(ready) && metrics.includes(gauge)) || undefined
+      })
+    await expectStandbys(/PostgreSQL \d+.*; no synchronous standby: /, 0)
+    await using standby = await database.standby({ synchronous: true })
+    await expectStandbys(/PostgreSQL \d+.*; synchronous standbys: 1"/, 1)
+    assert.match(standby.log(), /started streaming/)
+    assert.deepEqual((await service.root.get("/v1/system")).json().data.engine, "postgres")
+  },
+)
 
 test("canary: commits that do not wait for the disk are found out", onOwnServer, async (t) => {
   await using database = await startOwnPostgres({ settings: { wal_writer_delay: "10s" } })

@@ -102,13 +102,18 @@ async function written(seen: Crowded, count: number): Promise<void> {
 const backWithinMs = 30_000
 
 async function expectRed({ all }: Servers): Promise<void> {
-  for (const service of all)
+  for (const service of all) {
     await eventually("a server to say that its database is away", async () => {
       const { status, text } = await service.client().get("/readyz?verbose")
       if (status === 200) return undefined
       assert.match(text, /"name":"storage","ok":false/)
       return status
     })
+    const metrics = await service.client().get("/metrics")
+    assert.match(metrics.text, /^tallystick_database_up 0$/m)
+    assert.match(metrics.text, /^tallystick_database_synchronous_standbys Nan$/im)
+    assert.doesNotMatch(metrics.text, /^tallystick_disk/m)
+  }
 }
 
 async function expectReady({ all }: Servers): Promise<void> {

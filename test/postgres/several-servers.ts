@@ -50,6 +50,7 @@ export async function writeAcross(options: AcrossOptions): Promise<Across> {
   for (const count of recorded)
     assert.ok(count >= fair / 4, `one server does little of the work: ${recorded.join(", ")}`)
   const audited = await auditCrowd(servers, crowd, seen)
+  await expectNoneBehind(servers.all)
   for (const workspace of workspaces)
     await expectGenuine(chance.pick(servers.all), chance.pick(servers.all), workspace)
   return {
@@ -59,6 +60,16 @@ export async function writeAcross(options: AcrossOptions): Promise<Across> {
     recorded,
     slowestMs: Math.round(seen.slowestMs),
   }
+}
+
+/** No server waits for what another one follows. */
+async function expectNoneBehind(services: readonly Service[]): Promise<void> {
+  const lag = /^tallystick_(checkpoint_age_seconds|follower_lag_entries\{.*\}) (?!0$)/m
+  for (const service of services)
+    await eventually("a server to be up to date", async () => {
+      const { text } = await service.client().get("/metrics")
+      return !lag.test(text) || undefined
+    })
 }
 
 /** A receipt that one server has shown, and a pack that another has made, verify offline. */

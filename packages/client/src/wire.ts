@@ -1020,8 +1020,8 @@ export interface System {
   readonly node: string
   readonly startedAt: Time
   readonly data: {
-    readonly engine: Open<"sqlite">
-    /** Of all files together. */
+    readonly engine: Open<"sqlite" | "postgres">
+    /** Of all files together, or of the database. */
     readonly bytes: number
     readonly files: readonly { readonly name: string; readonly bytes: number }[]
     /** Left on the disk. Absent: the disk does not tell. */

@@ -143,7 +143,7 @@ async function start(
   const { log, version } = options
   const { limits } = config
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
-  const metrics = metricsOf(config, version, () => ledger.admission.entries)
+  const metrics = metricsOf(config, version, store, () => ledger.admission.entries)
   const leaves = createLeaves(store, limits)
   const checkpoints = createCheckpoints({
     store,
@@ -409,11 +409,25 @@ const notWatching: WatchingBeside = {
   close: async () => {},
 }
 
-function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
-  const { diskReserveBytes } = limits
-  // The other metrics must not fail with the disk: they help to find out why it failed.
-  const diskFreeBytes = () => freeBytesAt(data).catch(() => Number.NaN)
-  return createMetrics({ version, clock: systemClock, queued, diskFreeBytes, diskReserveBytes })
+function metricsOf(
+  { data, databaseUrl, limits }: Config,
+  version: string,
+  store: Store,
+  queued: () => number,
+): Metrics {
+  const { diskReserveBytes: reserveBytes, readyWithinMs } = limits
+  // The other metrics must not fail with the storage: they help to find out why it failed.
+  const freeBytes = () => freeBytesAt(data).catch(() => Number.NaN)
+  const state = () =>
+    Promise.race([
+      store.ready().catch(() => undefined),
+      systemClock.sleep(readyWithinMs).then(() => undefined),
+    ])
+  const storage =
+    databaseUrl === undefined
+      ? ({ kind: "disk", freeBytes, reserveBytes } as const)
+      : ({ kind: "database", state } as const)
+  return createMetrics({ version, clock: systemClock, queued, storage })
 }
 
 function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | undefined {

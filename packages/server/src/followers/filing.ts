@@ -34,6 +34,8 @@ export type FilingReport =
       readonly kind: "filed"
       readonly positions: readonly (readonly [workspace: string, position: number, end: number])[]
     }
+  /** Another server files it. */
+  | { readonly kind: "left"; readonly workspace: string }
   | { readonly kind: "failed"; readonly detail: string }
 
 export interface Filing {
@@ -80,7 +82,18 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   let small: Job | undefined
   let growing: Job | undefined
   const step = (): Promise<void> => makeSome().catch(() => undefined)
-  const loop = startLoop({ leases, clock, step, dueMs: () => Infinity, finish: async () => {} })
+  const loop = startLoop({
+    leases,
+    clock,
+    step,
+    left(workspace) {
+      // What it stores meanwhile is read again when the workspace comes back.
+      lists.delete(workspace)
+      report({ kind: "left", workspace })
+    },
+    dueMs: () => Infinity,
+    finish: async () => {},
+  })
 
   return {
     poke: (workspaces) => loop.poke(workspaces),
@@ -168,6 +181,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
    */
   async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
     try {
+      // Another process may have filed since.
+      lists.delete(workspace)
       const kept = await listOf(workspace)
       const isLeft = await isLarge(workspace, positionOf(kept), sequence)
       const due = dueOf(kept, sequence) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
@@ -257,9 +272,12 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     { name, absorbs }: PlannedSegment,
     parts: readonly Uint8Array[],
   ): Promise<void> {
-    const kept = await listOf(workspace)
-    // Meanwhile, `makeAsked` may have made the same segment.
-    const isNew = absorbs.length > 0 || positionOf(kept) < lastOf(name)
+    // Meanwhile, `makeAsked` or another process may have made the same segment, or a larger one.
+    const kept = await segments.list(workspace)
+    const isNew =
+      absorbs.length > 0
+        ? absorbs.every((one) => kept.some(({ hash }) => hash === one.hash))
+        : positionOf(kept) < lastOf(name)
     if (isNew) await segments.put(workspace, name, parts, absorbs)
     lists.set(workspace, await segments.list(workspace))
   }

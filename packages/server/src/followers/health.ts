@@ -27,6 +27,8 @@ export interface FollowerMetrics {
     end: number,
   ) => void
   readonly signed: (workspace: string, size: number, lagMs: number) => void
+  /** Another server's followers take the entries of this workspace. */
+  readonly left: (which: readonly (typeof followers)[number][], workspace: string) => void
   readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
 }
@@ -106,6 +108,9 @@ export function createHealth(
         case "signed":
           signed(sighting.checkpoint)
           metrics.signed(sighting.workspace, sighting.checkpoint.size, sighting.lagMs)
+          break
+        case "left":
+          metrics.left(["indexer", "checkpointer"], sighting.workspace)
           break
         case "audited":
           audit = sighting.summary
@@ -202,6 +207,7 @@ export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: Filin
       )
       return
     }
+    if (report.kind === "left") return metrics.left(["filing"], report.workspace)
     for (const [workspace, position, end] of report.positions) {
       metrics.followed("filing", workspace, position, end)
       const nowMs = systemClock.elapsed()

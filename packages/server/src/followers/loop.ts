@@ -41,6 +41,8 @@ export interface LoopParts {
   readonly clock: Clock
   /** Does a piece of work. Never rejects. */
   readonly step: () => Promise<void>
+  /** Another process follows this workspace, which waited. */
+  readonly left: (workspace: string) => void
   /** When work is due without a new entry. */
   readonly dueMs: () => number
   /** The last work at a stop. */
@@ -50,8 +52,8 @@ export interface LoopParts {
 /** The pause before a retry, so that a failing disk is not asked all the time. */
 const retryAfterMs = 1000
 
-export function startLoop({ leases, clock, step, dueMs, finish }: LoopParts): Loop {
-  const line = createLine(leases, clock)
+export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopParts): Loop {
+  const line = createLine(leases, clock, left)
   const errands: (() => Promise<void>)[] = []
   let wake = () => {}
   let closing = false
@@ -103,7 +105,7 @@ export function startLoop({ leases, clock, step, dueMs, finish }: LoopParts): Lo
   }
 }
 
-function createLine(leases: Leases, clock: Clock): Line {
+function createLine(leases: Leases, clock: Clock, left: LoopParts["left"]): Line {
   const inLine = new Set<string>()
   const retries = new Map<string, number>()
   return {
@@ -113,7 +115,10 @@ function createLine(leases: Leases, clock: Clock): Line {
     async *waiting(first = []) {
       for (const workspace of new Set([...first, ...inLine]))
         if (await leases.hold(workspace)) yield workspace
-        else inLine.delete(workspace)
+        else {
+          inLine.delete(workspace)
+          left(workspace)
+        }
     },
     has: (workspace) => inLine.has(workspace),
     isEmpty: () => inLine.size === 0,

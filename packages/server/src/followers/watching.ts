@@ -28,6 +28,8 @@ export type Sighting =
       readonly from: number
       readonly finding?: Finding
     }
+  /** Another server follows it. */
+  | { readonly kind: "left"; readonly workspace: string }
   | { readonly kind: "audited"; readonly summary: AuditSummary }
   | { readonly kind: "failed"; readonly workspace: string; readonly detail: string }
 
@@ -89,7 +91,8 @@ export function startWatching({
   const failed = (workspace: string) => (error: unknown) =>
     report({ kind: "failed", workspace, detail: detailOf(error) })
   const dueMs = () => Math.min(earliest(unsigned), auditor?.dueMs() ?? Infinity)
-  const loop = startLoop({ leases, clock, step, dueMs, finish })
+  const left = (workspace: string) => report({ kind: "left", workspace })
+  const loop = startLoop({ leases, clock, step, left, dueMs, finish })
 
   return {
     poke: (workspaces) => loop.poke(workspaces),

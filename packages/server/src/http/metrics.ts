@@ -3,6 +3,7 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
+import type { DatabaseState } from "../store/store.ts"
 import { followers, type FollowerMetrics } from "../followers/health.ts"
 import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
@@ -37,8 +38,20 @@ export interface Gauges {
   readonly version: string
   readonly clock: Clock
   readonly queued: () => number
-  readonly diskFreeBytes: () => Promise<number>
-  readonly diskReserveBytes: number
+  /** Of the folder with the data, or of the database that has it instead. */
+  readonly storage: DiskGauges | DatabaseGauges
+}
+
+interface DiskGauges {
+  readonly kind: "disk"
+  readonly freeBytes: () => Promise<number>
+  readonly reserveBytes: number
+}
+
+interface DatabaseGauges {
+  readonly kind: "database"
+  /** Undefined: it does not answer, or takes no writes. */
+  readonly state: () => Promise<DatabaseState | undefined>
 }
 
 export function createMetrics(gauges: Gauges): Metrics {
@@ -56,30 +69,24 @@ export function createMetrics(gauges: Gauges): Metrics {
     registers: [registry],
   })
   const { commit, lastCommits, entry, replay, failedLogin } = countWrites(registry)
-  const { audited, left, integrityFailure } = countAudit(registry, gauges.clock)
-  const { advanced, followed, signed, lags } = countFollowing(registry, gauges.clock, left)
+  const audited = countAudit(registry, gauges.clock)
+  const following = countFollowing(registry, gauges.clock, audited.left)
   return {
     failure: () => failures.inc(),
     request: durations.observe,
     commit,
     entry,
     replay,
-    advanced,
-    followed,
-    signed,
-    audited,
-    integrityFailure,
+    ...following,
+    audited: audited.audited,
+    integrityFailure: audited.integrityFailure,
     failedLogin,
     text: async () => (await registry.metrics()) + durations.text(),
     lastCommits,
-    lags,
   }
 }
 
-function describeService(
-  registry: Registry,
-  { version, queued, diskFreeBytes, diskReserveBytes }: Gauges,
-): void {
+function describeService(registry: Registry, { version, queued, storage }: Gauges): void {
   const registers = [registry]
   new Gauge({
     name: "tallystick_build_info",
@@ -95,19 +102,43 @@ function describeService(
       this.set(queued())
     },
   })
+  if (storage.kind === "disk") describeDisk(registers, storage)
+  else describeDatabase(registers, storage)
+}
+
+function describeDisk(registers: Registry[], { freeBytes, reserveBytes }: DiskGauges): void {
   new Gauge({
     name: "tallystick_disk_free_bytes",
     help: "Left on the disk that holds the data, for the service's user",
     registers,
     async collect() {
-      this.set(await diskFreeBytes())
+      this.set(await freeBytes())
     },
   })
   new Gauge({
     name: "tallystick_disk_reserve_bytes",
     help: "Writes are refused when less than this is left on the disk",
     registers,
-  }).set(diskReserveBytes)
+  }).set(reserveBytes)
+}
+
+function describeDatabase(registers: Registry[], { state }: DatabaseGauges): void {
+  new Gauge({
+    name: "tallystick_database_up",
+    help: "1 if the database answers and takes writes, else 0",
+    registers,
+    async collect() {
+      this.set((await state()) === undefined ? 0 : 1)
+    },
+  })
+  new Gauge({
+    name: "tallystick_database_synchronous_standbys",
+    help: "Standbys that a commit waits for; NaN if the database does not answer, or its role may not see them",
+    registers,
+    async collect() {
+      this.set((await state())?.synchronousStandbys ?? Number.NaN)
+    },
+  })
 }
 
 function countWrites(
@@ -161,7 +192,7 @@ function countFollowing(
   registry: Registry,
   clock: Clock,
   auditorLeft: () => number,
-): Pick<Metrics, "advanced" | "followed" | "signed" | "lags"> {
+): Pick<Metrics, "advanced" | "followed" | "signed" | "left" | "lags"> {
   const registers = [registry]
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
@@ -220,6 +251,10 @@ function countFollowing(
       // A follower that is up to date needs no record.
       if (taken >= known) workspaces?.delete(workspace)
       else workspaces?.set(workspace, { end: known, taken })
+    },
+    left(which, workspace) {
+      for (const follower of which) behind.get(follower)?.delete(workspace)
+      if (which.includes("checkpointer")) uncovered.delete(workspace)
     },
     signed(workspace, size, lagMs) {
       checkpoints.observe(lagMs / 1000)

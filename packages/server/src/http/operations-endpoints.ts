@@ -96,7 +96,9 @@ function writableCheck({ halted }: Service): Check {
 async function storageCheck({ store, clock, limits }: Service): Promise<Check> {
   try {
     const late = clock.sleep(limits.readyWithinMs).then(() => "late" as const)
-    if ((await Promise.race([store.ready(), late])) !== "late") return { name: "storage", ok: true }
+    const state = await Promise.race([store.ready(), late])
+    if (state !== "late")
+      return { name: "storage", ok: true, ...(state !== undefined && { detail: state.detail }) }
     return {
       name: "storage",
       ok: false,

@@ -180,6 +180,13 @@ export interface Leases {
   take(workspace: string): Promise<void>
 }
 
+export interface DatabaseState {
+  /** As a sentence. */
+  readonly detail: string
+  /** Standbys that a commit waits for. Undefined: the role may not see them. */
+  readonly synchronousStandbys: number | undefined
+}
+
 /** The store of the program that serves. */
 export interface Store {
   readonly journal: Journal
@@ -200,8 +207,13 @@ export interface Store {
   readonly grown: (end: AbortSignal) => AsyncIterable<readonly string[]>
   /** Why the data is read-only, and what to do; undefined if it can be written to. */
   readonly readOnly: string | undefined
-  /** Rejects with a sentence if an append would fail now. Cheap: /readyz asks it. */
-  ready(): Promise<void>
+  /**
+   * Rejects with a sentence if an append would fail now. Cheap: /readyz asks it. A database says
+   * what stands behind an append; of files there is nothing to say.
+   */
+  ready(): Promise<DatabaseState | undefined>
+  /** Of a database; undefined if the data is in the files of the folder. */
+  databaseBytes(): Promise<number | undefined>
   close(): Promise<void>
 }
 

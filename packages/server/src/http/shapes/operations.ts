@@ -86,7 +86,7 @@ export const System = shapeOf<WireSystem>()(
       node: Type.String(),
       startedAt: Time,
       data: Type.Object({
-        engine: open(["sqlite"]),
+        engine: open(["sqlite", "postgres"]),
         bytes: count,
         files: Type.Array(Type.Object({ name: Type.String(), bytes: count })),
         freeBytes: Type.Optional(count),

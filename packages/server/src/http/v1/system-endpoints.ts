@@ -25,10 +25,8 @@ export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 async function systemOf(service: Service): Promise<WireSystem> {
-  const { program, limits, ledger, metrics, health } = service
+  const { program, limits, ledger, metrics, health, store } = service
   const { version, startedMs, data, settings } = program
-  const files = await filesIn(data)
-  const freeBytes = await freeBytesAt(data).catch(() => undefined)
   const lastBackup = await readLastBackup(data)
   const summary = health.audit()
   return {
@@ -36,11 +34,7 @@ async function systemOf(service: Service): Promise<WireSystem> {
     node: process.versions.node,
     startedAt: isoTime(startedMs),
     data: {
-      engine: "sqlite",
-      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
-      files,
-      ...(freeBytes !== undefined && { freeBytes }),
-      reserveBytes: limits.diskReserveBytes,
+      ...(dataOf(await store.databaseBytes()) ?? (await filesOf(data, limits))),
       ...(lastBackup !== undefined && { lastBackup }),
     },
     writing: {
@@ -61,6 +55,27 @@ async function systemOf(service: Service): Promise<WireSystem> {
       }),
     broken: [...health.broken.keys()],
     settings,
+  }
+}
+
+/** Its disk is not ours to see, and nothing is refused because of this one. */
+function dataOf(databaseBytes: number | undefined): WireSystem["data"] | undefined {
+  if (databaseBytes === undefined) return undefined
+  return { engine: "postgres", bytes: databaseBytes, files: [], reserveBytes: 0 }
+}
+
+async function filesOf(
+  data: string,
+  { diskReserveBytes }: Service["limits"],
+): Promise<WireSystem["data"]> {
+  const files = await filesIn(data)
+  const freeBytes = await freeBytesAt(data).catch(() => undefined)
+  return {
+    engine: "sqlite",
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    files,
+    ...(freeBytes !== undefined && { freeBytes }),
+    reserveBytes: diskReserveBytes,
   }
 }
 

@@ -1,7 +1,7 @@
 // Opens the PostgreSQL driver: for the program that serves, with a pool of connections and threads
 // for searches and lists; and for the programs that watch and file, with connections of their own.
 
-import { systemClock } from "../../clock.ts"
+import { systemClock, type Clock } from "../../clock.ts"
 import type { Config } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
 import { startThread } from "../../runtime/worker-thread.ts"
@@ -11,8 +11,9 @@ import { readHeld } from "../held-entries.ts"
 import { findWith } from "../search/finder-thread.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
-import type { FilingStore, Store, WatchedStore } from "../store.ts"
-import { openDatabase, type Database, type Statement } from "./connection.ts"
+import type { FilingStore, Registry, Store, WatchedStore } from "../store.ts"
+import { openDatabase } from "./connection.ts"
+import { sizeOf, stateOf } from "./database-state.ts"
 import { pollGrowth } from "./growth-poll.ts"
 import { sharedHeads } from "./heads.ts"
 import { createIndex } from "./index.ts"
@@ -44,7 +45,7 @@ export async function openPostgres(
   const [lists, searches] = await Promise.all([start(), start()])
   const database = openDatabase({ url, connections: limits.databaseConnectionsMax })
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
-  const growth = createGrowth(registry)
+  const growth = createGrowth(patient(registry, systemClock))
   const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
   const journal = createJournal(database, ({ workspace, changes = [] }) => {
     registry.forget(workspace, changes)
@@ -68,7 +69,8 @@ export async function openPostgres(
       ...findWith(lists, searches),
     },
     readOnly: undefined,
-    ready: () => requireWritable(database),
+    ready: () => stateOf(database),
+    databaseBytes: () => sizeOf(database),
     async close() {
       poll.close()
       for (const one of [searches, lists]) await one.close()
@@ -77,15 +79,22 @@ export async function openPostgres(
   }
 }
 
-const writableNow: Statement = {
-  name: "writable",
-  text: "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')",
-}
+const askAgainMs = 250
 
-async function requireWritable(database: Database): Promise<void> {
-  const [row] = await database.rows(writableNow)
-  if (row?.[0] !== false || row[1] !== "off")
-    throw new LedgerError("ledger_unavailable", "the database is read-only, as a standby is")
+/** Who begins to listen while the database is away waits until it is back. */
+function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
+  return {
+    async list(...asked) {
+      for (;;) {
+        try {
+          return await registry.list(...asked)
+        } catch (error) {
+          if (!(error instanceof LedgerError && error.code === "ledger_unavailable")) throw error
+          await clock.sleep(askAgainMs)
+        }
+      }
+    },
+  }
 }
 
 /** For the program that watches, after the serving program has opened the database. */

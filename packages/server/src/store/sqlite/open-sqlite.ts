@@ -106,7 +106,9 @@ async function openLocked(
     async ready() {
       const { full } = await writer.ask("append", { packed: new Uint8Array(), groups: [] })
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
+      return undefined
     },
+    databaseBytes: async () => undefined,
     async close() {
       for (const one of [searches, lists, reader]) await one.close()
       // The last to close a file may write to it, so that all of it is in the one file then, with

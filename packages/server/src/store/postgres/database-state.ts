@@ -1,0 +1,55 @@
+// What the database says of itself: whether it takes writes, and what stands behind a commit.
+
+import { LedgerError } from "../../error.ts"
+import type { DatabaseState } from "../store.ts"
+import type { Database, Statement } from "./connection.ts"
+
+const stateNow: Statement = {
+  name: "state",
+  text: `
+    SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
+           current_setting('synchronous_commit'), current_setting('server_version'),
+           current_setting('synchronous_standby_names'),
+           CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN
+             (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))
+           END`,
+}
+const databaseSize: Statement = {
+  name: "size",
+  text: "SELECT pg_database_size(current_database())",
+}
+
+/** Rejects if an append would fail, or if somebody has made commits less than durable. */
+export async function stateOf(database: Database): Promise<DatabaseState> {
+  const [row = []] = await database.rows(stateNow)
+  const [isReadOnly, commit, version, names, standbys] = row
+  if (isReadOnly !== false)
+    throw new LedgerError("ledger_unavailable", "the database is read-only, as a standby is")
+  if (commit !== "on" && commit !== "remote_apply")
+    throw new LedgerError(
+      "ledger_unavailable",
+      `the database has synchronous_commit = ${String(commit)} by now, with which acknowledged entries could be lost; set it to on`,
+    )
+  const synchronousStandbys = names === "" ? 0 : (standbys ?? undefined)
+  return {
+    // The statement counts them.
+    synchronousStandbys: synchronousStandbys as number | undefined,
+    detail: `PostgreSQL ${String(version)}; ${sentenceOf(synchronousStandbys)}`,
+  }
+}
+
+function sentenceOf(synchronousStandbys: unknown): string {
+  switch (synchronousStandbys) {
+    case undefined:
+      return "its synchronous standbys can be seen by a role with pg_read_all_stats"
+    case 0:
+      return "no synchronous standby: an entry is on the disk of one server when it is acknowledged"
+    default:
+      return `synchronous standbys: ${String(synchronousStandbys)}`
+  }
+}
+
+export async function sizeOf(database: Database): Promise<number> {
+  const [row] = await database.rows(databaseSize)
+  return Number(row?.[0])
+}
