@@ -56,6 +56,10 @@ const planning = [
   .map((setting) => `-c ${setting}`)
   .join(" ")
 
+/** A Citus cluster refuses a generic plan of a statement that concerns several of its nodes. */
+const planForCluster =
+  "SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'"
+
 const int8 = 20
 
 /** Sequences, sizes and times are far below 2^53. */
@@ -150,7 +154,12 @@ function openPool(url: string, connections: number): Pool {
   // A connection that breaks leaves the pool, whether a statement is under way, which then fails, or
   // not. Who needs one makes another.
   pool.on("error", () => {})
-  pool.on("connect", (client) => client.on("error", () => {}))
+  pool.on("connect", (client) => {
+    client.on("error", () => {})
+    // Waits in the connection's queue before whatever is asked first. The next statement says that
+    // the connection is lost.
+    void client.query(planForCluster).catch(() => undefined)
+  })
   return pool
 }
 
