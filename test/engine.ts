@@ -12,6 +12,7 @@ let server: Promise<PostgresServer> | undefined
 if (isPostgres)
   after(async () => {
     await (await server)?.[Symbol.asyncDispose]()
+    process.stderr.write(`services with a database: ${databases.size}\n`)
   })
 
 /** Settings of a service with this data folder. */

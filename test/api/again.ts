@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
 // Runs a scenario of this folder again, in its own process, with a module loaded first that changes
-// how it sends or what it starts.
+// how it sends or what it starts, or with other settings.
 
 export interface RanAgain {
   readonly code: number | null
@@ -12,7 +12,11 @@ export interface RanAgain {
 
 const runsWithinMs = 80_000
 
-export async function runAgain(name: string, loaded: string): Promise<RanAgain> {
+export async function runAgain(
+  name: string,
+  loaded?: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RanAgain> {
   const folder = import.meta.dirname
   // Otherwise the child would count as a part of this run and not report its failures.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env
@@ -20,11 +24,11 @@ export async function runAgain(name: string, loaded: string): Promise<RanAgain> 
     process.execPath,
     [
       "--test-reporter=spec",
-      `--import=${pathToFileURL(folder).href}/${loaded}`,
+      ...(loaded === undefined ? [] : [`--import=${pathToFileURL(folder).href}/${loaded}`]),
       join(folder, `${name}.test.ts`),
     ],
     {
-      env: environment,
+      env: { ...environment, ...settings },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: runsWithinMs,
       killSignal: "SIGTERM",
