@@ -6,6 +6,8 @@ import type { IndexReader, JournalReader, Registry, TileName } from "./store.ts"
 
 export interface Whole {
   readonly journal: Pick<JournalReader, "after" | "linked">
+  /** How many linked entries are read fastest at once. */
+  readonly entriesPerRead: number
   readonly registry: Registry
   readonly isCopy: boolean
   /** Undefined if it is missing: it can be made again. */

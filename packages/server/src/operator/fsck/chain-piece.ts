@@ -56,8 +56,6 @@ export interface PieceResult {
 
 /** Where a leaf says which kind its entry is. */
 const kindAt = 5
-/** One question to a database, which answers in pieces of some megabytes at most. */
-const entriesPerRead = 512
 
 export async function walkPiece(whole: Whole, piece: Piece): Promise<PieceResult> {
   const { workspace, before, upTo, counts } = piece
@@ -81,7 +79,7 @@ export async function walkPiece(whole: Whole, piece: Piece): Promise<PieceResult
     const pieces = await whole.journal.linked(
       workspace,
       before + chain.index,
-      Math.min(entriesPerRead, upTo - chain.index),
+      Math.min(whole.entriesPerRead, upTo - chain.index),
     )
     if (pieces.length === 0) wrong = "it and all later entries are missing"
     for (const rows of pieces) wrong ??= take(rows)

@@ -43,6 +43,9 @@ const segmentRows: Statement = {
 
 const names: PartNames = { journal: "the journal", index: "the index", search: "the search" }
 
+/** Some megabytes at most: a question takes as long as hashing a hundred entries. */
+const entriesPerRead = 1024
+
 /** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
 export async function openPostgresWhole(
   url: string,
@@ -67,6 +70,7 @@ export async function openPostgresWhole(
   return {
     journal: journalReads(tool),
     registry: registryOf(tool),
+    entriesPerRead,
     isCopy: false,
     names,
     index: indexOf(tool),
