@@ -259,9 +259,8 @@ function reaches(
 }
 
 function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): WirePack {
-  const { title, projectIds, packHash, createdAt } = value
+  const { title, projectIds, packHash, createdAt, seal } = value
   const receiptCount = "sequences" in value ? value.sequences.length : value.receiptCount
-  const seal = "sequences" in value ? value.seal : undefined
   return {
     packId: id,
     workspaceId: workspace,
