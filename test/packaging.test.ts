@@ -84,6 +84,37 @@ test("the Dockerfile uses the pinned Node, runs an existing program, and not as 
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
+test("the compose files have existing settings and files, and give each service what it names", () => {
+  for (const path of ["compose.postgres.yaml", "compose.citus.yaml"]) {
+    const text = read(path)
+    expectSettings(text.replaceAll(/(TALLYSTICK_\w+)_FILE\b/g, "$1"), path)
+    const [, secrets = ""] = /^secrets:\n((?: .*\n)+)/m.exec(text) ?? []
+    const [, volumes = ""] = /^volumes:\n((?: .*\n)+)/m.exec(text) ?? []
+    const named = (part: string): readonly string[] =>
+      [...part.matchAll(/^ {2}([\w-]+):/gm)].map(([, name = ""]) => name)
+    const given = [...text.matchAll(/^ +secrets: \[(.+)\]$/gm)].flatMap(([, list = ""]) =>
+      list.split(", "),
+    )
+    assert.deepEqual(new Set(given), new Set(named(secrets)), path)
+    for (const [, name = ""] of text.matchAll(/_FILE: \/run\/secrets\/(\S+)$/gm))
+      assert.ok(given.includes(name), `${path} gives nobody the secret ${name}`)
+    const mounted = [...text.matchAll(/^ +volumes: \["([^:]+):/gm)].map(([, from = ""]) => from)
+    const [files, kept] = [
+      mounted.filter((from) => from.startsWith("./")),
+      mounted.filter((from) => !from.startsWith("./")),
+    ]
+    assert.deepEqual(new Set(kept), new Set(named(volumes)), path)
+    for (const file of files) assert.ok(existsSync(join(root, file)), `${path} mounts ${file}`)
+  }
+  const servers = [...read("packaging/balancer.conf").matchAll(/^ +server (\w+):8080 /gm)]
+  assert.deepEqual(
+    servers.map(([, name]) => name),
+    [...read("compose.postgres.yaml").matchAll(/^ {2}(\w+):\n {4}<<: \*service$/gm)].map(
+      ([, name]) => name,
+    ),
+  )
+})
+
 test("the program of the image serves, checks itself, and can be read in a stack trace", async () => {
   // Below the packages that it needs, as in the image.
   const cache = join(root, "node_modules", ".cache")

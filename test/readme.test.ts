@@ -4,9 +4,11 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, globSync, readFileSync } from "node:fs"
-import { symlink } from "node:fs/promises"
+import { mkdtempDisposable, symlink } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import test from "node:test"
+import pg from "pg"
 import { commandSettings, limitVariable, settings } from "../packages/server/src/config.ts"
 import { statusOf } from "../packages/server/src/error.ts"
 import { laneOf } from "../packages/server/src/ledger/lane.ts"
@@ -15,7 +17,8 @@ import { expectChain, type MintedReceipt } from "./chain.ts"
 import { withTable } from "./endpoint-table.ts"
 import { machinePath } from "./machine.ts"
 import { setUpFirst } from "./people.ts"
-import { eventually, startService, type Service } from "./service.ts"
+import { onOwnServer, startPostgres } from "./postgres-server.ts"
+import { eventually, makeWorkspace, startService, type Service } from "./service.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = read("README.md")
@@ -127,13 +130,52 @@ test(
   },
 )
 
+test(
+  "docs/operating.md sets up a database that a service starts on",
+  { skip: onOwnServer.skip || without("bash") },
+  async () => {
+    await using server = await startPostgres()
+    const admin = new pg.Client(server.url("postgres"))
+    await admin.connect()
+    for (const marker of ["postgres: set up", "postgres: pooled"])
+      for (const statement of the(blocksAfter(operating, marker)[0]).text.split(";\n"))
+        await admin.query(statement)
+    await admin.end()
+
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const [step] = stepsOf(operating, "postgres")
+    const made = spawnSync("bash", ["-c", the(step).command], {
+      cwd: folder.path,
+      encoding: "utf8",
+    })
+    assert.deepEqual([made.status, made.stderr], [0, ""])
+    const secret = (name: string) => join(folder.path, "secrets", name)
+    const url = new URL(server.url("ledger"))
+    url.username = "ledger"
+    url.password = "choose-one"
+    const environment = {
+      TALLYSTICK_DATABASE_URL: url.href,
+      TALLYSTICK_SECRET_FILE: secret("secret"),
+    }
+    await using service = await startService({ environment })
+    const { id } = await makeWorkspace(service)
+    await expectChain(service.root, id)
+    assert.equal(await service.end(), 0)
+    assert.match(
+      readFileSync(secret("database-url"), "utf8"),
+      /^postgres:\/\/ledger:[0-9a-f]{64}@postgres:5432\/ledger\n$/,
+    )
+  },
+)
+
 test("every command in the documents is run, and a wrong answer in a document is found", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
   assert.equal(commands(tour), stepsOf(tour, "tour").length)
   assert.equal(commands(format), stepsOf(format, "checked").length)
-  assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
+  const run = ["operating", "postgres"].flatMap((marker) => stepsOf(operating, marker))
+  assert.equal(commands(operating), 1 + run.length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
   assert.ok(
     scripts.start.endsWith("packages/server/bin/tallystick.mjs serve --demo"),
