@@ -7,6 +7,7 @@ import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts
 import {
   auditCrowd,
   emptyCrowd,
+  expectWhole,
   startServers,
   writeWhile,
   type Crowded,
@@ -84,6 +85,7 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   )
   const { writes, recorded: _, ...counts } = seen
   const audited = await auditCrowd(servers, crowd, seen)
+  await expectWhole(servers)
   const { terminations, kills, hangs } = options
   return { ...audited, ...counts, written: writes.length, terminations, kills, hangs }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Fault } from "../crash/faults.ts"
+import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
 import { shareDatabase } from "../engine.ts"
 import { faultyProgram } from "../program.ts"
 import { audit, type Audited } from "../promises/audit.ts"
@@ -192,4 +193,22 @@ export function auditCrowd(
 ): Promise<Audited> {
   const service = chance.pick(servers.all)
   return audit(service, { workspaces, writes, lookUpsMax: 50, replaysMax: 200, chance })
+}
+
+/** Ends all servers, and derives all that they have stored again. */
+export async function expectWhole({ all, database }: Servers): Promise<void> {
+  const [one] = all
+  assert.ok(one !== undefined)
+  for (const service of all) assert.equal(await service.end(), 0, service.log())
+  const { faults } = await fsck({
+    data: one.data,
+    databaseUrl: database,
+    headsPath: `${one.data}.heads`,
+    workspaces: undefined,
+    checkpoints: [],
+    passes,
+    threads: 0,
+    progress: () => {},
+  })
+  assert.deepEqual(faults.map(sentenceOf), [])
 }

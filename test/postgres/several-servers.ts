@@ -17,7 +17,7 @@ import {
   type Workspace,
 } from "../service.ts"
 import { askDatabase } from "../postgres-server.ts"
-import { auditCrowd, emptyCrowd, startServers, writeWhile } from "./servers.ts"
+import { auditCrowd, emptyCrowd, expectWhole, startServers, writeWhile } from "./servers.ts"
 
 // What several servers write together, and what one of them knows of another's doings.
 
@@ -53,6 +53,7 @@ export async function writeAcross(options: AcrossOptions): Promise<Across> {
   await expectNoneBehind(servers.all)
   for (const workspace of workspaces)
     await expectGenuine(chance.pick(servers.all), chance.pick(servers.all), workspace)
+  await expectWhole(servers)
   return {
     ...audited,
     written: seen.writes.length,
@@ -161,6 +162,7 @@ export async function killUnderLoad(options: KillOptions): Promise<Killed> {
   isOver = true
   await load
   const audited = await auditCrowd(servers, crowd, seen)
+  await expectWhole(servers)
   const { cut, writes } = seen
   return { ...audited, written: writes.length, cut, signedAfterMs }
 }

@@ -22,7 +22,7 @@ export async function expectKept(data: string, workspaceId: string): Promise<Exp
 }
 
 /** In the database at this URL. */
-export async function expectKeptIn(url: string, workspaceId: string): Promise<ExpectedChain> {
+async function expectKeptIn(url: string, workspaceId: string): Promise<ExpectedChain> {
   return await expectChain(tablesOf(url), workspaceId)
 }
 
