@@ -91,7 +91,7 @@ export async function serve(
     removeUnplaced(config.data)
     const keyring = await openKeyring(store.registry, secrets)
     tellSecrets(options.log, secrets, keyring)
-    const checked = await checkStore(store, config.heads, config.limits)
+    const checked = await checkStore(store, config.heads, placeOf(config), config.limits)
     tellMissing(options.log, config.heads, checked)
     const { rootKey, previousRootKey } = secrets
     const rootKeys: RootKeys =

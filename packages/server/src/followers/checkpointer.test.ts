@@ -435,6 +435,24 @@ test("what is signed is noted outside the data first, and in the index last", as
   await expectChain(house.journal, "acme")
 })
 
+test("what another server has signed meanwhile must be here, before more is signed", async () => {
+  for (const isHere of [true, false]) {
+    const house = await openHouse(9)
+    const heads = memoryHeads()
+    const checkpointer = house.checkpointer(heads)
+    await followAll(house.journal, checkpointer)
+    const root = isHere ? await readRoot(house, acmeLog, 7) : new Uint8Array(32)
+    await heads.advance(origin, { size: 7, root })
+    const { hashes } = await expectChain(house.journal, "acme")
+    if (isHere) expectSigned(await checkpointer.sign("acme"), hashes)
+    else
+      await assert.rejects(
+        checkpointer.sign("acme"),
+        /the first 7 entries are not those that were signed/,
+      )
+  }
+})
+
 test("a crash between the note outside and the checkpoint inside is made good by the next signature", async () => {
   const house = await openHouse(5)
   const heads = memoryHeads()

@@ -137,6 +137,19 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     }
   }
 
+  /**
+   * Throws if another server has signed, since `before`, what is not here: then the database was
+   * put back to an older state meanwhile, and has grown into another history.
+   */
+  async function requireSameHistory(
+    epoch: Epoch,
+    signed: SignedHead | undefined,
+    before: SignedHead | undefined,
+  ): Promise<void> {
+    if (signed === undefined || signed.size === before?.size) return
+    if (!equalBytes(await rootAt(epoch, signed.size), signed.root)) throw notSigned(signed.size)
+  }
+
   /** The leaves of the last tile of level 0, if the index lacks them. */
   async function missingLeaves({ epoch, frontier, hasLeaves }: Growing): Promise<Uint8Array> {
     const [tile, width] = [Math.floor(frontier.size / tileWidth), frontier.size % tileWidth]
@@ -243,6 +256,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       const signed = await heads.get(origin)
       // A rebuilt tree is signed again once it has reached what was signed before.
       if (signed !== undefined && signed.size > size) return before
+      await requireSameHistory(tree.epoch, signed, before)
       const root = tree.frontier.root()
       if (!(await heads.advance(origin, { size, root }))) {
         trees.delete(workspace)

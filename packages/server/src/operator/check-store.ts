@@ -5,7 +5,8 @@ import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { every } from "../store/all-documents.ts"
-import { readHeads, type SignedHead } from "../store/heads.ts"
+import type { SignedHead } from "../store/heads.ts"
+import { largestHeads, tellSignedHeads, type StorePlace } from "../store/open.ts"
 import type { Document, Registry, Store } from "../store/store.ts"
 
 export interface CheckedStore {
@@ -25,10 +26,12 @@ const recheckTotal = 20_000
 export async function checkStore(
   store: Store,
   headsPath: string,
+  place: StorePlace,
   limits: Limits,
 ): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
-  const heads = await readHeads(headsPath)
+  await tellSignedHeads(headsPath, place)
+  const heads = await largestHeads(headsPath, place)
   const missing = missingOf(heads, workspaces)
   if (workspaces.length === 0 && missing.length > 0)
     throw new StartError(

@@ -52,7 +52,7 @@ export async function withOfflineStore<T>(
 ): Promise<T> {
   await using store = closing(await openOffline(options))
   removeUnplaced(options.data)
-  const { readOnly } = await checkStore(store, options.headsPath, options.limits)
+  const { readOnly } = await checkStore(store, options.headsPath, options, options.limits)
   if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
   return await act(store)
 }

@@ -66,6 +66,28 @@ export async function readSignedHeads(
   return [file, { by: "the database", heads: await readPostgresHeads(databaseUrl) }]
 }
 
+/** The largest tree of each log that any of them lists. */
+export async function largestHeads(
+  path: string,
+  place: StorePlace,
+): Promise<ReadonlyMap<string, SignedHead>> {
+  const largest = new Map<string, SignedHead>()
+  for (const { heads } of await readSignedHeads(path, place))
+    for (const [origin, head] of heads)
+      if ((largest.get(origin)?.size ?? 0) < head.size) largest.set(origin, head)
+  return largest
+}
+
+/**
+ * Tells a database what this server's file lists, so that all servers know that it was put back to
+ * an older state, if it was.
+ */
+export async function tellSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<void> {
+  if (databaseUrl === undefined) return
+  const { tellPostgresHeads } = await import("./postgres/heads.ts")
+  await tellPostgresHeads(databaseUrl, await readHeads(path))
+}
+
 /** What was signed: by this server, and by all that share its database. */
 export async function openSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<Heads> {
   const file = await openHeads(path)

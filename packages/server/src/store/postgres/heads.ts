@@ -1,14 +1,21 @@
 // Signed sizes in the database, in front of each server's own file: the larger one counts, and
-// nothing is signed before both have it. So two servers never sign two trees of one size, and a
-// database that was put back to an older state is noticed by any server that signed since.
+// nothing is signed before both have it. So two servers never sign two trees of one size.
+//
+// A failover or a restore may put the database back to an older state. Then the servers that signed
+// since know more than it does, and tell it: whoever signs next finds that its history is another.
 
+import type { Clock } from "../../clock.ts"
+import { closing } from "../../runtime/closing.ts"
 import type { Heads, SignedHead } from "../heads.ts"
-import { bytes, openTool, type Database, type Statement } from "./connection.ts"
+import {
+  bytes,
+  openTool,
+  type Database,
+  type Queries,
+  type Row,
+  type Statement,
+} from "./connection.ts"
 
-const signedHead: Statement = {
-  name: "signed head",
-  text: "SELECT size, root FROM tallystick.signed_heads WHERE origin = $1",
-}
 const advanceHead: Statement = {
   name: "advance head",
   text: `INSERT INTO tallystick.signed_heads AS h (origin, size, root) VALUES ($1, $2, $3)
@@ -17,40 +24,72 @@ const advanceHead: Statement = {
          RETURNING 1`,
 }
 
+const headsOf: Statement = {
+  name: "signed heads of",
+  text: "SELECT origin, size, root FROM tallystick.signed_heads WHERE origin = ANY ($1::text[])",
+}
 const allHeads: Statement = {
   name: "signed heads",
   text: "SELECT origin, size, root FROM tallystick.signed_heads",
 }
 
 export async function readPostgresHeads(url: string): Promise<ReadonlyMap<string, SignedHead>> {
-  const tool = await openTool(url)
-  try {
-    const rows = await tool.rows(allHeads)
-    return new Map(
-      rows.map(([origin, size, root]) => [
-        String(origin),
-        { size: Number(size), root: bytes(root) },
-      ]),
-    )
-  } finally {
-    await tool.close()
-  }
+  await using tool = closing(await openTool(url))
+  return headsIn(await tool.rows(allHeads))
 }
 
-export function sharedHeads(database: Database, file: Heads): Heads {
+/** Tells the database what a server has signed, before it serves. */
+export async function tellPostgresHeads(
+  url: string,
+  known: ReadonlyMap<string, SignedHead>,
+): Promise<void> {
+  await using tool = closing(await openTool(url))
+  await tell(tool, known)
+}
+
+/** Raises what the database lists to what is known here. */
+async function tell(database: Queries, known: ReadonlyMap<string, SignedHead>): Promise<void> {
+  const listed = headsIn(await database.rows(headsOf, [[...known.keys()]]))
+  for (const [origin, { size, root }] of known)
+    if ((listed.get(origin)?.size ?? 0) < size)
+      await database.rows(advanceHead, [origin, size, Buffer.from(root)])
+}
+
+function headsIn(rows: readonly Row[]): ReadonlyMap<string, SignedHead> {
+  return new Map(
+    rows.map(([origin, size, root]) => [String(origin), { size: Number(size), root: bytes(root) }]),
+  )
+}
+
+/** Within this time the database knows again what a server has signed. */
+const tellEveryMs = 2000
+
+export function sharedHeads(database: Database, file: Heads, clock: Clock): Heads {
+  const signedHere = new Map<string, SignedHead>()
+  let closed = false
+  void (async () => {
+    while (!closed) {
+      await clock.sleep(tellEveryMs)
+      // Told again after a database that is away.
+      if (signedHere.size > 0) await tell(database, signedHere).catch(() => undefined)
+    }
+  })()
   return {
     async get(origin) {
-      const [row] = await database.rows(signedHead, [origin])
+      const shared = headsIn(await database.rows(headsOf, [[origin]])).get(origin)
       const own = await file.get(origin)
-      if (row === undefined) return own
-      const shared = { size: Number(row[0]), root: bytes(row[1]) }
-      return own === undefined || own.size < shared.size ? shared : own
+      return own === undefined || (shared !== undefined && own.size < shared.size) ? shared : own
     },
-    async advance(origin, { size, root }) {
-      const values = [origin, size, Buffer.from(root)]
+    async advance(origin, head) {
+      const values = [origin, head.size, Buffer.from(head.root)]
       const moved = await database.rows(advanceHead, values)
-      return moved.length === 1 && file.advance(origin, { size, root })
+      const isSigned = moved.length === 1 && (await file.advance(origin, head))
+      if (isSigned) signedHere.set(origin, head)
+      return isSigned
     },
-    close: () => file.close(),
+    close() {
+      closed = true
+      file.close()
+    },
   }
 }

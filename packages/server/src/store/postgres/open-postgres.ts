@@ -132,7 +132,7 @@ export function openPostgresFiling(url: string): FilingStore {
 /** In front of this server's own file. */
 export function openPostgresHeads(url: string, file: Heads): Heads {
   const database = openDatabase({ url, connections: 1 })
-  const heads = sharedHeads(database, file)
+  const heads = sharedHeads(database, file, systemClock)
   return {
     ...heads,
     close() {
