@@ -1,5 +1,7 @@
 // Checks the stored data at a start, before anything is added to it.
 
+import { existsSync } from "node:fs"
+import { dirname } from "node:path"
 import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
@@ -30,6 +32,10 @@ export async function checkStore(
   limits: Limits,
 ): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
+  if (!existsSync(dirname(headsPath)))
+    throw new StartError(
+      `the folder of the heads file ${headsPath} does not exist; make it, or set TALLYSTICK_HEADS`,
+    )
   await tellSignedHeads(headsPath, place)
   const heads = await largestHeads(headsPath, place)
   const missing = missingOf(heads, workspaces)

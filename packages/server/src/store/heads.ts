@@ -40,8 +40,6 @@ const staleLinesMax = 10_000
 
 /** One process has the file open. Comparison and sync are synchronous, so nothing comes between. */
 export async function openHeads(path: string): Promise<Heads> {
-  if (!existsSync(dirname(path)))
-    throw new StartError(`${dirname(path)} does not exist; make it, or set TALLYSTICK_HEADS`)
   const { heads, lines, cut } = readLines(path)
   if (cut || lines > heads.size + staleLinesMax)
     replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
