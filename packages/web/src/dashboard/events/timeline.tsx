@@ -35,8 +35,9 @@ export interface TimelineView {
 const height = 64
 const width = 10
 
-export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineView {
-  const plot = elementOf(
+/** A slider, which must say its place also before there are counts. */
+function createPlot(): HTMLElement {
+  return elementOf(
     <div
       id="timeline"
       class="plot"
@@ -44,8 +45,13 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineVie
       tabIndex={0}
       aria-label={howTo}
       aria-valuemin={0}
+      aria-valuenow={0}
     />,
   )
+}
+
+export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineView {
+  const plot = createPlot()
   const axis = elementOf(<ol class="axis" aria-hidden="true" />)
   const readout = elementOf(<p class="readout" aria-hidden="true" />)
   const node = elementOf(
