@@ -240,7 +240,7 @@ test("entry: the bar of marks does not cover what is reached in the drawer", { s
     const button = page.locator("#entry-mark")
     await button.waitFor()
     // At the lower edge of the window, where the bar comes to lie.
-    await button.evaluate("(node) => node.scrollIntoView({ block: 'end' })")
+    await page.evaluate("document.querySelector('#entry-mark').scrollIntoView({ block: 'end' })")
     await button.focus()
     await page.keyboard.press("Enter")
     const bar = page.locator(".marks")

@@ -163,3 +163,16 @@ test(
     await theirs.expectQuiet()
   },
 )
+
+test("the overview says who looked up a person's consents", { skip }, async () => {
+  const { reader, path } = workspace
+  const answer = await reader.post(`${path}/consents/lookup`, {
+    subject: "usr_78",
+    reason: "a request",
+  })
+  assert.equal(answer.status, 200)
+  await using watched = await opened("overview")
+  const reads = watched.page.locator(".reads")
+  await reads.getByText("looked up a person's consents").first().waitFor()
+  await watched.expectQuiet()
+})

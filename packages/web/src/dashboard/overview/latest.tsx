@@ -104,7 +104,7 @@ const reads: Readonly<Record<string, string>> = {
   "evidence.pack.download": "downloaded a pack",
   "workspace.export": "exported entries",
   "workspace.events.export": "exported what a search found",
-  "consent.lookup": "looked up a person's consents",
+  "policy.consent.lookup": "looked up a person's consents",
   "security.token.create": "made a link",
 }
 

@@ -86,32 +86,40 @@ function Whole({ system, ready }: WholeProps) {
   )
 }
 
+/** Of a database the service knows neither the disk nor the files. */
 function Disk({ data }: Pick<System, "data">) {
+  const isFolder = data.engine !== "postgres"
   return (
     <section>
-      <h2>Disk</h2>
+      <h2>{isFolder ? "Disk" : "Data"}</h2>
       <Facts
         rows={[
           ["Data", `${sizeText(data.bytes)}, kept by ${data.engine}`],
-          ["Left on the disk", data.freeBytes === undefined ? "unknown" : sizeText(data.freeBytes)],
-          ["Writes are refused below", sizeText(data.reserveBytes)],
+          ["Left on the disk", isFolder ? freeText(data) : undefined],
+          ["Writes are refused below", isFolder ? sizeText(data.reserveBytes) : undefined],
           ["Last backup", <LastBackup of={data.lastBackup} />],
         ]}
       />
-      <details>
-        <summary>
-          <Icon of={rightIcon} /> Files
-        </summary>
-        <Table
-          columns={[
-            { name: "File", isPlain: true, draw: ({ name }) => <Text of={name} /> },
-            { name: "Size", draw: ({ bytes }) => sizeText(bytes) },
-          ]}
-          items={data.files}
-        />
-      </details>
+      {isFolder && (
+        <details>
+          <summary>
+            <Icon of={rightIcon} /> Files
+          </summary>
+          <Table
+            columns={[
+              { name: "File", isPlain: true, draw: ({ name }) => <Text of={name} /> },
+              { name: "Size", draw: ({ bytes }) => sizeText(bytes) },
+            ]}
+            items={data.files}
+          />
+        </details>
+      )}
     </section>
   )
+}
+
+function freeText({ freeBytes }: System["data"]): string {
+  return freeBytes === undefined ? "unknown" : sizeText(freeBytes)
 }
 
 /** A restore is rehearsed elsewhere, and of that the service knows nothing. */
