@@ -108,27 +108,31 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
 function createLine(leases: Leases, clock: Clock, left: LoopParts["left"]): Line {
   const inLine = new Set<string>()
   const retries = new Map<string, number>()
+  const retry = (workspaces: Iterable<string>): void => {
+    for (const workspace of workspaces) {
+      inLine.delete(workspace)
+      retries.set(workspace, clock.elapsed() + retryAfterMs)
+    }
+  }
   return {
     add(workspaces) {
       for (const workspace of workspaces) if (!retries.has(workspace)) inLine.add(workspace)
     },
     async *waiting(first = []) {
-      for (const workspace of new Set([...first, ...inLine]))
-        if (await leases.hold(workspace)) yield workspace
+      for (const workspace of new Set([...first, ...inLine])) {
+        const isOurs = await leases.hold(workspace)
+        if (isOurs === true) yield workspace
+        else if (isOurs === undefined) retry([workspace])
         else {
           inLine.delete(workspace)
           left(workspace)
         }
+      }
     },
     has: (workspace) => inLine.has(workspace),
     isEmpty: () => inLine.size === 0,
     leave: (workspace) => void inLine.delete(workspace),
-    retry(workspaces) {
-      for (const workspace of workspaces) {
-        inLine.delete(workspace)
-        retries.set(workspace, clock.elapsed() + retryAfterMs)
-      }
-    },
+    retry,
     putBack() {
       for (const [workspace, atMs] of retries)
         if (atMs <= clock.elapsed() && retries.delete(workspace)) inLine.add(workspace)

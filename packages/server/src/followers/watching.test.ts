@@ -6,7 +6,7 @@ import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.
 import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Checkpoint, JournalReader, WatchedStore } from "../store/store.ts"
+import type { Checkpoint, JournalReader, Leases, WatchedStore } from "../store/store.ts"
 import { IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { createIndexer } from "./indexer.ts"
 import { startWatching, type Sighting } from "./watching.ts"
@@ -51,6 +51,7 @@ function openHouse(
   bend: {
     readonly journal?: (journal: JournalReader) => JournalReader
     readonly checkpointer?: (it: Checkpointer) => Checkpointer
+    readonly hold?: Leases["hold"]
   } = {},
 ): House {
   const { served, watched } = openMemory()
@@ -60,7 +61,7 @@ function openHouse(
   const counting = countingCheckpointer(clock)
   const watching = startWatching({
     journal: bend.journal?.(watched.journal) ?? watched.journal,
-    leases: watched.leases,
+    leases: { ...watched.leases, ...(bend.hold && { hold: bend.hold }) },
     followers: [createIndexer(watched.index)],
     checkpointer: bend.checkpointer?.(counting) ?? counting,
     clock,
@@ -162,6 +163,36 @@ test("whoever waits for a proof has it signed now, with all that was written bef
   assert.equal((await house.watching.seal("acme"))?.size, 26)
   const [one, two] = await Promise.all([house.watching.seal("acme"), house.watching.seal("empty")])
   assert.deepEqual([one?.size, two], [26, undefined])
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("where it cannot be told who follows a workspace, it is asked again, without another entry", async () => {
+  let told: boolean | undefined
+  const house = openHouse({ hold: async () => told })
+  await house.write("acme", 5)
+  house.watching.poke(["acme"])
+  await settled()
+  assert.deepEqual(house.sightings, [], "nobody was told that others follow it")
+  told = true
+  house.clock.advance(1000)
+  await settled()
+  assert.equal(await house.watched.index.position("acme"), 5)
+  assert.equal(house.seen("signed"), 1)
+  // Also where it cannot be told when the time to sign has come.
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  told = undefined
+  house.clock.advance(everyMs)
+  await settled()
+  assert.equal(house.seen("signed"), 1)
+  told = true
+  house.clock.advance(1000)
+  await settled()
+  house.clock.advance(everyMs)
+  await settled()
+  assert.equal(house.seen("signed"), 2)
   await house.watching.close()
   await expectChain(house.watched.journal, "acme")
 })

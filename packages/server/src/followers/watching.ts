@@ -113,8 +113,11 @@ export function startWatching({
     for (const [workspace, atMs] of unsigned) {
       if (loop.isClosing()) return
       if (atMs > clock.elapsed()) continue
-      if (await leases.hold(workspace)) await guarded(workspace, () => sign(workspace))
+      const isOurs = await leases.hold(workspace)
+      if (isOurs === true) await guarded(workspace, () => sign(workspace))
       else unsigned.delete(workspace)
+      // It is due again once it has been followed again.
+      if (isOurs === undefined) loop.line.retry([workspace])
     }
     if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step()
   }

@@ -172,8 +172,11 @@ export interface Registry {
  * Two processes at once do no harm, because positions move by compare and swap.
  */
 export interface Leases {
-  /** Whether this process may follow the workspace now. Followers ask before each step. */
-  hold(workspace: string): Promise<boolean>
+  /**
+   * Whether this process may follow the workspace now. Followers ask before each step. Undefined:
+   * that cannot be told at this moment.
+   */
+  hold(workspace: string): Promise<boolean | undefined>
   /**
    * Takes the workspace over after the other process has finished its step: a request waits here.
    */

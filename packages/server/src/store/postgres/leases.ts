@@ -101,8 +101,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
         return true
       }
       if ((refused.get(workspace) ?? -Infinity) > nowMs) return false
-      // What is left undone now is reported as grown when the database is back.
-      return take(workspace, false).catch(() => false)
+      return take(workspace, false).catch(() => undefined)
     },
     async take(workspace) {
       await take(workspace, true)
