@@ -131,6 +131,10 @@ test("every read and operation is right across the epochs of a ledger", async ()
     kept.push(...(await write(third, 5)))
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
+    await eventually("nothing waits for a checkpoint", async () => {
+      const { text } = await service.client().get("/metrics")
+      return /^tallystick_checkpoint_age_seconds 0$/m.test(text) || undefined
+    })
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
     // No checkpoint of the second epoch is left: the genesis of the third proves its entries.
     assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)

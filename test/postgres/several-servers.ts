@@ -65,12 +65,17 @@ export async function writeAcross(options: AcrossOptions): Promise<Across> {
 
 /** No server waits for what another one follows. */
 async function expectNoneBehind(services: readonly Service[]): Promise<void> {
-  const lag = /^tallystick_(checkpoint_age_seconds|follower_lag_entries\{.*\}) (?!0$)/m
-  for (const service of services)
-    await eventually("a server to be up to date", async () => {
-      const { text } = await service.client().get("/metrics")
-      return !lag.test(text) || undefined
-    })
+  const lag = /^tallystick_(checkpoint_age_seconds|follower_lag_entries\{.*\}) (?!0$).*/gm
+  for (const service of services) {
+    let behind: readonly string[] = []
+    const isLevel = async () => {
+      behind = (await service.client().get("/metrics")).text.match(lag) ?? []
+      return behind.length === 0 || undefined
+    }
+    await eventually("a server to be up to date", isLevel).catch((error: unknown) =>
+      assert.fail(`${String(error)}: ${behind.join(", ")}`),
+    )
+  }
 }
 
 /** A receipt that one server has shown, and a pack that another has made, verify offline. */

@@ -26,7 +26,9 @@ export interface FollowerMetrics {
     sequence: number,
     end: number,
   ) => void
-  readonly signed: (workspace: string, size: number, lagMs: number) => void
+  readonly signed: (lagMs: number) => void
+  /** Checkpoints cover a workspace's entries up to this one. */
+  readonly covered: (workspace: string, sequence: number) => void
   /** Another server's followers take the entries of this workspace. */
   readonly left: (which: readonly (typeof followers)[number][], workspace: string) => void
   readonly audited: (summary: AuditSummary) => void
@@ -107,7 +109,10 @@ export function createHealth(
           break
         case "signed":
           signed(sighting.checkpoint)
-          metrics.signed(sighting.workspace, sighting.checkpoint.size, sighting.lagMs)
+          metrics.signed(sighting.lagMs)
+          break
+        case "covered":
+          metrics.covered(sighting.workspace, sighting.sequence)
           break
         case "left":
           metrics.left(["indexer", "checkpointer"], sighting.workspace)

@@ -197,6 +197,51 @@ test("where it cannot be told who follows a workspace, it is asked again, withou
   await expectChain(house.watched.journal, "acme")
 })
 
+test("where another server takes a workspace over, its entries are no longer waited for here", async () => {
+  let isOurs = true
+  const house = openHouse({ hold: async () => isOurs })
+  await house.write("acme", 5)
+  house.watching.poke(["acme"])
+  await settled()
+  const covered: Sighting = { kind: "covered", workspace: "acme", sequence: 5 }
+  assert.deepEqual(
+    house.sightings.findLast(({ kind }) => kind === "covered"),
+    covered,
+  )
+  // It is followed here, and signed there.
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  isOurs = false
+  house.clock.advance(everyMs)
+  await settled()
+  assert.equal(house.seen("signed"), 1)
+  assert.equal(house.seen("left", "acme"), 1)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("what another server has followed, or signed, is covered here too", async () => {
+  // Its tree has grown elsewhere, so nothing is taken here.
+  const grownElsewhere = (it: Checkpointer): Checkpointer => ({
+    ...it,
+    position: async () => 5,
+    sign: async () => ({ size: 5, root: new Uint8Array(32), note: "", signedMs: 0 }),
+  })
+  const house = openHouse({ checkpointer: grownElsewhere })
+  await house.write("acme", 5)
+  house.watching.poke(["acme"])
+  await settled()
+  assert.equal(house.seen("signed"), 0)
+  const covered: Sighting = { kind: "covered", workspace: "acme", sequence: 5 }
+  assert.deepEqual(
+    house.sightings.findLast(({ kind }) => kind === "covered"),
+    covered,
+  )
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
 test("a workspace whose chain does not hold is reported once and left alone, and the others go on", async () => {
   const house = openHouse({
     checkpointer: (it) => ({

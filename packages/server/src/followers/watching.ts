@@ -20,6 +20,8 @@ export type Sighting =
       readonly checkpoint: Checkpoint
       readonly lagMs: number
     }
+  /** Checkpoints cover the entries up to `sequence`, whichever server signed them. */
+  | { readonly kind: "covered"; readonly workspace: string; readonly sequence: number }
   /** `from`: the first broken entry; 1 if it is not known. */
   | {
       readonly kind: "broken"
@@ -116,6 +118,7 @@ export function startWatching({
       const isOurs = await leases.hold(workspace)
       if (isOurs === true) await guarded(workspace, () => sign(workspace))
       else unsigned.delete(workspace)
+      if (isOurs === false) left(workspace)
       // It is due again once it has been followed again.
       if (isOurs === undefined) loop.line.retry([workspace])
     }
@@ -159,6 +162,8 @@ export function startWatching({
       checkpoint === checkpointer.signedLast(workspace)
     )
       report({ kind: "signed", workspace, checkpoint, lagMs: clock.now() - since })
+    if (checkpoint !== undefined)
+      report({ kind: "covered", workspace, sequence: await checkpointer.position(workspace) })
     return checkpoint
   }
 

@@ -192,13 +192,13 @@ function countFollowing(
   registry: Registry,
   clock: Clock,
   auditorLeft: () => number,
-): Pick<Metrics, "advanced" | "followed" | "signed" | "left" | "lags"> {
+): Pick<Metrics, "advanced" | "followed" | "signed" | "covered" | "left" | "lags"> {
   const registers = [registry]
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
-  /** Workspaces with entries that no checkpoint covers: the last one, and since when. */
-  const uncovered = new Map<string, { sequence: number; sinceMs: number }>()
+  /** Workspaces with entries that no checkpoint covers: from which to which, and since when. */
+  const uncovered = new Map<string, { first: number; last: number; sinceMs: number }>()
   const lags: Metrics["lags"] = () => [
     { follower: "auditor", entries: auditorLeft() },
     ...[...behind].map(([follower, workspaces]) => {
@@ -242,8 +242,9 @@ function countFollowing(
         else known.end = sequence
       }
       const waiting = uncovered.get(workspace)
-      if (waiting === undefined) uncovered.set(workspace, { sequence, sinceMs: clock.elapsed() })
-      else waiting.sequence = sequence
+      if (waiting === undefined)
+        uncovered.set(workspace, { first: sequence, last: sequence, sinceMs: clock.elapsed() })
+      else waiting.last = sequence
     },
     followed(follower, workspace, taken, end) {
       const workspaces = behind.get(follower)
@@ -256,13 +257,13 @@ function countFollowing(
       for (const follower of which) behind.get(follower)?.delete(workspace)
       if (which.includes("checkpointer")) uncovered.delete(workspace)
     },
-    signed(workspace, size, lagMs) {
-      checkpoints.observe(lagMs / 1000)
+    signed: (lagMs) => checkpoints.observe(lagMs / 1000),
+    covered(workspace, sequence) {
       const waiting = uncovered.get(workspace)
-      if (waiting === undefined) return
+      if (waiting === undefined || sequence < waiting.first) return
       // The entries that it does not cover are newer than those that it covers.
-      if (waiting.sequence <= size) uncovered.delete(workspace)
-      else waiting.sinceMs = clock.elapsed()
+      if (waiting.last <= sequence) uncovered.delete(workspace)
+      else uncovered.set(workspace, { ...waiting, first: sequence + 1, sinceMs: clock.elapsed() })
     },
   }
 }
