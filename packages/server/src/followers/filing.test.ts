@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { wordsOf } from "@tallystick/client/grammar"
 import type { Clock } from "../clock.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
@@ -7,10 +8,13 @@ import { write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
-import { packSegment } from "../store/search/segment-format.ts"
+import { hashOfHeader, packSegment } from "../store/search/segment-format.ts"
+import type { Wanted } from "../store/search/search.ts"
 import type { SegmentKeeper } from "../store/search/segments.ts"
-import type { JournalReader, Leases } from "../store/store.ts"
+import { disclosuresFor } from "../store/opened-entry.ts"
+import type { JournalReader, Leases, Stored } from "../store/store.ts"
 import { startFiling, type FilingReport } from "./filing.ts"
+import type { DestroyedContent } from "./segment-cleaning.ts"
 
 interface House extends MemoryStore {
   readonly filing: MemoryStore["filing"]
@@ -344,6 +348,88 @@ test("a workspace that another process follows is left to it, until somebody her
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })
+
+test("what was destroyed leaves the segments, which are as if made without it", async () => {
+  const gone = { actor: [7, 4097, 5000], target: [8], bodies: [[4200, 4300]] as const }
+  let isDestroyed = false
+  const house = openHouse({
+    journal: (it) => ({
+      ...it,
+      after: async (...asked) =>
+        (await it.after(...asked)).map((entry) => (isDestroyed ? withoutGone(entry, gone) : entry)),
+    }),
+  })
+  for (const _ of [1, 2, 3]) await writeUsual(house, usual)
+  house.loop.poke(["acme"])
+  await untilKept(house, "acme", "1.0 1.1 1.2")
+  assert.deepEqual(await foundBy(house, "ada@example.com"), { total: 3 * usual })
+  const untouched = (await house.filing.segments.list("acme"))[2]
+  isDestroyed = true
+  // Whoever died behind it does it again.
+  for (const _ of [1, 2]) {
+    await house.loop.forget("acme", gone)
+    await expectRebuilt(house, gone)
+    assert.deepEqual((await house.filing.segments.list("acme"))[2], untouched)
+  }
+  assert.deepEqual(await foundBy(house, "ada@example.com"), { total: 3 * usual - 3 - 101 })
+  assert.deepEqual(await foundBy(house, "Invoice 9"), { total: 3 * usual - 1 - 101 })
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
+})
+
+test("a segment that was being made of entries with what was destroyed is begun again", async () => {
+  const gone = { actor: [7], target: [], bodies: [] }
+  let isDestroyed = false
+  let reads = 0
+  const house = openHouse({
+    journal: (it) => ({
+      ...it,
+      async after(...asked) {
+        reads++
+        return (await it.after(...asked)).map((entry) =>
+          isDestroyed ? withoutGone(entry, gone) : entry,
+        )
+      },
+    }),
+  })
+  await writeUsual(house, usual)
+  house.loop.poke(["acme"])
+  while (reads < 3) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(await keptOf(house, "acme"), "")
+  isDestroyed = true
+  await house.loop.forget("acme", gone)
+  await untilKept(house, "acme", "1.0")
+  await expectRebuilt(house, gone)
+  await house.loop.close()
+})
+
+/** An entry as it is after its part of this was destroyed. */
+function withoutGone(entry: Stored, { actor, target, bodies }: DestroyedContent): Stored {
+  const { sequence } = entry
+  if (bodies.some(([first, last]) => first <= sequence && sequence <= last))
+    return { ...entry, body: undefined, bodySalt: undefined, disclosures: "" }
+  const left = (["actor", "target"] as const).flatMap((owner) =>
+    (owner === "actor" ? actor : target).includes(sequence) ? [] : disclosuresFor(entry, owner),
+  )
+  return { ...entry, disclosures: left.join("~") }
+}
+
+/** Every segment is the one that is made of what is left. */
+async function expectRebuilt({ filing }: House, gone: DestroyedContent): Promise<void> {
+  for (const kept of await filing.segments.list("acme")) {
+    const builder = createSegmentBuilder(kept.k * usual + 1, usual)
+    for (const entry of await filing.journal.after("acme", kept.k * usual, usual))
+      builder.add(withoutGone(entry, gone))
+    assert.equal(kept.hash, hashOfHeader(packSegment(builder.finish())), `segment ${kept.k}`)
+  }
+}
+
+async function foundBy({ served }: House, text: string) {
+  const term = { kind: "text", not: false, words: wordsOf(text), isPrefix: false } as const
+  const wanted: Wanted = { system: "with", query: { terms: [term] } }
+  const hits = await served.search.find("acme", wanted, 1e9, 1)
+  return { total: hits?.total }
+}
 
 /** Entries of 40 KB each. */
 async function writeLarge({ served }: House, count: number): Promise<void> {

@@ -28,6 +28,7 @@ import type { KeptSegment, SegmentName } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
 import { bytesOf } from "../store/entries.ts"
 import { detailOf, startLoop } from "./loop.ts"
+import { createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
 
 export type FilingReport =
   | {
@@ -46,6 +47,11 @@ export interface Filing {
    * sequence at the time of the call. Rejects if a segment cannot be made.
    */
   catchUp(workspace: string): Promise<number>
+  /**
+   * What was destroyed of these entries leaves the search. When it resolves, no segment has any of
+   * it, and none will.
+   */
+  forget(workspace: string, destroyed: DestroyedContent): Promise<void>
   close(): Promise<void>
 }
 
@@ -72,6 +78,8 @@ const segmentBytesMax = 64 * 1024 * 1024
 /** The most bytes of bodies in no segment that are left to a search that waits. */
 const leftBytesMax = 16 * 1024 * 1024
 const stepMs = 20
+/** Readers of the search hold an earlier state for some milliseconds. */
+const clearEveryMs = 50
 
 export function startFiling({ store, clock, limits, report }: FilingParts): Filing {
   const { journal, segments, leases } = store
@@ -103,7 +111,23 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       while (await loop.ask(workspace, () => makeAsked(workspace, sequence))) continue
       return sequence
     },
+    async forget(workspace, destroyed) {
+      const cleanNext = createCleaner(store, limits, workspace, destroyed)
+      await loop.ask(workspace, async () => drop(workspace))
+      // One segment at a time, because other workspaces have turns too.
+      while (await loop.ask(workspace, cleanNext)) lists.delete(workspace)
+      while (!(await segments.clearLog())) await clock.sleep(clearEveryMs)
+    },
     close: () => loop.close(),
+  }
+
+  /** Jobs that have read entries as they were before. They are begun again. */
+  function drop(workspace: string): void {
+    if (small?.workspace === workspace) small = undefined
+    if (growing?.workspace === workspace) growing = undefined
+    lists.delete(workspace)
+    large.delete(workspace)
+    loop.line.add([workspace])
   }
 
   /** Does a step of a small segment that is due, or else of a merge. */

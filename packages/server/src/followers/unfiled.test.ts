@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { encodeRecord } from "@tallystick/proof"
+import { encodeRecord, type Kind, type RecordFields } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
@@ -29,15 +29,13 @@ function stored(sequence: number, action: string, metadata: Content["metadata"] 
     keyId: "key",
   }
   const sealed = seal("event", content, id, { personalKeys: [], random })
-  const record = encodeRecord({
-    kind: "event",
-    index: sequence - 1,
-    timeMs: 5,
-    ledgerId: zeros,
-    previousHash: zeros,
-    bodyHash: sealed.bodyHash,
-  })
+  const record = ofKind("event", { index: sequence - 1, bodyHash: sealed.bodyHash })
   return { ...sealed, workspace: "acme", sequence, record }
+}
+
+function ofKind(kind: Kind, fields: Partial<RecordFields> = {}): Uint8Array {
+  const hashes = { ledgerId: zeros, previousHash: zeros, bodyHash: zeros }
+  return encodeRecord({ kind, index: 0, timeMs: 5, ...hashes, ...fields })
 }
 
 /** A journal that counts what is read of it. */
@@ -104,6 +102,20 @@ test("what follows a position is read once, and becomes chunks as it grows", asy
   assert.deepEqual((await unfiled(0)).rest, [1025, 1100])
   assert.equal(asked.length, 2200)
   assert.deepEqual((await unfiled(1100)).rest, [undefined, undefined])
+})
+
+test("what was read is read again once an entry says that some of it was destroyed", async () => {
+  const entries = sequences(600).map((sequence) => stored(sequence, "one.was.said"))
+  const { asked, unfiled } = journalOf(entries)
+  await unfiled(0)
+  entries[6] = { ...stored(7, "one.was.said"), body: undefined }
+  entries.push(...[601, 602].map((at) => ({ ...stored(at, "done"), record: ofKind("erasure") })))
+  const again = await unfiled(0)
+  assert.deepEqual([again.chunks, again.rest], [[[1, 512]], [513, 602]])
+  assert.deepEqual(asked.slice(600).slice(-602), sequences(602), "all of it, once more")
+  const { length } = asked
+  await unfiled(0)
+  assert.equal(asked.length, length, "and not a third time")
 })
 
 test("an entry that is gone is found as missing, and one that cannot be read by its receipt alone", async () => {

@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
+import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import type { Limits } from "../limits.ts"
 import { openFiling, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
@@ -22,12 +23,15 @@ export interface FilingBeside {
    * long.
    */
   catchUp(workspace: string): Promise<void>
+  /** As `Filing.forget`. */
+  forget(workspace: string, destroyed: DestroyedContent): Promise<void>
   close(): Promise<void>
 }
 
 type FilingQuestions = {
   poke(workspaces: readonly string[]): void
   catchUp(workspace: string): Promise<number>
+  forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
 }
 
 /** The thread gets less processor time than the others, but some. */
@@ -62,6 +66,7 @@ export async function fileBeside(
           "what was recorded last cannot be found yet; ask again in a moment",
         )
     },
+    forget: (...asked) => thread.ask("forget", asked),
     close: () => thread.close(),
   }
 }
@@ -80,6 +85,7 @@ if (options !== undefined) {
     {
       poke: (workspaces) => filing.poke(workspaces),
       catchUp: (workspace) => filing.catchUp(workspace),
+      forget: (asked) => filing.forget(...asked),
     },
     async () => {
       await filing.close()

@@ -25,6 +25,7 @@ export function createMemorySegments(): SegmentKeeper {
         [...others, put].toSorted((one, other) => lastOf(one) - lastOf(other)),
       )
     },
+    clearLog: async () => true,
   }
 }
 

@@ -62,6 +62,11 @@ export interface SegmentKeeper extends SegmentReader {
     parts: SegmentParts,
     absorbed: readonly SegmentName[],
   ): Promise<void>
+  /**
+   * Removes what segments had before from the engine's log of changes as well. False while another
+   * connection reads an earlier state: ask again.
+   */
+  clearLog(): Promise<boolean>
 }
 
 /**

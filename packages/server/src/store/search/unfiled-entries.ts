@@ -2,10 +2,11 @@
 // ago, and waits for nothing. Each entry is read from the journal once. Whole chunks become
 // segments in memory; the rest, fewer than a chunk, is looked through one by one.
 
+import { kinds } from "@tallystick/proof"
 import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
 import { bytesOf } from "../entries.ts"
-import type { JournalReader } from "../store.ts"
+import type { JournalReader, Stored } from "../store.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
 import type { Filed } from "./search.ts"
@@ -24,6 +25,8 @@ export interface RecordedEntry {
   readonly sequence: number
   /** What it took to read. */
   readonly bytes: number
+  /** It says that something was destroyed: entries that were read before may still have it. */
+  readonly endsDestruction: boolean
   /** Opened when it is looked through: most entries become part of a chunk before. */
   readonly findable: () => Findable
   /** All that it can be found by, in lower case: most entries have nothing of what is sought. */
@@ -40,12 +43,18 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
       for (const stored of await journal.after(workspace, position, limit)) {
         for (; sequence < stored.sequence; sequence++) entries.push(goneFrom(sequence))
         const open = () => filedOf(stored)
-        entries.push(recordedAs(sequence, bytesOf(stored), open, (to) => to.add(stored)))
+        const entry = recordedAs(sequence, bytesOf(stored), open, (to) => to.add(stored))
+        entries.push(isOfDestruction(stored) ? { ...entry, endsDestruction: true } : entry)
         sequence++
       }
       return entries
     },
   }
+}
+
+/** Byte 4 of a record is its kind. The last entry of an erasure or expiry comes when it is done. */
+function isOfDestruction({ record }: Stored): boolean {
+  return record[4] === kinds.erasure || record[4] === kinds.retention
 }
 
 /** What is gone from the journal will be missed by whoever looks, so it is found like all else. */
@@ -68,7 +77,14 @@ export function recordedAs(
   let known: Findable | undefined
   let text: string | undefined
   const findable = (): Findable => (known ??= findableOf(open()))
-  return { sequence, bytes, findable, text: () => (text ??= textOf(findable().filed)), addTo }
+  return {
+    sequence,
+    bytes,
+    endsDestruction: false,
+    findable,
+    text: () => (text ??= textOf(findable().filed)),
+    addTo,
+  }
 }
 
 function textOf({ fields: { nobody, actor, target } }: Filed): string {
@@ -114,6 +130,8 @@ interface Known {
   restBytes: number
   /** The last that was read. */
   last: number
+  /** All of it was read when this entry was recorded: it lacks what was destroyed until then. */
+  readSince: number
 }
 
 export type ReadUnfiled = (
@@ -136,7 +154,7 @@ export function createUnfiled(
 
   return async function* read(workspace, position, end) {
     if (end - position > entriesMax) return undefined
-    const unfiled = knownFrom(known.get(workspace), position)
+    const unfiled = knownFrom(known.get(workspace), position, end)
     // Who was asked for last is the last to be forgotten.
     known.delete(workspace)
     known.set(workspace, unfiled)
@@ -148,6 +166,10 @@ export function createUnfiled(
         const { sequence, bytes } = entry
         // Another search may have come this far meanwhile.
         if (sequence !== unfiled.last + 1) continue
+        if (entry.endsDestruction && sequence > unfiled.readSince) {
+          Object.assign(unfiled, nothingFrom(position, end))
+          break
+        }
         unfiled.rest.push(entry)
         unfiled.restBytes += bytes
         unfiled.last = sequence
@@ -165,16 +187,20 @@ export function createUnfiled(
   }
 }
 
+function nothingFrom(position: number, end: number): Known {
+  return { chunks: [], rest: [], restBytes: 0, last: position, readSince: end }
+}
+
 /** What is known and still to be filed; nothing if it begins elsewhere. */
-function knownFrom(known: Known | undefined, position: number): Known {
-  const fresh: Known = { chunks: [], rest: [], restBytes: 0, last: position }
+function knownFrom(known: Known | undefined, position: number, end: number): Known {
+  const fresh = nothingFrom(position, end)
   if (known === undefined) return fresh
   const chunks = known.chunks.filter(({ segment }) => segment.first > position)
   const rest = known.rest.filter(({ sequence }) => sequence > position)
   const first = chunks[0]?.segment.first ?? rest[0]?.sequence
   if (first !== position + 1) return fresh
   if (chunks.length === known.chunks.length && rest.length === known.rest.length) return known
-  return { chunks, rest, restBytes: known.restBytes, last: known.last }
+  return { ...known, chunks, rest }
 }
 
 /** Makes a chunk of the rest, if no other search has done so meanwhile. */

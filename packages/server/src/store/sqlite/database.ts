@@ -66,9 +66,9 @@ export function openForWriting(
   database.exec(
     `PRAGMA fullfsync = ${reachesTheDisk}; PRAGMA checkpoint_fullfsync = ${reachesTheDisk};`,
   )
-  // What a document held before, such as a sealed key that was destroyed, must not stay in a free
-  // part of the file. Entries are never replaced.
-  if (layout === "journal") database.exec("PRAGMA secure_delete = ON;")
+  // What a document or a segment held before, such as a sealed key that was destroyed or a word of
+  // an erased name, must not stay in a free part of the file.
+  if (layout !== "index") database.exec("PRAGMA secure_delete = ON;")
   settle(database)
   assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
   assert.equal(
@@ -107,6 +107,20 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK")
     throw error
+  }
+}
+
+/**
+ * Moves the log into its file and empties it, because it has pages as they were before. False if a
+ * reader of another connection needs it longer than this. Commits wait meanwhile.
+ */
+export function emptyLog(database: DatabaseSync, waitMs: number): boolean {
+  // Most of it without making a commit wait.
+  database.exec(`PRAGMA wal_checkpoint(PASSIVE); PRAGMA busy_timeout = ${waitMs};`)
+  try {
+    return Number(database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"]) === 0
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`)
   }
 }
 

@@ -1,9 +1,10 @@
 // Checks that the search file belongs to the journal beside it, and makes it again if not.
 
+import { strict as assert } from "node:assert"
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
-import { isDamage, layoutOf, openForWriting } from "./database.ts"
+import { emptyLog, errorCode, isDamage, layoutOf, openFile, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
@@ -27,12 +28,27 @@ export function removeDatabase(path: string): void {
 function isUsable(path: string, journal: ReturnType<typeof journalReads>): boolean {
   try {
     if (isFormer(path)) return false
+    compactOnce(path)
     using search = openForWriting(path, "search", "normal")
     return belongsTo(search, journal)
   } catch (error) {
-    if (isDamage(error)) return false
+    if (isDamage(error) || errorCode(error) === diskIsFull) return false
     throw error
   }
+}
+
+/** SQLite's code. */
+const diskIsFull = 13
+/** Before this layout, deleted segments stayed in free parts of the file. */
+const overwrittenSince = 5
+
+/** Writes the file anew, without what was deleted from it. A gigabyte takes some ten seconds. */
+function compactOnce(path: string): void {
+  const layout = existsSync(path) ? layoutOf(path) : 0
+  if (layout === 0 || layout >= overwrittenSince) return
+  using search = openFile(path)
+  search.exec("VACUUM")
+  assert(emptyLog(search, 0), "nobody reads the file at a start")
 }
 
 function isFormer(path: string): boolean {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -123,6 +123,36 @@ test("segments of a former layout lack fields, and are made again", async () => 
     former.exec("PRAGMA user_version = 3")
   }
   assert.equal(await segmentsAfterStart(folder), 0)
+})
+
+test("what a segment had before is in no file once the log is cleared, nor what an older version left free", async () => {
+  const folder = await filledFolder()
+  const had = "what was found by once"
+  const path = join(folder, "search.db")
+  const found = () =>
+    readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(had))
+  {
+    using search = new DatabaseSync(path)
+    search.exec(`PRAGMA secure_delete = OFF; PRAGMA user_version = 4;
+      PRAGMA wal_autocheckpoint = 0;`)
+    const part = search.prepare("INSERT INTO parts VALUES (9, 0, 0, 0, ?)")
+    part.run(Buffer.alloc(2e6, had))
+    search.exec("DELETE FROM parts WHERE workspace = 9")
+  }
+  assert.deepEqual(found(), ["search.db"], "an older version leaves it in free pages")
+  const store = await openFolder(folder)
+  const { segments } = store.filing
+  assert.equal(await segments.clearLog(), true)
+  assert.deepEqual(found(), [])
+  const header = Buffer.alloc(40, "h")
+  await segments.put("acme", small, [header, Buffer.alloc(300_000, had)], [])
+  assert.ok(found().length > 0)
+  await segments.put("acme", small, [header, Buffer.alloc(300_000, "something else")], [])
+  assert.ok(found().length > 0, "the log has former pages")
+  assert.equal(await segments.clearLog(), true)
+  assert.deepEqual(found(), [])
+  await store.close()
+  assert.deepEqual(found(), [])
 })
 
 test("a segment whose entries are not in the journal is not kept", async () => {

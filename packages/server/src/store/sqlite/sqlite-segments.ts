@@ -8,7 +8,7 @@ import { sha256 } from "../../runtime/sha256.ts"
 import { lastOf } from "../search/segment-plan.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
 import type { SegmentKeeper, SegmentName, SegmentReader, SegmentRow } from "../search/segments.ts"
-import { within } from "./database.ts"
+import { emptyLog, within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 
 export function segmentReads(search: DatabaseSync) {
@@ -38,6 +38,9 @@ export function segmentReads(search: DatabaseSync) {
     },
   }
 }
+
+/** The writer of the file is the one that empties its log, so no commit waits. */
+const clearWaitMs = 100
 
 /** Lists are cached until somebody writes to the file. */
 const listsMax = 1000
@@ -117,6 +120,7 @@ export function createSegments(
         addSegment.run(number, level, k, hashOfHeader(parts), bytes, lastRecord)
       })
     },
+    clearLog: async () => emptyLog(search, clearWaitMs),
   }
 }
 

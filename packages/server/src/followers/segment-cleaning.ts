@@ -1,0 +1,123 @@
+// Makes kept segments again without what was destroyed of their entries, so that no search finds by
+// it and no file has it.
+
+import type { Limits } from "../limits.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import {
+  createPartCache,
+  hashOfHeader,
+  openSegment,
+  packSegment,
+  type MadeSegment,
+} from "../store/search/segment-format.ts"
+import { mergeSegments } from "../store/search/segment-merge.ts"
+import { firstOf, lastOf } from "../store/search/segment-plan.ts"
+import type { KeptSegment, Steps } from "../store/search/segments.ts"
+import type { FilingStore } from "../store/store.ts"
+import { turn } from "./loop.ts"
+
+/** What was destroyed of a workspace's entries, by sequence. */
+export interface DestroyedContent {
+  /** Ranges of entries whose bodies are gone. */
+  readonly bodies: readonly (readonly [first: number, last: number])[]
+  /** Entries whose sealed fields of the actor, or of the target, are gone. */
+  readonly actor: readonly number[]
+  readonly target: readonly number[]
+}
+
+type CleaningStore = Pick<FilingStore, "journal" | "segments">
+
+/**
+ * Returns what cleans the next segment of the workspace that needs it, and says whether there was
+ * one.
+ */
+export function createCleaner(
+  store: CleaningStore,
+  limits: Limits,
+  workspace: string,
+  { bodies, actor, target }: DestroyedContent,
+): () => Promise<boolean> {
+  const { segments } = store
+  const owned = { actor: new Set(actor), target: new Set(target) }
+  const fields = Float64Array.from([...actor, ...target]).sort()
+  /** Hashes of the segments that have nothing of it any more. */
+  const clean = new Set<string>()
+  const lacksBodies = (segment: KeptSegment): boolean =>
+    bodies.some(([first, last]) => first <= lastOf(segment) && last >= firstOf(segment))
+  const lacks = (segment: KeptSegment): boolean =>
+    lacksBodies(segment) || isAmong(fields, firstOf(segment), lastOf(segment))
+  // A body that is gone leaves other keys than it had, such as its time: all is made anew.
+  const make = (segment: KeptSegment): Promise<MadeSegment> =>
+    lacksBodies(segment)
+      ? rebuild(store, limits, workspace, segment)
+      : strip(store, workspace, segment, (owner, sequence) => owned[owner].has(sequence))
+
+  return async () => {
+    const kept = await segments.list(workspace)
+    const segment = kept.find((one) => !clean.has(one.hash) && lacks(one))
+    if (segment === undefined) return false
+    const parts = packSegment(await make(segment))
+    const now = await segments.list(workspace)
+    // Merged away meanwhile: what it became is the next.
+    if (!now.some(({ hash }) => hash === segment.hash)) return true
+    const hash = hashOfHeader(parts)
+    if (hash !== segment.hash) await segments.put(workspace, segment, parts, [])
+    clean.add(hash)
+    return true
+  }
+}
+
+/** Made of the entries as they are now. */
+async function rebuild(
+  { journal }: CleaningStore,
+  limits: Limits,
+  workspace: string,
+  segment: KeptSegment,
+): Promise<MadeSegment> {
+  const [first, end] = [firstOf(segment), lastOf(segment)]
+  const builder = createSegmentBuilder(first, end - first + 1)
+  for (let last = first - 1; last < end;) {
+    const limit = Math.min(limits.fileEntriesMax, end - last)
+    const entries = await journal.after(workspace, last, limit)
+    if (entries.length === 0) throw new Error("the journal cannot be read, or ends before its head")
+    for (const entry of entries) if (entry.sequence <= end) builder.add(entry)
+    last = entries.at(-1)?.sequence ?? end
+    await turn()
+  }
+  builder.addMissing(end)
+  return builder.finish()
+}
+
+async function strip(
+  { segments }: CleaningStore,
+  workspace: string,
+  segment: KeptSegment,
+  isErased: Parameters<typeof mergeSegments>[1],
+): Promise<MadeSegment> {
+  const header = await segments.part(workspace, segment, 0)
+  if (header === undefined) throw new Error("a listed segment has no header")
+  const steps: Steps<MadeSegment> = mergeSegments(
+    [openSegment(header, createPartCache(0))],
+    isErased,
+  )
+  let count = 0
+  for (let step = steps.next(); ;) {
+    if (step.done === true) return step.value
+    if (++count % stepsPerTurn === 0) await turn()
+    step = steps.next(step.value && (await segments.part(workspace, segment, step.value.part)))
+  }
+}
+
+/** Some milliseconds of work. */
+const stepsPerTurn = 64
+
+/** Whether a sorted list has a number in this range. */
+function isAmong(sorted: Float64Array, first: number, last: number): boolean {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] ?? 0) < first) low = middle + 1
+    else high = middle
+  }
+  return low < sorted.length && (sorted[low] ?? 0) <= last
+}
