@@ -1,20 +1,11 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
-import { tmpdir, userInfo } from "node:os"
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { run, type Ended } from "../program.ts"
 import { makeKey, makeWorkspace, startService, type Service } from "../service.ts"
+import { goProgram } from "./go.ts"
 import { pythonWith } from "./python.ts"
 
 // Clients that programs of others make from docs/openapi.json write to the running service and read
@@ -64,7 +55,7 @@ test("a client in Python, made by openapi-python-client, writes, lists and verif
 })
 
 test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (t) => {
-  const go = goWithCodegen()
+  const go = goProgram(codegen.module)
   if (typeof go === "string") return t.skip(go)
   await using service = await startService()
   const folder = join(dirname(service.data), "go")
@@ -81,7 +72,7 @@ test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (
     description,
   ]
   const commands = [
-    [go.codegen, generate],
+    [go.program, generate],
     [go.go, ["mod", "tidy"]],
     [go.go, ["build", "-o", "written", "."]],
   ] as const
@@ -114,37 +105,4 @@ async function expectWritten(
     .events.slice(-1)
   assert.deepEqual(saw, { total, sequence: first?.sequence, refused: "workspace_forbidden" })
   await expectChain(service.root, id, [receipt])
-}
-
-/** A Go, and oapi-codegen, which is built once for all clones; or why there is none. */
-function goWithCodegen():
-  | { readonly go: string; readonly codegen: string; readonly environment: Record<string, string> }
-  | string {
-  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find(
-    (one) => spawnSync(one, ["version"]).error === undefined,
-  )
-  if (go === undefined) return "Go is not installed here"
-  const cache = join(tmpdir(), `tallystick-go-${userInfo().uid}`)
-  const environment = {
-    GOCACHE: join(cache, "build"),
-    GOMODCACHE: join(cache, "modules"),
-    GOFLAGS: "-modcacherw",
-    GOTOOLCHAIN: "local",
-    CGO_ENABLED: "0",
-  }
-  const folder = join(cache, codegen.module.replaceAll(/[^\w.-]/g, "_"))
-  const found = { go, codegen: join(folder, "oapi-codegen"), environment }
-  if (existsSync(folder)) return found
-  mkdirSync(cache, { recursive: true })
-  // Made beside, and moved when it is complete: two runs may come at once.
-  const making = mkdtempSync(`${folder}-`)
-  const { status } = spawnSync(go, ["install", codegen.module], {
-    env: { ...process.env, ...environment, GOBIN: making },
-    timeout: 400_000,
-  })
-  if (status === 0 && !existsSync(folder)) renameSync(making, folder)
-  else rmSync(making, { recursive: true })
-  return existsSync(folder)
-    ? found
-    : `${codegen.module} could not be installed from Go's module proxy`
 }

@@ -9,6 +9,7 @@ export interface Config {
   readonly port: number
   readonly data: string
   readonly heads: string
+  readonly archive: ArchivePlace
   /** Of PostgreSQL. Undefined: the data is in the folder. */
   readonly databaseUrl: string | undefined
   /** Without a slash at its end. Undefined: made of host and port once the port is known. */
@@ -22,6 +23,31 @@ export interface Config {
   /** Undefined: no quota. */
   readonly keyRequestsPerMinute: number | undefined
   readonly limits: Limits
+}
+
+/** Where archive segments lie. */
+export type ArchivePlace = FolderPlace | S3Place
+
+export interface FolderPlace {
+  readonly kind: "folder"
+  readonly path: string
+}
+
+export interface S3Place {
+  readonly kind: "s3"
+  readonly bucket: string
+  /** Without slashes around it; empty for none. */
+  readonly prefix: string
+  readonly region: string
+  /** Without a slash at its end. */
+  readonly endpoint: string
+  /** The bucket is in the path of URLs, not in their host. */
+  readonly isPathStyle: boolean
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+  /** For so many days the storage itself refuses to delete or replace an object. */
+  readonly lockDays?: number
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -61,6 +87,21 @@ export const settings = {
     fallback: "`<data>.heads`",
     manual:
       "File that remembers what was signed. It is outside the data, so that an old copy of the data is noticed.",
+  },
+  TALLYSTICK_ARCHIVE: {
+    fallback: "`<data>/archive`",
+    manual:
+      "Where the bodies of old entries go: a folder, or `s3://bucket/prefix` with the usual `AWS_*` variables.",
+  },
+  TALLYSTICK_ARCHIVE_PATH_STYLE: {
+    fallback: "false, `true` with `AWS_ENDPOINT_URL`",
+    manual:
+      "`true` if the bucket is in the path of URLs, as most storage of one's own wants it; `false` if it is in their host.",
+  },
+  TALLYSTICK_ARCHIVE_LOCK_DAYS: {
+    fallback: "off",
+    manual:
+      "Days for which the storage itself refuses to delete a segment (S3 object lock, which the bucket must have). Nothing in it can be erased or expire earlier; `off` for no lock.",
   },
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
@@ -143,6 +184,7 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT"), 0, 65_535),
     data,
     databaseUrl: databaseUrlOf(given("TALLYSTICK_DATABASE_URL")),
+    archive: archiveOf(environment, given, data),
     heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
     publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL"), "TALLYSTICK_PUBLIC_URL"),
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
@@ -166,6 +208,12 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_DATA: ({ data }) => data,
   TALLYSTICK_DATABASE_URL: ({ databaseUrl }) => shownDatabase(databaseUrl),
   TALLYSTICK_HEADS: ({ heads }) => heads,
+  TALLYSTICK_ARCHIVE: ({ archive }) =>
+    archive.kind === "folder" ? archive.path : `s3://${archive.bucket}/${archive.prefix}`,
+  TALLYSTICK_ARCHIVE_PATH_STYLE: ({ archive }) =>
+    String(archive.kind === "s3" && archive.isPathStyle),
+  TALLYSTICK_ARCHIVE_LOCK_DAYS: ({ archive }) =>
+    String((archive.kind === "s3" ? archive.lockDays : undefined) ?? "off"),
   TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
   TALLYSTICK_ROOT_KEY: ({ rootKey, data }) =>
     rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)",
@@ -294,6 +342,71 @@ export function urlOf(value: string | undefined, name: string): string | undefin
       `${name} must be an http or https address without query, fragment or user`,
     )
   return value.replace(/\/+$/, "")
+}
+
+type Given = (name: Name) => string | undefined
+
+function archiveOf(environment: Environment, given: Given, data: string): ArchivePlace {
+  const value = given("TALLYSTICK_ARCHIVE")
+  if (value?.startsWith("s3:") === true) return s3PlaceOf(environment, given, value)
+  for (const name of ["TALLYSTICK_ARCHIVE_PATH_STYLE", "TALLYSTICK_ARCHIVE_LOCK_DAYS"] as const)
+    if (given(name) !== undefined)
+      throw new ConfigError(`${name} is for an archive in S3, and TALLYSTICK_ARCHIVE is a folder`)
+  if (value !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(value))
+    throw new ConfigError("TALLYSTICK_ARCHIVE must be a folder, or s3://bucket/prefix")
+  return { kind: "folder", path: value ?? `${data.replace(/\/+$/, "")}/archive` }
+}
+
+/** The variables of Amazon's own programs, and what most services for S3 tell their users to set. */
+function s3PlaceOf(environment: Environment, given: Given, value: string): S3Place {
+  const [bucket, ...folders] = value
+    .replace(/^s3:\/\//, "")
+    .replace(/\/+$/, "")
+    .split("/")
+  const isName = (text: string): boolean => /^[\w=.-]+$/.test(text) && !/^\.+$/.test(text)
+  if (
+    bucket === undefined ||
+    !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) ||
+    !folders.every(isName)
+  )
+    throw new ConfigError(
+      "TALLYSTICK_ARCHIVE must be s3://bucket/prefix; letters, digits and -_.=/ in the prefix",
+    )
+  const secret = (name: string): string => {
+    const text = environment[name]
+    // A header with another character could not be sent.
+    if (text === undefined || !/^[!-~]+$/.test(text))
+      throw new ConfigError(`an archive in S3 needs ${name}`)
+    return text
+  }
+  const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? "us-east-1"
+  if (!/^[a-zA-Z0-9-]{1,64}$/.test(region)) throw new ConfigError("AWS_REGION must be a region")
+  const own = environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"]
+  const lockDays = given("TALLYSTICK_ARCHIVE_LOCK_DAYS") ?? "off"
+  return {
+    kind: "s3",
+    bucket,
+    prefix: folders.join("/"),
+    region,
+    endpoint: urlOf(own, "AWS_ENDPOINT_URL") ?? `https://s3.${region}.amazonaws.com`,
+    isPathStyle: booleanOf(
+      "TALLYSTICK_ARCHIVE_PATH_STYLE",
+      given("TALLYSTICK_ARCHIVE_PATH_STYLE") ?? String(own !== undefined),
+    ),
+    accessKeyId: secret("AWS_ACCESS_KEY_ID"),
+    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY"),
+    ...(environment["AWS_SESSION_TOKEN"] !== undefined && {
+      sessionToken: secret("AWS_SESSION_TOKEN"),
+    }),
+    ...(lockDays !== "off" && {
+      lockDays: integerOf("TALLYSTICK_ARCHIVE_LOCK_DAYS", lockDays, 1, 36_500),
+    }),
+  }
+}
+
+function booleanOf(name: string, value: string): boolean {
+  if (value !== "true" && value !== "false") throw new ConfigError(`${name} must be true or false`)
+  return value === "true"
 }
 
 /** The refusal does not show the address, which has a password. */

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { ConfigError, readConfig, shownSettings, type Environment } from "./config.ts"
+
+const read = (environment: Environment) => readConfig(environment, () => "")
+const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "a/secret+key" }
+
+test("the archive is a folder of the data, another one, or a bucket", () => {
+  assert.deepEqual(read({ TALLYSTICK_DATA: "/srv/ledger/" }).archive, {
+    kind: "folder",
+    path: "/srv/ledger/archive",
+  })
+  assert.deepEqual(read({ TALLYSTICK_ARCHIVE: "/mnt/old" }).archive, {
+    kind: "folder",
+    path: "/mnt/old",
+  })
+  const s3 = {
+    kind: "s3",
+    bucket: "records",
+    prefix: "ledger/one",
+    region: "us-east-1",
+    endpoint: "https://s3.us-east-1.amazonaws.com",
+    isPathStyle: false,
+    accessKeyId: "id",
+    secretAccessKey: "a/secret+key",
+  }
+  const TALLYSTICK_ARCHIVE = "s3://records/ledger/one/"
+  assert.deepEqual(read({ TALLYSTICK_ARCHIVE, ...keys }).archive, s3)
+  assert.deepEqual(
+    read({
+      TALLYSTICK_ARCHIVE,
+      TALLYSTICK_ARCHIVE_LOCK_DAYS: "400",
+      AWS_ENDPOINT_URL: "https://minio.example:9000/",
+      AWS_REGION: "auto",
+      AWS_SESSION_TOKEN: "token",
+      ...keys,
+    }).archive,
+    {
+      ...s3,
+      region: "auto",
+      endpoint: "https://minio.example:9000",
+      isPathStyle: true,
+      sessionToken: "token",
+      lockDays: 400,
+    },
+  )
+})
+
+test("a wrong setting of the archive is named, and no key is shown", () => {
+  for (const [environment, words] of [
+    [{ TALLYSTICK_ARCHIVE: "gs://records" }, /^TALLYSTICK_ARCHIVE must be a folder, or s3:/],
+    [{ TALLYSTICK_ARCHIVE: "s3://Records", ...keys }, /^TALLYSTICK_ARCHIVE must be s3:/],
+    [{ TALLYSTICK_ARCHIVE: "s3://records/a/../b", ...keys }, /^TALLYSTICK_ARCHIVE must be s3:/],
+    [{ TALLYSTICK_ARCHIVE: "s3://records" }, /^an archive in S3 needs AWS_ACCESS_KEY_ID$/],
+    [
+      { TALLYSTICK_ARCHIVE_LOCK_DAYS: "4" },
+      /^TALLYSTICK_ARCHIVE_LOCK_DAYS is for an archive in S3/,
+    ],
+    [
+      { TALLYSTICK_ARCHIVE: "s3://records", TALLYSTICK_ARCHIVE_LOCK_DAYS: "0", ...keys },
+      /^TALLYSTICK_ARCHIVE_LOCK_DAYS must be a whole number/,
+    ],
+    [
+      { TALLYSTICK_ARCHIVE: "s3://records", AWS_ENDPOINT_URL: "minio:9000", ...keys },
+      /^AWS_ENDPOINT_URL must be an http/,
+    ],
+  ] as const)
+    assert.throws(
+      () => read(environment),
+      (error) => error instanceof ConfigError && words.test(error.message),
+      String(words),
+    )
+  const shown = JSON.stringify(shownSettings(read({ TALLYSTICK_ARCHIVE: "s3://records", ...keys })))
+  assert.ok(shown.includes("s3://records/") && !shown.includes(keys.AWS_SECRET_ACCESS_KEY))
+})

@@ -1,0 +1,131 @@
+// Segments in a folder. A file appears under its name when all of it is on the disk.
+
+import { randomBytes } from "node:crypto"
+import { constants } from "node:fs"
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
+
+/** Of a file that is being written. A crash may leave one behind. */
+const unfinished = ".new"
+
+export function openFolderStorage(folder: string): ArchiveStorage {
+  const name = `the archive folder ${folder}`
+  const attempt = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act()
+    } catch (cause) {
+      if (cause instanceof ArchiveFailure) throw cause
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new ArchiveFailure(`${name} ${what}: ${why}`, { cause })
+    }
+  }
+  return {
+    name,
+    put: (file, bytes) =>
+      attempt("cannot be written to", async () => {
+        const path = join(folder, file)
+        await makeFolder(dirname(path))
+        // Two servers that share the folder may write the same file at once.
+        const fresh = `${path}.${randomBytes(8).toString("hex")}${unfinished}`
+        await writeSynced(fresh, bytes)
+        await rename(fresh, path)
+        await syncFolder(dirname(path))
+      }),
+    get: (file, { start, end }) =>
+      attempt("cannot be read", async () => {
+        const handle = await openIfThere(join(folder, file))
+        if (handle === undefined) return undefined
+        try {
+          const bytes = Buffer.allocUnsafe(end - start)
+          for (let at = 0; at < bytes.length;) {
+            const { bytesRead } = await handle.read(bytes, at, bytes.length - at, start + at)
+            if (bytesRead === 0)
+              throw new ArchiveFailure(`${name} has ${file} only up to byte ${start + at}`)
+            at += bytesRead
+          }
+          return bytes
+        } finally {
+          await handle.close()
+        }
+      }),
+    async *list(prefix) {
+      // Names have one folder in them at most.
+      for (const path of await attempt("cannot be listed", () => pathsIn(folder))) {
+        if (!path.startsWith(prefix)) continue
+        const file = await attempt("cannot be listed", () => fileAt(folder, path))
+        if (file !== undefined) yield file
+      }
+    },
+    delete: (file) =>
+      attempt("cannot be written to", async () => {
+        await rm(join(folder, file), { force: true })
+        await syncFolder(dirname(join(folder, file))).catch(ifThere)
+      }),
+    close() {},
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  // Each new folder is on the disk once the one that it is in is synced.
+  for (let made = path; first !== undefined; made = dirname(made)) {
+    await syncFolder(dirname(made))
+    if (made === first || made === dirname(made)) return
+  }
+}
+
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const { O_CREAT, O_TRUNC, O_WRONLY, O_NOFOLLOW } = constants
+  const handle = await open(path, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW, 0o600)
+  try {
+    await handle.writeFile(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, "r")
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function openIfThere(path: string) {
+  try {
+    return await open(path, "r")
+  } catch (error) {
+    return ifThere(error)
+  }
+}
+
+/** A link to a file or a folder is like the thing itself: an operator may move old segments away. */
+async function fileAt(folder: string, name: string): Promise<StoredFile | undefined> {
+  const found = await stat(join(folder, name)).catch(ifThere)
+  return found?.isFile() === true ? { name, bytes: found.size } : undefined
+}
+
+async function pathsIn(folder: string): Promise<readonly string[]> {
+  const names = await namesIn(folder)
+  const inside = await Promise.all(
+    names.map(async (name) => {
+      const isFolder = (await stat(join(folder, name)).catch(ifThere))?.isDirectory() === true
+      return isFolder ? (await namesIn(join(folder, name))).map((file) => `${name}/${file}`) : name
+    }),
+  )
+  return inside.flat()
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return ((await readdir(folder).catch(ifThere)) ?? []).toSorted()
+}
+
+/** Nothing is there: undefined. Every other error is thrown. */
+function ifThere(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+  throw error
+}

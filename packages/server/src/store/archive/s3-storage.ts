@@ -1,0 +1,99 @@
+// Segments as objects of an S3 bucket: Amazon's, or that of a service that speaks the same. A
+// segment is some tens of MiB at most, so it is put in one request, which S3 makes durable and
+// visible as a whole or not at all.
+
+import { createHash } from "node:crypto"
+import type { Clock } from "../../clock.ts"
+import type { S3Place } from "../../config.ts"
+import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
+import { codeIn, createS3Requests, errorBytesMax } from "./s3-requests.ts"
+
+/** A list has a thousand names at most, some hundred bytes each. */
+const listBytesMax = 4 * 1024 * 1024
+const dayMs = 86_400_000
+
+export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
+  const { bucket, prefix, lockDays } = place
+  const name = `the archive s3://${bucket}`
+  const { ask, close } = createS3Requests(place, name, clock)
+  const keyOf = (file: string): string => (prefix === "" ? file : `${prefix}/${file}`)
+  return {
+    name,
+    async put(file, body) {
+      const headers = lockDays === undefined ? {} : lockHeaders(body, clock.now(), lockDays)
+      const key = keyOf(file)
+      await ask({ method: "PUT", key, headers, body, bytesMax: errorBytesMax }, [200])
+    },
+    async get(file, { start, end }) {
+      const headers = { range: `bytes=${start}-${end - 1}` }
+      const asked = { method: "GET", key: keyOf(file), headers, bytesMax: end - start } as const
+      const answer = await ask(asked, [206, 404])
+      if (answer.status === 404) {
+        if (codeIn(answer) === "NoSuchBucket") throw new ArchiveFailure(`${name}: no such bucket`)
+        return undefined
+      }
+      const said = answer.headers["content-range"] ?? ""
+      if (answer.body.length !== end - start || !said.startsWith(`bytes ${start}-${end - 1}/`))
+        throw new ArchiveFailure(
+          `${name} failed at GET ${file}: bytes ${start} to ${end - 1} were asked for, not ${said}`,
+        )
+      return answer.body
+    },
+    async *list(start) {
+      for (let token: string | undefined; ;) {
+        const query = {
+          "list-type": "2",
+          prefix: keyOf(start),
+          ...(token !== undefined && { "continuation-token": token }),
+        }
+        const answer = await ask({ method: "GET", query, bytesMax: listBytesMax }, [200])
+        const { files, next } = parseList(answer.body.toString(), keyOf(""))
+        yield* files
+        // The same token again would never end.
+        if (next === undefined || next === token) return
+        token = next
+      }
+    },
+    async delete(file) {
+      const asked = { method: "DELETE", key: keyOf(file), bytesMax: errorBytesMax } as const
+      await ask(asked, [200, 204, 404])
+    },
+    close,
+  }
+}
+
+/** A lock is only accepted with a hash in the oldest of its forms, which every storage knows. */
+function lockHeaders(body: Uint8Array, nowMs: number, days: number): Record<string, string> {
+  return {
+    "content-md5": createHash("md5").update(body).digest("base64"),
+    "x-amz-object-lock-mode": "COMPLIANCE",
+    "x-amz-object-lock-retain-until-date": new Date(nowMs + days * dayMs).toISOString(),
+  }
+}
+
+function parseList(
+  text: string,
+  root: string,
+): { readonly files: readonly StoredFile[]; readonly next: string | undefined } {
+  if (!text.includes("<ListBucketResult")) throw new ArchiveFailure("a list of S3 cannot be read")
+  const files = [...text.matchAll(/<Contents>([^]*?)<\/Contents>/g)].flatMap(([, content = ""]) => {
+    const [key, size] = [textIn(content, "Key"), textIn(content, "Size")]
+    return key?.startsWith(root) === true
+      ? [{ name: key.slice(root.length), bytes: Number(size) }]
+      : []
+  })
+  const isCut = textIn(text, "IsTruncated") === "true"
+  return { files, next: isCut ? textIn(text, "NextContinuationToken") : undefined }
+}
+
+function textIn(xml: string, tag: string): string | undefined {
+  const found = new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
+  return found?.replaceAll(/&(#\d+|#x[0-9a-fA-F]+|\w+);/g, (whole, name: string) => {
+    if (name.startsWith("#x")) return String.fromCodePoint(Number.parseInt(name.slice(2), 16))
+    if (name.startsWith("#")) return String.fromCodePoint(Number(name.slice(1)))
+    return (
+      ({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" } as Record<string, string>)[name] ??
+      whole
+    )
+  })
+}
