@@ -141,6 +141,10 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
     const subject = { id: "usr_1", email: "ada@example.com" }
     return { workspaceId, projectId, subject, mode: "explicit", policyVersion: 1, surface: "form" }
   },
+  leave: (workspaceId, projectId) => {
+    const subject = { id: "usr_1" }
+    return { workspaceId, projectId, subject, surface: "form" }
+  },
   new: () => ({ id: fresh() }),
   taken: () => ({ id: ours.id }),
   out: () => ({ entries: 1 }),
@@ -176,6 +180,10 @@ POST /v1/consents     consent ours core     | anon anon gone 202    scope scope 
 POST /v1/consents     consent ours mine     | anon anon gone 202    scope scope 202       scope     ws      scope   202      | scope scope scope scope scope | anon   anon  anon    anon
 POST /v1/consents     consent theirs core   | anon anon gone ws     scope scope ws        scope     202     scope   202      | scope scope scope scope scope | anon   anon  anon    anon
 POST /v1/consents     consent nowhere core  | anon anon gone ws     scope scope ws        scope     ws      scope   404      | scope scope scope scope scope | anon   anon  anon    anon
+POST /v1/consents/withdrawals leave ours core     | anon anon gone 202    scope scope proj      scope     ws      scope   202      | scope scope scope scope scope | anon   anon  anon    anon
+POST /v1/consents/withdrawals leave ours mine     | anon anon gone 202    scope scope 202       scope     ws      scope   202      | scope scope scope scope scope | anon   anon  anon    anon
+POST /v1/consents/withdrawals leave theirs core   | anon anon gone ws     scope scope ws        scope     202     scope   202      | scope scope scope scope scope | anon   anon  anon    anon
+POST /v1/consents/withdrawals leave nowhere core  | anon anon gone ws     scope scope ws        scope     ws      scope   404      | scope scope scope scope scope | anon   anon  anon    anon
 POST /v1/events/batch batch ours core       | anon anon gone 202    scope scope 202:proj  scope     202:ws  scope   202      | scope scope scope scope scope | anon   anon  anon    anon
 POST /v1/events/batch batch ours mine       | anon anon gone 202    scope scope 202       scope     202:ws  scope   202      | scope scope scope scope scope | anon   anon  anon    anon
 POST /v1/events/batch batch theirs core     | anon anon gone 202:ws scope scope 202:ws    scope     202     scope   202      | scope scope scope scope scope | anon   anon  anon    anon
@@ -203,6 +211,14 @@ GET THEIRS/events/values?field=actor        | anon anon gone ws     ws    ws    
 POST OURS/consents/lookup   whom            | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 POST THEIRS/consents/lookup whom            | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 POST NOWHERE/consents/lookup whom           | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/consents?subject=usr_1&projectId=mine| anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET OURS/consents?subject=usr_1             | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/consents?subject=usr_1           | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET NOWHERE/consents?subject=usr_1          | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/consents/summary?projectId=mine    | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET OURS/consents/summary                   | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/consents/summary                 | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET NOWHERE/consents/summary                | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 POST OURS/events/exports       saved        | anon anon gone scope  201   201   scope     201       ws      ws      201      | scope scope scope scope ws    | 201    201   ws      201
 POST THEIRS/events/exports     saved        | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope | ws     ws    201     201
 POST NOWHERE/events/exports    saved        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
@@ -445,7 +461,7 @@ function rowsOf({
   send: [kind = "", workspace = "", projectId = ""],
   cells,
 }: Line): readonly Row[] {
-  const isWrite = ask === "POST /v1/events" || ask === "POST /v1/consents"
+  const isWrite = /^POST \/v1\/(events|consents|consents\/withdrawals)$/.test(ask)
   return principals.map(([about, as], at) => {
     const [cell = "", inPlace = ""] = (cells[at] ?? "").split(":")
     const gets = answers[cell] ?? Number(cell)

@@ -22,7 +22,7 @@ type CallBy = (
 type Made = (reply: Reply, sent: Sent) => unknown
 
 const written: Made = (reply, sent) => ({
-  receipt: sent.path === "/v1/consents" ? reply.json().receipt : reply.json(),
+  receipt: sent.path.startsWith("/v1/consents") ? reply.json().receipt : reply.json(),
   replayed: reply.headers.get("idempotency-replayed") === "true",
   idempotencyKey: sent.headers?.["idempotency-key"],
 })
@@ -42,6 +42,16 @@ const calls: Readonly<Record<string, readonly [CallBy, Made?]>> = {
   "POST /v1/consents": [
     ({ consents }, { body, options }) => consents.record(body, options),
     written,
+  ],
+  "POST /v1/consents/withdrawals": [
+    ({ consents }, { body, options }) => consents.withdraw(body, options),
+    written,
+  ],
+  [`GET ${inWorkspace}/consents`]: [
+    ({ consents }, { parts: [id = ""], query }) => consents.state(id, query),
+  ],
+  [`GET ${inWorkspace}/consents/summary`]: [
+    ({ consents }, { parts: [id = ""], query }) => consents.summary(id, query),
   ],
   [`GET ${inWorkspace}/events`]: [
     ({ events }, { parts: [id = ""], query }) => events.list(id, query),
@@ -101,7 +111,7 @@ const calls: Readonly<Record<string, readonly [CallBy, Made?]>> = {
 }
 
 /** What takes parameters. */
-const listed = /^GET .*\/(workspaces|events|activity|projects|api-keys)$/
+const listed = /^GET .*\/(workspaces|events|activity|projects|api-keys|consents|summary)$/
 
 const contexts: Readonly<Record<string, keyof Context>> = {
   "x-service-environment": "environment",
@@ -158,7 +168,9 @@ function optionsOf(
   headers: NonNullable<Sent["headers"]>,
 ): object | undefined {
   const { "idempotency-key": idempotencyKey, ...others } = headers
-  const isWrite = method === "POST" && /^\/v1\/(events|events\/batch|consents)$/.test(address)
+  const isWrite =
+    method === "POST" &&
+    /^\/v1\/(events|events\/batch|consents|consents\/withdrawals)$/.test(address)
   const takesKey = isWrite && address !== "/v1/events/batch"
   if (
     takesKey !== (idempotencyKey !== undefined) ||

@@ -286,7 +286,7 @@ function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
   const receipts =
     path === "/v1/events"
       ? [answer]
-      : path === "/v1/consents"
+      : path.startsWith("/v1/consents")
         ? [answer.receipt]
         : answer.results.flatMap((one: any) => one.receipt ?? []) // oxlint-disable-line typescript/no-explicit-any
   return receipts.map(

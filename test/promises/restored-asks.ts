@@ -72,13 +72,20 @@ export async function refusables(
           /\{(\w+)\}/g,
           (_name, name: string) => changeable.ids[name] ?? "",
         )
+        const query = queries[operation] ?? ""
         const client = path.startsWith("/v1/session") ? changeable.person : service.root
         return {
           operation,
-          ask: () => browserAt(service, client).ask(method.toUpperCase(), filled, body),
+          ask: () =>
+            browserAt(service, client).ask(method.toUpperCase(), `${filled}${query}`, body),
         }
       }),
   )
+}
+
+/** The parameters that an operation requires. */
+const queries: Readonly<Record<string, string>> = {
+  "GET /v1/workspaces/{workspaceId}/consents": "?subject=usr_1",
 }
 
 /** A person's session is good wherever the data is served next. */
@@ -111,6 +118,10 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
       },
       headers: keyed,
     },
+    "POST /v1/consents/withdrawals": {
+      body: { workspaceId: id, subject: { id: "usr_1" }, surface: "account settings" },
+      headers: keyed,
+    },
     "POST /v1/workspaces": { body: { id: "another" } },
     [`PATCH ${ofWorkspace}`]: { body: { hotDays: 1 } },
     [`POST ${ofWorkspace}/projects`]: { body: { id: "another" } },
@@ -122,6 +133,7 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
     [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },
     [`POST ${ofWorkspace}/consents/lookup`]: { body: { subject: "usr_1", reason: "a request" } },
+    [`GET ${ofWorkspace}/consents`]: {},
     [`POST ${ofWorkspace}/events/exports`]: { body: { filter: {}, format: "csv" } },
     [`POST ${ofWorkspace}/exports`]: { body: { entries: 1 } },
     [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},

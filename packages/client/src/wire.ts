@@ -132,6 +132,97 @@ export interface ConsentAnswer {
   readonly receipt: Receipt
 }
 
+/** The body of `POST /v1/consents/withdrawals`: a person agrees no more. */
+export interface ConsentWithdrawal {
+  readonly workspaceId: string
+  /** The `id` that the consent named. */
+  readonly subject: { readonly id: string; readonly email?: string }
+  /** This version and all earlier ones. Absent: every version. */
+  readonly policyVersion?: number
+  /** Where the person withdrew, such as `account settings`. */
+  readonly surface: string
+  /** Absent: `core`. */
+  readonly projectId?: string
+  readonly metadata?: ConsentMetadata
+}
+
+/** The query of `GET …/consents`. */
+export interface ConsentStateQuery {
+  /** The id of the person, exactly as in the consents. */
+  readonly subject: string
+  readonly projectId: string
+  /** Absent: now. */
+  readonly at?: Time
+  /** Why somebody looks. It is recorded with the look-up. */
+  readonly reason?: string
+}
+
+/** Whether a person's consent stood at a time, and the entries that say so, oldest first. */
+export interface ConsentState extends EventsPage {
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly subject: string
+  /** The time of the state: the one that was asked for, or now if that is earlier. */
+  readonly at: Time
+  /** `none`: neither given nor withdrawn. */
+  readonly state: "given" | "withdrawn" | "none"
+  /** Of the consent that stands, or else of the one that was given last. */
+  readonly policyVersion?: number
+  readonly mode?: string
+  /** Of the entry that decides: that consent, or the withdrawal. */
+  readonly surface?: string
+  readonly receipt?: string
+  /** When that entry was recorded. */
+  readonly since?: Time
+  /** Of the version `policyVersion`, if it was published at the time `at`. */
+  readonly publishedAt?: Time
+  readonly sectionHash?: string
+  readonly sections?: readonly PolicySection[]
+  /** The receipt of the entry that records this look-up. */
+  readonly lookupReceiptId: string
+}
+
+/** The query of `GET …/consents/summary`. */
+export interface ConsentSummaryQuery {
+  readonly projectId: string
+  readonly from?: Time
+  readonly to?: Time
+}
+
+/** How many consents were given and withdrawn. */
+export interface ConsentCount {
+  readonly given: number
+  readonly withdrawn: number
+}
+
+/** Exact counts of consents, about nobody in particular. */
+export interface ConsentSummary extends ConsentCount {
+  readonly workspaceId: string
+  readonly projectId: string
+  /** In order; the withdrawals of every version last. */
+  readonly versions: readonly VersionConsents[]
+  readonly modes: readonly { readonly mode: string; readonly given: number }[]
+  /** The commonest 1,000 of each kind. */
+  readonly surfaces: readonly SurfaceConsents[]
+  /** The days that have any, in order. */
+  readonly days: readonly DayConsents[]
+}
+
+export interface VersionConsents extends ConsentCount {
+  /** null: every version. */
+  readonly policyVersion: number | null
+}
+
+export interface SurfaceConsents extends ConsentCount {
+  /** In lower case. */
+  readonly surface: string
+}
+
+export interface DayConsents extends ConsentCount {
+  /** A day of UTC, such as `2026-01-31`. */
+  readonly day: string
+}
+
 /** The body of `POST …/consents/lookup`. */
 export interface ConsentLookup {
   /** The id of the person, exactly as in the consents. */
@@ -957,6 +1048,15 @@ export interface NewPack {
   readonly projectId?: string
   readonly receiptIds?: readonly string[]
   readonly filter?: EntryFilter
+  /** What this person agreed to and withdrew. */
+  readonly consents?: PackConsents
+}
+
+/** The consents of a person. */
+export interface PackConsents {
+  readonly subject: string
+  /** Absent: in every project that the caller may see. */
+  readonly projectId?: string
 }
 
 /** The answer about an evidence pack. */

@@ -1,7 +1,19 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Consent, ConsentAnswer, ConsentLookup, ConsentsPage } from "../wire.ts"
+import type {
+  Consent,
+  ConsentAnswer,
+  ConsentLookup,
+  ConsentsPage,
+  ConsentState,
+  ConsentStateQuery,
+  ConsentSummary,
+  ConsentSummaryQuery,
+  ConsentWithdrawal,
+} from "../wire.ts"
 import { writeOne, type WriteOptions, type Writing, type Written } from "../write.ts"
+
+export type ConsentStateAsked = Partial<ConsentStateQuery> & Pick<ConsentStateQuery, "subject">
 
 export function consentCalls(call: Call, writing: Writing) {
   return {
@@ -13,6 +25,49 @@ export function consentCalls(call: Call, writing: Writing) {
         "/v1/consents",
         consent,
         ({ receipt }: ConsentAnswer) => receipt,
+        options,
+      ),
+
+    /** Records that a person agrees no more. */
+    withdraw: (withdrawal: ConsentWithdrawal, options?: WriteOptions): Promise<Written> =>
+      writeOne(
+        call,
+        writing,
+        "/v1/consents/withdrawals",
+        withdrawal,
+        ({ receipt }: ConsentAnswer) => receipt,
+        options,
+      ),
+
+    /**
+     * Whether a person's consent stands, or stood at a time. Each call is recorded in the ledger.
+     */
+    state: (
+      workspaceId: string,
+      asked: ConsentStateAsked,
+      options?: CallOptions,
+    ): Promise<ConsentState> =>
+      call.json(
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/consents`,
+          query: { ...asked },
+        },
+        options,
+      ),
+
+    /** How many consents were given and withdrawn, by version, mode, surface and day. */
+    summary: (
+      workspaceId: string,
+      asked: Partial<ConsentSummaryQuery> = {},
+      options?: CallOptions,
+    ): Promise<ConsentSummary> =>
+      call.json(
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/consents/summary`,
+          query: { ...asked },
+        },
         options,
       ),
 

@@ -95,6 +95,7 @@ function memberReader(service: Guarding): (incoming: Incoming, access: Access) =
     } else {
       signIns.know(incoming.address)
       if (!isSafe) refuseOtherSites(headers, service.publicUrl)
+      else if (access.isRecorded && isFromAnotherSite(headers)) throw fromElsewhere()
     }
     return member
   }
@@ -112,11 +113,19 @@ function refuseOtherSites(
     site === undefined
       ? origin !== undefined && origin === new URL(publicUrl).origin
       : site === "same-origin"
-  if (!isOurs)
-    throw new LedgerError(
-      "csrf_failed",
-      "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
-    )
+  if (!isOurs) throw fromElsewhere()
+}
+
+/** A browser that says nothing may be an old one, or may have been given the address by a person. */
+function isFromAnotherSite({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
+  return site === "cross-site" || site === "same-site"
+}
+
+function fromElsewhere(): LedgerError {
+  return new LedgerError(
+    "csrf_failed",
+    "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
+  )
 }
 
 /**

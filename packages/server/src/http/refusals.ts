@@ -42,6 +42,7 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     // A caller of some projects can neither administer nor reach the entries of the service.
     [isWrite || (access.action === "read" && isOfWorkspace), "project_forbidden"],
     [isChange && !isWrite, "csrf_failed", "conflict"],
+    [access.isRecorded === true, "csrf_failed", ...ofChanges],
     [body !== undefined, "invalid_json", "payload_too_large"],
     // A malformed Content-Type is refused also without a body.
     [isChange, "unsupported_media_type"],

@@ -5,6 +5,7 @@ import { docsEndpoints } from "./docs.ts"
 import { opsEndpoints } from "./operations-endpoints.ts"
 import { apiKeyEndpoints } from "./v1/api-key-endpoints.ts"
 import { consentEndpoints } from "./v1/consent-endpoints.ts"
+import { consentStateEndpoints } from "./v1/consent-state-endpoints.ts"
 import { countEndpoints } from "./v1/count-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { feedEndpoints } from "./v1/feed-endpoints.ts"
@@ -25,7 +26,8 @@ import { workspaceEndpoints } from "./v1/workspace-endpoints.ts"
 export function routes(service: Service, version: string): readonly ServiceEndpoint[] {
   const described = [
     ...eventEndpoints(service), //     POST /v1/events, /v1/events/batch
-    ...consentEndpoints(service), //   POST /v1/consents, …/consents/lookup
+    ...consentEndpoints(service), //   POST /v1/consents, /v1/consents/withdrawals
+    ...consentStateEndpoints(service), // POST …/consents/lookup; GET …/consents, …/consents/summary
     ...queryEndpoints(service), //     GET …/events, …/activity
     ...countEndpoints(service), //     GET …/events/timeline, …/values
     ...feedEndpoints(service), //      GET …/events/feed

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { consentDraft } from "./consent.ts"
+import { consentDraft, withdrawalDraft } from "./consent.ts"
 import { laneOf } from "./lane.ts"
 
 test("a consent is an entry about its subject, in the lane of policies, dated by us", () => {
@@ -29,4 +29,24 @@ test("a consent is an entry about its subject, in the lane of policies, dated by
     receivedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
   })
   assert.equal(laneOf(said.action, []), "policy")
+})
+
+test("a withdrawal names a version, or the whole policy", () => {
+  const asked = { subject: { id: "usr_1" }, surface: "settings", projectId: "core", metadata: {} }
+  const all = withdrawalDraft(asked, 0)
+  assert.deepEqual(
+    [all.action, all.actor, all.target, all.metadata, all.policyVersion],
+    [
+      "policy.consent.withdraw",
+      { id: "usr_1", type: "subject" },
+      { id: "core", type: "policy", name: "Policy" },
+      { surface: "settings" },
+      undefined,
+    ],
+  )
+  const one = withdrawalDraft({ ...asked, policyVersion: 2 }, 0)
+  assert.deepEqual(
+    [one.target.id, one.metadata, one.policyVersion],
+    ["core:2", { surface: "settings", policyVersion: 2 }, 2],
+  )
 })

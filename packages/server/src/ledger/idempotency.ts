@@ -10,7 +10,7 @@ import type { Content } from "../store/opened-entry.ts"
  * The key spaces of a workspace. Batches share that of single events. Only the service uses
  * `integrity`.
  */
-export type Route = "/v1/events" | "/v1/consents" | "integrity"
+export type Route = "/v1/events" | "/v1/consents" | "/v1/consents/withdrawals" | "integrity"
 
 const tag = "ALK1"
 const keptBytes = 16

@@ -164,6 +164,7 @@ test("a timeline and the commonest values count what the plain filter finds", ()
     } as const
     const values = { kind: "values", field, limit: 1 + chance.below(9), valuesMax: 1000 } as const
     const what = `seed ${seed}: of ${field}, ${JSON.stringify(wanted)}`
+    assert.deepEqual(countsOf(pieces, wanted, { kind: "days" }), daysBy(found), what)
     assert.deepEqual(countsOf(pieces, wanted, timeline), timelineBy(found, timeline), what)
     const commonest = countsOf(pieces, wanted, values)
     assert.deepEqual(commonest, valuesBy(found, field, wanted).slice(0, values.limit), what)
@@ -199,6 +200,13 @@ function timelineBy(
     }
     return { name, counts }
   })
+}
+
+function daysBy(found: readonly Filed[]): Counted[] {
+  const days = found.map(({ occurredMs }) => new Date(occurredMs).toISOString().split("T")[0] ?? "")
+  return [...Map.groupBy(days, (day) => day)]
+    .map(([name, { length }]) => ({ name, counts: [length] }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** A value is one of what a reader may find by, under the last of its names. */

@@ -51,6 +51,8 @@ export interface Queries {
   ): Promise<BuiltPage>
   /** How many entries are in the archive: the first ones of the chain. */
   archived(workspace: Document<"workspace">, nowMs: number): Promise<number>
+  /** The last entry that was recorded at this time or before; 0 if there was none. */
+  lastAt(workspace: Document<"workspace">, timeMs: number): Promise<number>
   /** The oldest matches after a sequence. */
   after(workspace: Document<"workspace">, request: FeedRequest, nowMs: number): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
@@ -115,6 +117,8 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
 
     archived: async (workspace, nowMs) => (await hotFrom(workspace, nowMs)) - 1,
 
+    lastAt: async ({ id }, timeMs) => (await lastBefore(store, id, timeMs + 1)).last,
+
     after: async (workspace, request, nowMs) =>
       pageAfter(workspace, request, await boundsFor(workspace, request.storage, nowMs), nowMs),
 
@@ -138,13 +142,12 @@ function boundsOf(storage: "hot" | "archive", hotFrom: number): Bounds {
 }
 
 /**
- * The first sequence that is not in the archive yet. Times never decrease along a chain, so a
- * binary search finds it. The result holds until the time of its record, which never changes, is
- * old enough: nothing is read until then.
+ * The first sequence that is not in the archive yet. The result holds until the time of its record,
+ * which never changes, is old enough: nothing is read until then.
  */
-function createArchiveEnds({
-  journal,
-}: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
+function createArchiveEnds(
+  store: Pick<Store, "journal">,
+): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
   const ends = new Map<
     string,
     { readonly hotDays: number; readonly hotFrom: number; readonly timeMs: number }
@@ -152,30 +155,43 @@ function createArchiveEnds({
 
   return async (workspace, nowMs) => {
     const { hotDays } = workspace.value
-    const last = ends.get(workspace.id)
+    const known = ends.get(workspace.id)
     const archivedBeforeMs = archivedBefore(workspace, nowMs)
-    if (last?.hotDays === hotDays && last.timeMs >= archivedBeforeMs) return last.hotFrom
-    /** The time of the last hot record that was read. Without one, nothing is remembered. */
-    let hotMs = -Infinity
-    const isArchived = async (sequence: number): Promise<boolean> => {
-      const timeMs =
-        parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs ?? -Infinity
-      const isHot = timeMs >= archivedBeforeMs
-      if (isHot) hotMs = timeMs
-      return timeMs !== -Infinity && !isHot
-    }
+    if (known?.hotDays === hotDays && known.timeMs >= archivedBeforeMs) return known.hotFrom
     // After a change of the setting, archived entries may be hot again.
-    let archived = last?.hotDays === hotDays ? last.hotFrom - 1 : 0
-    if (await isArchived(archived + 1)) {
-      let hot = archived + 2
-      for (let step = 1; await isArchived(hot); step *= 2, hot += step) archived = hot
-      while (hot - archived > 1) {
-        const middle = Math.floor((archived + hot) / 2)
-        if (await isArchived(middle)) archived = middle
-        else hot = middle
-      }
-    }
-    ends.set(workspace.id, { hotDays, hotFrom: archived + 1, timeMs: hotMs })
-    return archived + 1
+    const archived = known?.hotDays === hotDays ? known.hotFrom - 1 : 0
+    const { last, nextMs } = await lastBefore(store, workspace.id, archivedBeforeMs, archived)
+    ends.set(workspace.id, { hotDays, hotFrom: last + 1, timeMs: nextMs })
+    return last + 1
   }
+}
+
+/**
+ * The last entry that was recorded before a time, and the time of the next one, -Infinity without
+ * one. Times never decrease along a chain, so a binary search finds it. It begins at an entry that
+ * is known to be old enough.
+ */
+async function lastBefore(
+  { journal }: Pick<Store, "journal">,
+  workspace: string,
+  beforeMs: number,
+  known = 0,
+): Promise<{ readonly last: number; readonly nextMs: number }> {
+  let nextMs = -Infinity
+  const isBefore = async (sequence: number): Promise<boolean> => {
+    const timeMs = parseRecord(await journal.records(workspace, sequence, 1))?.timeMs ?? -Infinity
+    if (timeMs >= beforeMs) nextMs = timeMs
+    return timeMs !== -Infinity && timeMs < beforeMs
+  }
+  let last = known
+  if (await isBefore(last + 1)) {
+    let next = last + 2
+    for (let step = 1; await isBefore(next); step *= 2, next += step) last = next
+    while (next - last > 1) {
+      const middle = Math.floor((last + next) / 2)
+      if (await isBefore(middle)) last = middle
+      else next = middle
+    }
+  }
+  return { last, nextMs }
 }

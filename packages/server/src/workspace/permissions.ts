@@ -63,6 +63,10 @@ export type TokenType = TokenBound["type"]
 
 export interface Access {
   readonly action: Action
+  /**
+   * A read that is recorded. With a session, a page of another site must not cause it.
+   */
+  readonly isRecorded?: true
   /** No credential is needed. The resource decides what is shown. */
   readonly anonymous?: true
   /** Machines that watch the service ask often: requests do not count against the address. */

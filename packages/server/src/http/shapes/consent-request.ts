@@ -5,16 +5,23 @@ import type {
   ConsentLookup as WireConsentLookup,
   ConsentMetadata,
   ConsentsPage as WireConsentsPage,
+  ConsentState as WireConsentState,
+  ConsentStateQuery as WireConsentStateQuery,
+  ConsentSummary as WireConsentSummary,
+  ConsentSummaryQuery as WireConsentSummaryQuery,
+  ConsentWithdrawal as WireConsentWithdrawal,
   Subject as WireSubject,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { extensible, RelatedReceiptIds } from "./event.ts"
 import { exampleEntry } from "./entry.ts"
-import { Label, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
+import { Hash, Label, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { examplePage, pageFields } from "./page.ts"
+import { exampleSections, ofProject, PolicySection } from "./policy.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
 import { sample } from "./sample.ts"
+import { Time } from "./time.ts"
 
 const NonEmpty = Type.String({ minLength: 1 })
 const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
@@ -57,6 +64,24 @@ export const Consent = shapeOf<WireConsent>()(
   },
 )
 
+export const ConsentWithdrawal = shapeOf<WireConsentWithdrawal>()(
+  Type.Object(
+    {
+      workspaceId: WorkspaceId,
+      subject: Type.Object(
+        { id: NonEmpty, email: Type.Optional(NonEmpty) },
+        { additionalProperties: false },
+      ),
+      policyVersion: Type.Optional(PolicyVersion),
+      surface: NonEmpty,
+      projectId: Type.Optional(ProjectId),
+      metadata: Type.Optional(Metadata),
+    },
+    { title: "ConsentWithdrawal", additionalProperties: false },
+  ),
+  { workspaceId: "acme", subject: { id: "usr_1" }, surface: "account settings" },
+)
+
 export const ConsentAnswer = shapeOf<WireConsentAnswer>()(
   Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }),
   {
@@ -77,6 +102,17 @@ export const ConsentLookup = shapeOf<WireConsentLookup>()(
   { subject: "usr_1", reason: "request for access, ticket 4711" },
 )
 
+const exampleConsent = {
+  ...exampleEntry,
+  kind: "consent",
+  action: "policy.consent.record",
+  lane: "policy",
+  actor: { id: "usr_1", type: "subject", email: sample.email },
+  target: { id: "core:3", type: "policy", name: "Policy version 3" },
+  metadata: { mode: "explicit", policyVersion: 3, surface: "sign-up form" },
+  policyVersion: 3,
+}
+
 export const ConsentsPage = shapeOf<WireConsentsPage>()(
   Type.Object(
     {
@@ -89,20 +125,98 @@ export const ConsentsPage = shapeOf<WireConsentsPage>()(
   ),
   {
     ...examplePage,
-    events: [
-      {
-        ...exampleEntry,
-        kind: "consent",
-        action: "policy.consent.record",
-        lane: "policy",
-        actor: { id: "usr_1", type: "subject", email: sample.email },
-        target: { id: "core:3", type: "policy", name: "Policy version 3" },
-        metadata: { mode: "explicit", policyVersion: 3, surface: "sign-up form" },
-        policyVersion: 3,
-      },
-    ],
+    events: [exampleConsent],
     workspaceId: "acme",
     subject: "usr_1",
     lookupReceiptId: sample.receipt,
+  },
+)
+
+export const ConsentStateQuery = shapeOf<WireConsentStateQuery>()(
+  Type.Object({
+    subject: NonEmpty,
+    projectId: ofProject,
+    at: Type.Optional(Time),
+    reason: Type.Optional(Label),
+  }),
+)
+
+export const ConsentState = shapeOf<WireConsentState>()(
+  Type.Object(
+    {
+      workspaceId: Type.String(),
+      projectId: Type.String(),
+      subject: Type.String(),
+      at: Time,
+      state: Type.Enum(["given", "withdrawn", "none"]),
+      policyVersion: Type.Optional(PolicyVersion),
+      mode: Type.Optional(Type.String()),
+      surface: Type.Optional(Type.String()),
+      receipt: Type.Optional(ReceiptId),
+      since: Type.Optional(Time),
+      publishedAt: Type.Optional(Time),
+      sectionHash: Type.Optional(Hash),
+      sections: Type.Optional(Type.Array(PolicySection)),
+      lookupReceiptId: ReceiptId,
+      ...pageFields,
+    },
+    { title: "ConsentState" },
+  ),
+  {
+    ...examplePage,
+    workspaceId: "acme",
+    projectId: "core",
+    subject: "usr_1",
+    at: "2026-02-01T00:00:00Z",
+    state: "given",
+    policyVersion: 3,
+    mode: "explicit",
+    surface: "sign-up form",
+    receipt: exampleEntry.receipt,
+    since: exampleEntry.timestamp,
+    publishedAt: sample.time,
+    sectionHash: sample.hash,
+    sections: exampleSections,
+    events: [exampleConsent],
+    lookupReceiptId: sample.receipt,
+  },
+)
+
+export const ConsentSummaryQuery = shapeOf<WireConsentSummaryQuery>()(
+  Type.Object({ projectId: ofProject, from: Type.Optional(Time), to: Type.Optional(Time) }),
+)
+
+const counts = { given: Type.Integer({ minimum: 0 }), withdrawn: Type.Integer({ minimum: 0 }) }
+
+export const ConsentSummary = shapeOf<WireConsentSummary>()(
+  Type.Object(
+    {
+      workspaceId: Type.String(),
+      projectId: Type.String(),
+      ...counts,
+      versions: Type.Array(
+        Type.Object({ policyVersion: Type.Union([PolicyVersion, Type.Null()]), ...counts }),
+      ),
+      modes: Type.Array(Type.Object({ mode: Type.String(), given: counts.given })),
+      surfaces: Type.Array(Type.Object({ surface: Type.String(), ...counts })),
+      days: Type.Array(Type.Object({ day: Type.String(), ...counts })),
+    },
+    { title: "ConsentSummary" },
+  ),
+  {
+    workspaceId: "acme",
+    projectId: "core",
+    given: 12,
+    withdrawn: 1,
+    versions: [
+      { policyVersion: 3, given: 12, withdrawn: 0 },
+      { policyVersion: null, given: 0, withdrawn: 1 },
+    ],
+    modes: [{ mode: "explicit", given: 12 }],
+    surfaces: [
+      { surface: "sign-up form", given: 12, withdrawn: 0 },
+      { surface: "account settings", given: 0, withdrawn: 1 },
+    ],
+    days: [{ day: "2026-01-31", given: 12, withdrawn: 1 }],
   },
 )

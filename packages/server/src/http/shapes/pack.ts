@@ -23,11 +23,18 @@ export function newPackOf(receiptsMax: number) {
             Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
           ),
           filter: Type.Optional(EntryFilter),
+          consents: Type.Optional(
+            Type.Object(
+              { subject: Type.String({ minLength: 1 }), projectId: Type.Optional(ProjectId) },
+              { additionalProperties: false },
+            ),
+          ),
         },
         { title: "NewPack", additionalProperties: false },
       ),
-      ({ receiptIds, filter }) => (receiptIds === undefined) !== (filter === undefined),
-      () => "must have either receiptIds or filter",
+      ({ receiptIds, filter, consents }) =>
+        [receiptIds, filter, consents].filter((each) => each !== undefined).length === 1,
+      () => "must have one of receiptIds, filter and consents",
     ),
     { title: "Invoices of January", receiptIds: [sample.receipt] },
   )

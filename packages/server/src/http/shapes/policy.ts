@@ -19,14 +19,14 @@ export const usualProject = "core"
 
 const NonEmpty = Type.String({ minLength: 1 })
 
-const PolicySection = shapeOf<WirePolicySection>()(
+export const PolicySection = shapeOf<WirePolicySection>()(
   Type.Object(
     { id: NonEmpty, title: NonEmpty, body: Type.String() },
     { title: "PolicySection", ...extensible },
   ),
 )
 
-const exampleSections = [
+export const exampleSections = [
   { id: "purpose", title: "Purpose", body: "We record who approves an invoice." },
 ]
 
@@ -50,7 +50,7 @@ export const PolicyParams = Type.Object({
   }),
 })
 
-const ofProject = Type.String({ ...ProjectId, default: usualProject })
+export const ofProject = Type.String({ ...ProjectId, default: usualProject })
 
 export const PolicyQuery = Type.Object({
   projectId: ofProject,

@@ -1,46 +1,19 @@
-import { consentDraft, subjectType } from "../../ledger/consent.ts"
+// Writing consents: a person agreed to a version of a policy, or agrees no more.
+
 import type { JsonObject } from "@tallystick/proof"
+import { consentDraft, withdrawalDraft } from "../../ledger/consent.ts"
 import { LedgerError } from "../../error.ts"
-import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
-import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { Consent, ConsentAnswer, ConsentLookup, ConsentsPage } from "../shapes/consent-request.ts"
+import type { Draft } from "../../ledger/ledger.ts"
+import type { Document } from "../../store/store.ts"
+import type { Answer, Call } from "../endpoint.ts"
+import { endpoint, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { Consent, ConsentAnswer, ConsentWithdrawal } from "../shapes/consent-request.ts"
 import { WriteHeaders } from "../shapes/event.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
 import { permitWrite, receiptAnswer, sender } from "./event-endpoints.ts"
-import { pageJson, wantedOf } from "./query-endpoints.ts"
 
 export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
-    endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/consents/lookup",
-      operation: "lookUpConsents",
-      tag: "Reading",
-      summary: "Look up a person's consents",
-      description:
-        "The consents of exactly this person, newest first. The ledger records who looked up whom, and why, before it answers.",
-      access: { action: "read" },
-      params: WorkspaceParams,
-      body: ConsentLookup,
-      answers: { 200: ConsentsPage },
-      async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
-        const { subject, reason, cursor = 0, limit = 50 } = body
-        const workspace = await changeable(service, workspaceId)
-        const asked = { subject, reason }
-        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, asked)
-        const wanted = {
-          ...wantedOf(caller, everyConsent),
-          subject: { id: subject, types: [subjectType] },
-        }
-        const page = await service.queries.page(
-          workspace,
-          { wanted, storage: "all", cursor, limit, isProven: false, signal },
-          service.clock.now(),
-        )
-        return { status: 200, body: pageJson(page, { workspaceId, subject, lookupReceiptId }) }
-      },
-    }),
     endpoint({
       method: "POST",
       path: "/v1/consents",
@@ -53,53 +26,99 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       headers: WriteHeaders,
       body: Consent,
       answers: { 202: ConsentAnswer },
-      async handle({ body, caller, context, headers, receivedAtMs, pace }) {
-        const { workspaceId, projectId = usualProject, metadata = {}, ...consent } = body
-        permitWrite(service, caller, workspaceId, projectId)
-        const workspace = await service.workspaces.get(workspaceId)
-        const idempotency = { route: "/v1/consents", key: headers["idempotency-key"] } as const
-        // Before the project is created: a refused request must not create one.
-        if (workspace.value.requirePublishedPolicy) {
-          const newest =
-            (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
-          // A consent from before this rule may be repeated.
-          if (
-            consent.policyVersion > newest &&
-            !(await service.ledger.knows(workspace, idempotency))
-          )
-            throw unpublished(newest)
-        }
-        await service.projects.ensure(caller, workspace, projectId, idempotency)
-        const said = {
-          // The strict parser returns nothing but JSON.
-          ...consentDraft(
-            { ...consent, projectId, metadata: metadata as JsonObject },
-            receivedAtMs,
-          ),
-          ...sender(caller, context),
-          idempotency,
-        } as const
-        const [recorded] = await service.ledger.record(workspace, [said], [], pace)
-        if (recorded === undefined)
-          throw new Error("the ledger answers for everything that it was given")
-        if (pace.isUp()) await pace.next()
-        return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
-      },
+      handle: (call) =>
+        record(service, call, call.body, {
+          route: "/v1/consents",
+          refuse: (workspace, projectId, isKnown) =>
+            refuseUnpublished(service, workspace, projectId, call.body.policyVersion, isKnown),
+          draft: (said, receivedAtMs) => consentDraft({ ...call.body, ...said }, receivedAtMs),
+        }),
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/consents/withdrawals",
+      operation: "withdrawConsent",
+      tag: "Writing",
+      summary: "Withdraw a consent",
+      description:
+        "Records that a person agrees no more, as an entry that the person can see in their activity. With a `policyVersion` it ends the consent to that version and to all earlier ones, without one to every version. It is recorded whether or not a consent stands.",
+      access: { action: "write" },
+      headers: WriteHeaders,
+      body: ConsentWithdrawal,
+      answers: { 202: ConsentAnswer },
+      handle: (call) =>
+        record(service, call, call.body, {
+          route: "/v1/consents/withdrawals",
+          draft: (said, receivedAtMs) => withdrawalDraft({ ...call.body, ...said }, receivedAtMs),
+        }),
     }),
   ]
 }
 
-const everyConsent = {
-  projectId: "all",
-  query: "kind:consent",
-  includeArchive: true,
-  includeSystem: false,
+type Writing = Pick<
+  Call<Caller, unknown, unknown, { readonly "idempotency-key": string }>,
+  "caller" | "context" | "headers" | "receivedAtMs" | "pace"
+>
+
+/** What consents and withdrawals have in common. */
+interface Said {
+  readonly projectId: string
+  readonly metadata: JsonObject
+}
+
+interface Recording {
+  readonly route: "/v1/consents" | "/v1/consents/withdrawals"
+  /** Throws if it must not be recorded. Something that was recorded before may be repeated. */
+  readonly refuse?: (
+    workspace: Document<"workspace">,
+    projectId: string,
+    isKnown: () => Promise<boolean>,
+  ) => Promise<void>
+  readonly draft: (said: Said, receivedAtMs: number) => Draft
+}
+
+async function record(
+  service: Service,
+  { caller, context, headers, receivedAtMs, pace }: Writing,
+  {
+    workspaceId,
+    projectId = usualProject,
+    metadata = {},
+  }: { readonly workspaceId: string; readonly projectId?: string; readonly metadata?: object },
+  { route, refuse, draft }: Recording,
+): Promise<Answer> {
+  permitWrite(service, caller, workspaceId, projectId)
+  const workspace = await service.workspaces.get(workspaceId)
+  const idempotency = { route, key: headers["idempotency-key"] }
+  // Before the project is created: a refused request must not create one.
+  await refuse?.(workspace, projectId, () => service.ledger.knows(workspace, idempotency))
+  await service.projects.ensure(caller, workspace, projectId, idempotency)
+  const said = {
+    // The strict parser returns nothing but JSON.
+    ...draft({ projectId, metadata: metadata as JsonObject }, receivedAtMs),
+    ...sender(caller, context),
+    idempotency,
+  }
+  const [recorded] = await service.ledger.record(workspace, [said], [], pace)
+  if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
+  if (pace.isUp()) await pace.next()
+  return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
 }
 
 /** Versions have no gaps, so all up to the newest are published. */
-function unpublished(newest: number): LedgerError {
+async function refuseUnpublished(
+  { projects }: Pick<Service, "projects">,
+  { id, value }: Document<"workspace">,
+  projectId: string,
+  version: number,
+  isKnown: () => Promise<boolean>,
+): Promise<void> {
+  if (!value.requirePublishedPolicy) return
+  const newest = (await projects.find(id, projectId))?.value.policyVersion ?? 0
+  // A consent from before this rule may be repeated.
+  if (version <= newest || (await isKnown())) return
   const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
-  return new LedgerError(
+  throw new LedgerError(
     "invalid_field",
     `policyVersion must be a published version of the project's policy: ${which}`,
   )

@@ -1,10 +1,16 @@
 // Evidence packs: create, list, download.
 
 import { Readable } from "node:stream"
-import type { EntryFilter, Pack as WirePack } from "@tallystick/client/wire"
+import type { EntryFilter, NewPack, Pack as WirePack } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
+import type { CountRequest } from "../../query/entry-queries.ts"
+import { epochsOf } from "../../store/epochs.ts"
+import { systemProject } from "../../store/search/searchable-fields.ts"
+import type { Wanted } from "../../store/search/search.ts"
 import type { Document, Listed, ListPlace } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.ts"
+import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
+import { withPublications } from "../../workspace/consent-selection.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
 import {
   changeable,
@@ -19,7 +25,8 @@ import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
 import { EventsPage, PackEntriesQuery } from "../shapes/page.ts"
 import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
-import { filteredFor, pageJson } from "./query-endpoints.ts"
+import { consentsOf } from "./consent-state-endpoints.ts"
+import { filteredFor, pageJson, wantedOf } from "./query-endpoints.ts"
 
 /** A receipt's id in quotes, with a comma and some white space. */
 const idBytes = 64
@@ -34,31 +41,17 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Evidence packs",
       summary: "Create an evidence pack",
       description:
-        "Takes the entries of these receipts, or those that a filter finds. A pack is fixed when it is made: two downloads are the same bytes.",
+        "Takes the entries of these receipts, or those that a filter finds, or what a person agreed to and withdrew. A pack is fixed when it is made: two downloads are the same bytes.",
       access: { action: "read" },
       params: WorkspaceParams,
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
       answers: { 201: Pack },
-      async handle({
-        caller,
-        params: { workspaceId },
-        body: { title, projectId, receiptIds, filter = {} },
-        incoming: { signal },
-      }) {
+      async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
         const workspace = await changeable(service, workspaceId)
+        const { title, projectId } = body
         if (projectId !== undefined) permitProject(caller, projectId)
-        const { store, pace } = service
-        const find = () =>
-          receiptIds === undefined
-            ? matchesOf(service, caller, workspace, filter, projectId, signal)
-            : sequencesOf(
-                { journal: store.journal, pace },
-                caller,
-                workspaceId,
-                receiptIds,
-                projectId,
-              )
+        const find = () => findFor(service, caller, workspace, body, signal)
         return {
           status: 201,
           body: packJson(await service.packs.create(caller, workspace, { title, find }, signal)),
@@ -198,37 +191,77 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** The sequences that a filter matches, the same as a query with these parameters. */
-async function matchesOf(
+/** The sequences of what a new pack is to have, ascending. */
+async function findFor(
   service: Service,
   caller: Principal,
   workspace: Document<"workspace">,
-  filter: EntryFilter,
-  projectId: string | undefined,
+  { title, projectId, receiptIds, consents, filter = {} }: NewPack,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  if (projectId !== undefined && filter.projectId !== undefined && filter.projectId !== projectId)
+  const source = { journal: service.store.journal, pace: service.pace }
+  if (receiptIds !== undefined)
+    return sequencesOf(source, caller, workspace.id, receiptIds, projectId)
+  const matches = (name: string, found: Pick<CountRequest, "wanted" | "storage">, least = 1) =>
+    matchesOf(service, workspace, { ...found, signal }, name, least)
+  if (consents === undefined) {
+    const asked = { ...filter, projectId: projectOf("filter", filter, projectId) }
+    return matches("filter", filteredFor(caller, asked))
+  }
+  const { subject } = consents
+  const wanted = consentsOf(caller, subject, projectOf("consents", consents, projectId))
+  await recordConsentLookup(service, caller, workspace, { subject, reason: title })
+  const found = await matches("consents", { wanted, storage: "all" })
+  // The entries of publications belong to no project: not to be seen by a key of some projects.
+  if (reachOf(caller) !== undefined) return found
+  const [{ before }] = epochsOf(workspace)
+  const ofThisEpoch = { ...publications(caller), firstSequence: before + 1 }
+  const published = await matches("consents", { wanted: ofThisEpoch, storage: "all" }, 0)
+  return withPublications(source, workspace, found, published)
+}
+
+function publications(caller: Principal): Wanted {
+  return wantedOf(caller, {
+    projectId: systemProject,
+    query: "kind:policy action:policy.version.publish",
+    includeArchive: true,
+    includeSystem: false,
+  })
+}
+
+/** The project that the pack and its filter agree on. */
+function projectOf(
+  name: string,
+  { projectId: own }: Pick<EntryFilter, "projectId">,
+  ofPack: string | undefined,
+): string {
+  if (ofPack !== undefined && own !== undefined && own !== ofPack)
     throw new LedgerError(
       "invalid_field",
-      "filter.projectId must be the project that projectId names",
+      `${name}.projectId must be the project that projectId names`,
     )
-  const found = filteredFor(caller, {
-    ...filter,
-    projectId: filter.projectId ?? projectId ?? "all",
-  })
-  const most = service.limits.packReceiptsMax
-  const { sequences, total } = await service.queries.all(
-    workspace,
-    { ...found, signal },
-    most,
-    service.clock.now(),
-  )
-  if (total === 0)
-    throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")
+  return own ?? ofPack ?? "all"
+}
+
+/** The sequences of all matches, ascending: as many as a pack may have. */
+async function matchesOf(
+  { queries, limits, clock }: Service,
+  workspace: Document<"workspace">,
+  request: CountRequest,
+  name: string,
+  least: number,
+): Promise<readonly number[]> {
+  const most = limits.packReceiptsMax
+  const { sequences, total } = await queries.all(workspace, request, most, clock.now())
+  if (total < least)
+    throw new LedgerError(
+      "invalid_field",
+      `${name} must match one entry at least, and matches none`,
+    )
   if (total > most)
     throw new LedgerError(
       "invalid_field",
-      `filter must match ${most} entries at most, and matches ${total}`,
+      `${name} must match ${most} entries at most, and matches ${total}`,
     )
   return sequences
 }

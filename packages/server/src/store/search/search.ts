@@ -110,6 +110,8 @@ export type Counting =
       readonly buckets: number
       readonly by: "lane" | "project"
     }
+  /** How many occurred on each day of UTC, such as `2026-01-31`. */
+  | { readonly kind: "days" }
   | {
       readonly kind: "values"
       readonly field: string
@@ -119,7 +121,7 @@ export type Counting =
       readonly valuesMax: number
     }
 
-/** Matches of one lane or project in each bucket, or of one value; values in lower case. */
+/** Matches of one lane or project in each bucket, of a day, or of a value; values in lower case. */
 export interface Counted {
   readonly name: string
   readonly counts: readonly number[]
@@ -147,7 +149,7 @@ export interface Finder {
     turn?: Turn,
   ): Promise<Hits | undefined>
   /**
-   * Counts of all matches, exact: a timeline's in the order of names, values by how common they
+   * Counts of all matches, exact: those by time in the order of names, values by how common they
    * are. Undefined as `find` says it. Rejects with `invalid_field` if there are too many values.
    */
   count(

@@ -1,6 +1,7 @@
 // Counts the matches in a segment, by time and by the values of a field. Counts of several segments
 // are added up.
 
+import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { NumberSet } from "./number-set.ts"
 import { compareBytes } from "./key-stream.ts"
@@ -35,6 +36,7 @@ export function* countIn(
   const counts: Counts = new Map()
   if (matches.count === 0) return counts
   if (counting.kind === "timeline") yield* addTimeline(segment, matches, counting, counts)
+  else if (counting.kind === "days") yield* addDays(segment, matches, counts)
   else yield* addValues(segment, matches, counting, counts)
   return counts
 }
@@ -53,7 +55,7 @@ export function addCounts(total: Counts, counts: Counts, counting: Counting): vo
 export function countedOf(counts: Counts, counting: Counting): readonly Counted[] {
   const all = [...counts].map(([name, of]) => ({ name, counts: of }))
   const byName = (a: Counted, b: Counted): number => (a.name < b.name ? -1 : 1)
-  if (counting.kind === "timeline") return all.toSorted(byName)
+  if (counting.kind !== "values") return all.toSorted(byName)
   const commonest = (a: Counted, b: Counted): number =>
     (b.counts[0] ?? 0) - (a.counts[0] ?? 0) || byName(a, b)
   return all.toSorted(commonest).slice(0, counting.limit)
@@ -79,6 +81,19 @@ function* addTimeline(
     counts[bucket] = (counts[bucket] ?? 0) + 1
   }
 }
+
+function* addDays(segment: Segment, { entries }: SegmentMatches, all: Counts): Steps<void> {
+  const times = yield* timesIn(segment, "occurred")
+  const days = new Map<number, number>()
+  for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1)) {
+    const day = Math.floor((times[entry] ?? Number.NaN) / dayMs)
+    days.set(day, (days.get(day) ?? 0) + 1)
+  }
+  for (const [day, count] of days)
+    if (!Number.isNaN(day)) all.set(isoTime(day * dayMs).split("T", 1)[0] ?? "", [count])
+}
+
+const dayMs = 24 * 60 * 60 * 1000
 
 /** For each entry, the index of its lane or project in `groups`. */
 function* groupsIn(

@@ -1,0 +1,332 @@
+// Reading consents: of one person, which is recorded as a look-up, and counts of all.
+
+import type {
+  ConsentCount,
+  ConsentState as WireConsentState,
+  ConsentSummary as WireConsentSummary,
+  ListedEntry,
+} from "@tallystick/client/wire"
+import { isoTime } from "../../clock.ts"
+import { LedgerError } from "../../error.ts"
+import { consentAction, subjectType, withdrawalAction } from "../../ledger/consent.ts"
+import { readConsents, type ConsentState } from "../../query/consent-state.ts"
+import type { EntryPage } from "../../query/entry-queries.ts"
+import { instantOf } from "../../store/instant.ts"
+import type { Counting, Wanted } from "../../store/search/search.ts"
+import type { Document } from "../../store/store.ts"
+import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
+import type { Principal } from "../../workspace/permissions.ts"
+import {
+  changeable,
+  endpoint,
+  permitProject,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
+import {
+  ConsentLookup,
+  ConsentsPage,
+  ConsentState as ConsentStateShape,
+  ConsentStateQuery,
+  ConsentSummary,
+  ConsentSummaryQuery,
+} from "../shapes/consent-request.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { pageJson, wantedOf } from "./query-endpoints.ts"
+
+export function consentStateEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/consents/lookup",
+      operation: "lookUpConsents",
+      tag: "Reading",
+      summary: "Look up a person's consents",
+      description:
+        "The consents and withdrawals of exactly this person, newest first. The ledger records who looked up whom, and why, before it answers.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      body: ConsentLookup,
+      answers: { 200: ConsentsPage },
+      async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
+        const { subject, reason, cursor = 0, limit = 50 } = body
+        const workspace = await changeable(service, workspaceId)
+        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, {
+          subject,
+          reason,
+        })
+        const wanted = consentsOf(caller, subject, "all")
+        const page = await service.queries.page(
+          workspace,
+          { wanted, storage: "all", cursor, limit, isProven: false, signal },
+          service.clock.now(),
+        )
+        return { status: 200, body: pageJson(page, { workspaceId, subject, lookupReceiptId }) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/consents",
+      operation: "getConsentState",
+      tag: "Reading",
+      summary: "Get the state of a person's consent",
+      description:
+        "Whether a person's consent stands, or stood at a time, with the text that they agreed to, if it was published, and the entries that say so, oldest first. The ledger records who looked up whom before it answers.",
+      access: { action: "read", isRecorded: true },
+      params: WorkspaceParams,
+      query: ConsentStateQuery,
+      answers: { 200: ConsentStateShape },
+      async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
+        permitProject(caller, query.projectId)
+        const workspace = await changeable(service, workspaceId)
+        const { subject, projectId, at, reason } = query
+        const nowMs = service.clock.now()
+        const askedMs = at === undefined ? undefined : instantOf(at)?.ms
+        const lookupReceiptId = await recordConsentLookup(
+          service,
+          caller,
+          workspace,
+          { subject, reason },
+          { projectId, ...(at !== undefined && { at }) },
+        )
+        const isPast = askedMs !== undefined && askedMs < nowMs
+        const atMs = isPast ? askedMs : nowMs
+        const wanted = {
+          ...consentsOf(caller, subject, projectId),
+          // Without a time, the newest entries count, whatever the clock says.
+          ...(isPast && { lastSequence: await service.queries.lastAt(workspace, atMs) }),
+        }
+        const { page, state } = await stateOf(service, workspace, wanted, signal)
+        const about = {
+          workspaceId,
+          projectId,
+          subject,
+          at: isPast && at !== undefined ? at : isoTime(nowMs),
+          ...shownState(state),
+          ...(await textOf(service, workspaceId, projectId, state.consent, atMs)),
+          lookupReceiptId,
+        }
+        return {
+          status: 200,
+          body: pageJson({ ...page, events: page.events.toReversed() }, about),
+        }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/consents/summary",
+      operation: "getConsentSummary",
+      tag: "Reading",
+      summary: "Count consents",
+      description:
+        "How many consents were given and withdrawn in a project, exactly: by version, mode, surface, and day of UTC. It names nobody, and is not recorded.",
+      refuses: ["overloaded"],
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: ConsentSummaryQuery,
+      answers: { 200: ConsentSummary },
+      async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
+        const { projectId, from, to } = query
+        permitProject(caller, projectId)
+        const workspace = await service.workspaces.get(workspaceId)
+        // All counts are of the same entries.
+        const head = await service.store.journal.head(workspaceId)
+        const times = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+        const countOf = countsOf(service, workspace, signal, (action) => ({
+          ...wantedConsents(caller, projectId, `action:${action}`, times),
+          lastSequence: head?.sequence ?? 0,
+        }))
+        return {
+          status: 200,
+          body: await summaryOf(workspaceId, projectId, service.limits.countedValuesMax, countOf),
+        }
+      },
+    }),
+  ]
+}
+
+// ---- Of one person.
+
+/** What one person agreed to and withdrew. */
+export function consentsOf(caller: Principal, subject: string, projectId: string): Wanted {
+  return {
+    ...wantedConsents(caller, projectId),
+    subject: { id: subject, types: [subjectType] },
+  }
+}
+
+function wantedConsents(
+  caller: Principal,
+  projectId: string,
+  which = "",
+  times: { readonly from?: string; readonly to?: string } = {},
+): Wanted {
+  const query = `kind:consent ${which}`
+  return wantedOf(caller, {
+    projectId,
+    query,
+    ...times,
+    includeArchive: true,
+    includeSystem: false,
+  })
+}
+
+interface Act {
+  readonly isWithdrawal: boolean
+  readonly policyVersion: number | undefined
+  readonly entry: ListedEntry
+}
+
+const actsAtOnce = 100
+
+/** The newest entries about a consent, and the state that all of them lead to. */
+async function stateOf(
+  { queries, clock, pace }: Service,
+  workspace: Document<"workspace">,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<{ readonly page: EntryPage; readonly state: ConsentState<Act> }> {
+  const read = readConsents<Act>()
+  let newest: EntryPage | undefined
+  for (let cursor = 0; ;) {
+    const page = await queries.page(
+      workspace,
+      { wanted, storage: "all", cursor, limit: actsAtOnce, isProven: false, signal },
+      clock.now(),
+    )
+    newest ??= page
+    for (const event of page.events) {
+      if (pace.isUp()) await pace.next()
+      const act = actOf(event)
+      const state = act === undefined ? undefined : read.take(act)
+      if (state !== undefined) return { page: newest, state }
+    }
+    if (!page.hasMore) return { page: newest, state: read.end() }
+    cursor = page.nextCursor
+  }
+}
+
+/** Undefined if the content of the entry was removed on purpose. */
+function actOf(event: Uint8Array): Act | undefined {
+  // Written by `showEntry`, which makes what the wire types say.
+  const entry = JSON.parse(Buffer.from(event).toString("utf8")) as ListedEntry
+  const { integrity, action, policyVersion, sequence } = entry
+  if (integrity === "broken")
+    throw new LedgerError(
+      "integrity_failure",
+      `entry ${sequence} does not hold together, so the state of this consent cannot be told`,
+    )
+  if (action !== consentAction && action !== withdrawalAction) return undefined
+  return { isWithdrawal: action === withdrawalAction, policyVersion, entry }
+}
+
+function shownState({
+  state,
+  consent,
+  withdrawal,
+}: ConsentState<Act>): Pick<
+  WireConsentState,
+  "state" | "policyVersion" | "mode" | "surface" | "receipt" | "since"
+> {
+  const deciding = (withdrawal ?? consent)?.entry
+  const version = (consent ?? withdrawal)?.policyVersion
+  const mode = consent?.entry.metadata["mode"]
+  const surface = deciding?.metadata["surface"]
+  return {
+    state,
+    ...(version !== undefined && { policyVersion: version }),
+    // They may be personal, and erased.
+    ...(typeof mode === "string" && { mode }),
+    ...(typeof surface === "string" && { surface }),
+    ...(deciding !== undefined && { receipt: deciding.receipt, since: deciding.timestamp }),
+  }
+}
+
+/** The text that a consent is about, if it was published at that time. */
+async function textOf(
+  { policies }: Service,
+  workspaceId: string,
+  projectId: string,
+  consent: Act | undefined,
+  atMs: number,
+): Promise<Pick<WireConsentState, "publishedAt" | "sectionHash" | "sections">> {
+  if (consent?.policyVersion === undefined) return {}
+  const policy = await policies.find(workspaceId, projectId, consent.policyVersion)
+  if (policy === undefined || Date.parse(policy.value.publishedAt) > atMs) return {}
+  const { publishedAt, sectionHash, sections } = policy.value
+  // Published through the shape that wants these members.
+  return { publishedAt, sectionHash, sections } as Pick<
+    WireConsentState,
+    "publishedAt" | "sectionHash" | "sections"
+  >
+}
+
+// ---- Of all.
+
+type CountOf = (counting: Counting) => Promise<ReadonlyMap<string, ConsentCount>>
+
+/** Of the surfaces, which callers choose freely. There are fewer of all else. */
+const surfacesMax = 1000
+
+/** Both kinds of entries, counted in the same way. */
+function countsOf(
+  { queries, clock }: Service,
+  workspace: Document<"workspace">,
+  signal: AbortSignal,
+  wantedFor: (action: string) => Wanted,
+): CountOf {
+  return async (counting) => {
+    const counts = new Map<string, ConsentCount>()
+    for (const [member, action] of actions) {
+      const request = { wanted: wantedFor(action), storage: "all", signal } as const
+      const counted = await queries.count(workspace, request, counting, clock.now())
+      for (const {
+        name,
+        counts: [count = 0],
+      } of counted)
+        counts.set(name, { ...none, ...counts.get(name), [member]: count })
+    }
+    return counts
+  }
+}
+
+const actions = [
+  ["given", consentAction],
+  ["withdrawn", withdrawalAction],
+] as const
+const none: ConsentCount = { given: 0, withdrawn: 0 }
+
+async function summaryOf(
+  workspaceId: string,
+  projectId: string,
+  valuesMax: number,
+  countOf: CountOf,
+): Promise<WireConsentSummary> {
+  const values = (field: string, limit = valuesMax) =>
+    countOf({ kind: "values", field, limit, valuesMax })
+  const byDay = await countOf({ kind: "days" })
+  // The version as the target has it, which is never personal: `core:3`, or `core` for all.
+  const byTarget = await values("target")
+  const byMode = await values("metadata.mode")
+  const bySurface = await values("metadata.surface", surfacesMax)
+  const total = (member: keyof ConsentCount): number =>
+    byDay.values().reduce((sum, count) => sum + count[member], 0)
+  return {
+    workspaceId,
+    projectId,
+    given: total("given"),
+    withdrawn: total("withdrawn"),
+    versions: [...byTarget]
+      .map(([target, count]) => ({ policyVersion: versionIn(target, projectId), ...count }))
+      .toSorted((a, b) => (a.policyVersion ?? Infinity) - (b.policyVersion ?? Infinity)),
+    modes: [...byMode].map(([mode, { given }]) => ({ mode, given })),
+    surfaces: [...bySurface].map(([surface, count]) => ({ surface, ...count })),
+    days: [...byDay]
+      .map(([day, count]) => ({ day, ...count }))
+      .toSorted((a, b) => (a.day < b.day ? -1 : 1)),
+  }
+}
+
+function versionIn(target: string, projectId: string): number | null {
+  return target.length === projectId.length ? null : Number(target.slice(projectId.length + 1))
+}
