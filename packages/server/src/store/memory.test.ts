@@ -1,3 +1,4 @@
+import { contentContract } from "./contract/content-contract.ts"
 import { indexContract } from "./contract/index-contract.ts"
 import { journalContract } from "./contract/journal-contract.ts"
 import { registryContract } from "./contract/registry-contract.ts"
@@ -11,7 +12,8 @@ for (const contract of [journalContract, registryContract, indexContract]) {
   })
 }
 
-segmentsContract("memory", async () => {
-  const { served, filing } = openMemory()
-  return { served, filing, close: () => served.close() }
-})
+for (const contract of [segmentsContract, contentContract])
+  contract("memory", async () => {
+    const { served, filing } = openMemory()
+    return { served, filing, close: () => served.close() }
+  })

@@ -8,6 +8,7 @@ import { conflictIn } from "./conflict.ts"
 import { listedValue, type DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
+import { createMemoryContent } from "./memory-content.ts"
 import { createMemorySegments } from "./search/memory-segments.ts"
 import type { AlsoRead, Turn } from "./search/search.ts"
 import { createSegmentSearch } from "./search/segment-search.ts"
@@ -63,8 +64,15 @@ export function openMemory(): MemoryStore {
 
   const chainOf = (workspace: string): Chain =>
     put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
-  const entryOf = (workspace: string) => (sequence: number) =>
-    chainOf(workspace).entries[sequence - 1]
+  const content = createMemoryContent((workspace) => chainOf(workspace).entries)
+  const entryOf = (workspace: string) => (sequence: number) => {
+    const entry = chainOf(workspace).entries[sequence - 1]
+    return entry && content.whole(entry)
+  }
+  const entriesAfter = (workspace: string, sequence: number, limit: number) =>
+    chainOf(workspace)
+      .entries.slice(sequence, sequence + limit)
+      .map((entry) => content.whole(entry))
   const derivedOf = (workspace: string, epoch: number): Derived =>
     put(derived, `${workspace}/${epoch}`, () => ({
       tree: undefined,
@@ -79,17 +87,16 @@ export function openMemory(): MemoryStore {
     ],
     recordsAt: async (workspace, sequences) =>
       sequences.map((sequence) => entryOf(workspace)(sequence)?.record),
-    after: async (workspace, sequence, limit) =>
-      chainOf(workspace).entries.slice(sequence, sequence + limit),
-    async linked(workspace, sequence, limit) {
-      const entries = chainOf(workspace).entries.slice(sequence, sequence + limit)
+    after: async (...asked) => entriesAfter(...asked),
+    async linked(...asked) {
+      const entries = entriesAfter(...asked)
       return entries.length === 0 ? [] : [linkRows(entries)]
     },
     records: async (workspace, sequence, count) =>
       recordsOf(chainOf(workspace).entries.slice(sequence - 1, sequence - 1 + count)),
     async byReceipt(workspace, receipt) {
       const sequence = chainOf(workspace).byReceipt.get(receipt)
-      return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
+      return sequence === undefined ? undefined : entryOf(workspace)(sequence)
     },
     byKey: async (workspace, idem) => chainOf(workspace).byKey.get(idem),
     append: async (group) => append(group),
@@ -236,7 +243,7 @@ export function openMemory(): MemoryStore {
       close: nothing,
     },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
-    filing: { journal, leases: ownLeases, segments, close: nothing },
+    filing: { journal, leases: ownLeases, segments, content: content.keeper, close: nothing },
   }
 }
 

@@ -10,6 +10,7 @@
 // There is no order across workspaces. Each write belongs to one workspace and names the position
 // that it continues from, so any number of processes may share the data.
 
+import type { ContentKeeper } from "./content-keeper.ts"
 import type {
   CredentialDocumentKind,
   Document,
@@ -234,5 +235,6 @@ export interface FilingStore {
   readonly journal: JournalReader
   readonly leases: Leases
   readonly segments: SegmentKeeper
+  readonly content: ContentKeeper
   close(): Promise<void>
 }

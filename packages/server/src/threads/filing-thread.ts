@@ -8,8 +8,9 @@ import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import type { Limits } from "../limits.ts"
+import type { ContentKeeper, ContentKeeperBeside } from "../store/content-keeper.ts"
 import { openFiling, type StorePlace } from "../store/open.ts"
-import type { Store } from "../store/store.ts"
+import type { FilingStore, Store } from "../store/store.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
@@ -25,10 +26,13 @@ export interface FilingBeside {
   catchUp(workspace: string): Promise<void>
   /** As `Filing.forget`. */
   forget(workspace: string, destroyed: DestroyedContent): Promise<void>
+  readonly content: ContentKeeperBeside
   close(): Promise<void>
 }
 
-type FilingQuestions = {
+type ContentQuestions = ReturnType<typeof contentQuestions>
+
+type FilingQuestions = ContentQuestions & {
   poke(workspaces: readonly string[]): void
   catchUp(workspace: string): Promise<number>
   forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
@@ -67,7 +71,32 @@ export async function fileBeside(
         )
     },
     forget: (...asked) => thread.ask("forget", asked),
+    content: {
+      pack: (...asked) => thread.ask("pack", asked),
+      frames: (...asked) => thread.ask("frames", asked),
+      dropBodies: (...asked) => thread.ask("dropBodies", asked),
+      putFrames: (...asked) => thread.ask("putFrames", asked),
+      destroyBodies: (...asked) => thread.ask("destroyBodies", asked),
+      keepDisclosures: (...asked) => thread.ask("keepDisclosures", asked),
+      clearLog: () => thread.ask("clearLog", undefined),
+      isOurs: (workspace) => thread.ask("isOurs", workspace),
+    },
     close: () => thread.close(),
+  }
+}
+
+/** A question has one argument, so that it is one message. */
+function contentQuestions({ content, leases }: Pick<FilingStore, "content" | "leases">) {
+  type Asked<K extends keyof ContentKeeper> = Parameters<ContentKeeper[K]>
+  return {
+    pack: (asked: Asked<"pack">) => content.pack(...asked),
+    frames: (asked: Asked<"frames">) => content.frames(...asked),
+    dropBodies: (asked: Asked<"dropBodies">) => content.dropBodies(...asked),
+    putFrames: (asked: Asked<"putFrames">) => content.putFrames(...asked),
+    destroyBodies: (asked: Asked<"destroyBodies">) => content.destroyBodies(...asked),
+    keepDisclosures: (asked: Asked<"keepDisclosures">) => content.keepDisclosures(...asked),
+    clearLog: (_: undefined) => content.clearLog(),
+    isOurs: async (workspace: string) => (await leases.hold(workspace)) === true,
   }
 }
 
@@ -86,6 +115,7 @@ if (options !== undefined) {
       poke: (workspaces) => filing.poke(workspaces),
       catchUp: (workspace) => filing.catchUp(workspace),
       forget: (asked) => filing.forget(...asked),
+      ...contentQuestions(store),
     },
     async () => {
       await filing.close()

@@ -9,6 +9,7 @@ import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth } from "../growth.ts"
 import { readHeld } from "../held-entries.ts"
 import { findWith } from "../search/finder-thread.ts"
+import type { ContentKeeper } from "../content-keeper.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, Registry, Store, WatchedStore } from "../store.ts"
@@ -122,11 +123,27 @@ export function openPostgresFiling(url: string): FilingStore {
     journal,
     leases,
     segments: createSegments(database, journal),
+    content: nothingPacked,
     async close() {
       await leases.close()
       await database.close()
     },
   }
+}
+
+/** Until a database packs bodies. */
+const nothingPacked: ContentKeeper = {
+  pack: async () => undefined,
+  frames: async () => [],
+  dropBodies: async (_, { last }) => last,
+  putFrames: cannotYet,
+  destroyBodies: cannotYet,
+  keepDisclosures: cannotYet,
+  clearLog: async () => true,
+}
+
+async function cannotYet(): Promise<never> {
+  throw new Error("this engine cannot change the content of entries yet")
 }
 
 /** In front of this server's own file. */

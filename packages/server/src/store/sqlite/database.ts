@@ -34,6 +34,8 @@ const busyTimeoutMs = 10_000
 export const atMost = "LIMIT +?"
 /** The first layout of the journal with one row for an entry. */
 export const rowLayout = 4
+/** The first layout of the journal with frames. */
+export const framesLayout = 5
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**

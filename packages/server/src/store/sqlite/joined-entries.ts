@@ -6,6 +6,7 @@ import { recordBytes } from "@tallystick/proof"
 import { bytesOf } from "../entries.ts"
 import type { Stored } from "../store.ts"
 import { atMost } from "./database.ts"
+import type { FramedBodies, FrameReads } from "./frame-reads.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
 export interface Behind {
@@ -20,7 +21,7 @@ export interface Behind {
 
 type Row = Readonly<Record<string, unknown>>
 
-export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
+export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM recorded"
 const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost}`
 
 /** The fastest of 32, 64 and 128. Of the largest entries it is 16 MiB. */
@@ -28,7 +29,10 @@ const entriesPerRow = 64
 const saltBytes = 16
 
 /** Reads entries of a workspace in order. */
-export function joinedReads(journal: DatabaseSync): (behind: Behind) => Stored[] {
+export function joinedReads(
+  journal: DatabaseSync,
+  frames: FrameReads,
+): (behind: Behind) => Stored[] {
   const oneByOne = journal.prepare(following)
   const joined = journal.prepare(joinedSql)
   joined.setReturnArrays(true)
@@ -39,8 +43,8 @@ export function joinedReads(journal: DatabaseSync): (behind: Behind) => Stored[]
     const [count, others] = columns
     if (count === 0) return []
     return others === 0
-      ? split(workspace, columns)
-      : oneByOne.all(number, after, limit).map((row) => storedOf(workspace, row))
+      ? split(workspace, columns, frames(number))
+      : oneByOne.all(number, after, limit).map((row) => storedOf(workspace, row, frames(number)))
   }
   return (behind) => {
     const entries: Stored[] = []
@@ -67,8 +71,8 @@ const joinedSql = `
     total(typeof(record) <> 'blob' OR length(record) <> ${recordBytes}
       OR typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
       OR typeof(idem) NOT IN ('blob', 'null') OR length(idem) <> ${idemBytes}
-      OR typeof(salted) <> 'blob' OR typeof(sealed) NOT IN ('blob', 'null')),
-    '[' || group_concat(sequence || ',' || (idem IS NOT NULL) || ',' || length(salted) || ','
+      OR typeof(salted) NOT IN ('blob', 'null') OR typeof(sealed) NOT IN ('blob', 'null')),
+    '[' || group_concat(sequence || ',' || (idem IS NOT NULL) || ',' || ifnull(length(salted), 0) || ','
       || ifnull(length(sealed), 0)) || ']',
     CAST(group_concat(record, '') AS BLOB), CAST(group_concat(receipt, '') AS BLOB),
     CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB),
@@ -84,12 +88,12 @@ type JoinedColumns = readonly [
   records: Uint8Array,
   receipts: Uint8Array,
   idems: Uint8Array,
-  salted: Uint8Array,
+  salted: Uint8Array | null,
   sealed: Uint8Array | null,
 ]
 const numbersOfEach = 4
 
-function split(workspace: string, columns: JoinedColumns): readonly Stored[] {
+function split(workspace: string, columns: JoinedColumns, framed: FramedBodies): readonly Stored[] {
   // The statement joins integers.
   const numbers = JSON.parse(columns[2]) as number[]
   const entries: Stored[] = []
@@ -100,7 +104,9 @@ function split(workspace: string, columns: JoinedColumns): readonly Stored[] {
     saltedEnd += numbers[at + 2] ?? 0
     sealedEnd += numbers[at + 3] ?? 0
     const spans = { place: at / numbersOfEach, hasKey, saltedAt, saltedEnd, sealedAt, sealedEnd }
-    entries.push(new JoinedEntry(workspace, sequence, columns, spans))
+    const record = partOf(columns[3], spans.place, recordBytes)
+    const packed = saltedAt < saltedEnd ? undefined : framed(sequence, record)
+    entries.push(new JoinedEntry(workspace, sequence, columns, spans, packed))
   }
   return entries
 }
@@ -121,17 +127,25 @@ class JoinedEntry implements Stored {
   readonly sequence: number
   readonly #columns: JoinedColumns
   readonly #spans: Spans
+  readonly #packed: Uint8Array | undefined
 
-  constructor(workspace: string, sequence: number, columns: JoinedColumns, spans: Spans) {
+  constructor(
+    workspace: string,
+    sequence: number,
+    columns: JoinedColumns,
+    spans: Spans,
+    packed: Uint8Array | undefined,
+  ) {
     this.workspace = workspace
     this.sequence = sequence
     this.#columns = columns
     this.#spans = spans
+    this.#packed = packed
   }
 
   get bytes(): number {
-    const { saltedAt, saltedEnd, sealedAt, sealedEnd } = this.#spans
-    return saltedEnd - saltedAt + sealedEnd - sealedAt
+    const { sealedAt, sealedEnd } = this.#spans
+    return (this.#salted?.length ?? 0) + sealedEnd - sealedAt
   }
 
   get record(): Uint8Array {
@@ -146,14 +160,12 @@ class JoinedEntry implements Stored {
     return this.#spans.hasKey === 1 ? idemOf(this.#part(this.#columns[5], idemBytes)) : undefined
   }
 
-  get bodySalt(): Uint8Array {
-    const { saltedAt, saltedEnd } = this.#spans
-    return this.#columns[6].subarray(saltedAt, Math.min(saltedAt + saltBytes, saltedEnd))
+  get bodySalt(): Uint8Array | undefined {
+    return this.#salted?.subarray(0, saltBytes)
   }
 
-  get body(): Uint8Array {
-    const { saltedAt, saltedEnd } = this.#spans
-    return this.#columns[6].subarray(Math.min(saltedAt + saltBytes, saltedEnd), saltedEnd)
+  get body(): Uint8Array | undefined {
+    return this.#salted?.subarray(saltBytes)
   }
 
   get disclosures(): string {
@@ -165,10 +177,18 @@ class JoinedEntry implements Stored {
     return sealedAt < sealedEnd ? this.#columns[7]?.subarray(sealedAt, sealedEnd) : undefined
   }
 
-  #part(column: Uint8Array, length: number): Uint8Array {
-    const { place } = this.#spans
-    return column.subarray(place * length, (place + 1) * length)
+  get #salted(): Uint8Array | undefined {
+    const { saltedAt, saltedEnd } = this.#spans
+    return saltedAt < saltedEnd ? this.#columns[6]?.subarray(saltedAt, saltedEnd) : this.#packed
   }
+
+  #part(column: Uint8Array, length: number): Uint8Array {
+    return partOf(column, this.#spans.place, length)
+  }
+}
+
+function partOf(column: Uint8Array, place: number, length: number): Uint8Array {
+  return column.subarray(place * length, (place + 1) * length)
 }
 
 /** The entry with all its values made. */
@@ -177,12 +197,13 @@ export function plainOf(entry: Stored): Stored {
   return { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures }
 }
 
-export function storedOf(workspace: string, row: Row): Stored {
-  const salted = row["salted"] === null ? undefined : bytes(row["salted"])
+export function storedOf(workspace: string, row: Row, framed: FramedBodies): Stored {
+  const [sequence, record] = [Number(row["sequence"]), bytes(row["record"])]
+  const salted = row["salted"] === null ? framed(sequence, record) : bytes(row["salted"])
   return {
     workspace,
-    sequence: Number(row["sequence"]),
-    record: bytes(row["record"]),
+    sequence,
+    record,
     receipt: receiptOf(row["receipt"]),
     idem: idemOf(row["idem"]),
     bodySalt: salted?.subarray(0, saltBytes),

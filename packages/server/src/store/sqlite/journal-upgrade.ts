@@ -12,6 +12,7 @@ import { syncPath } from "../../runtime/durable-file.ts"
 import {
   atMost,
   errorCode,
+  framesLayout,
   freeBytes,
   isDamage,
   layoutOf,
@@ -71,7 +72,18 @@ export function upgradeJournal(
 
 /** Gives a reading connection the rows of an older layout under the names of this one. */
 export function readFormerJournal(journal: DatabaseSync): void {
-  if (versionOf(journal) >= rowLayout) return
+  const layout = versionOf(journal)
+  if (layout < rowLayout) joinFormerRows(journal)
+  if (layout < framesLayout)
+    journal.exec(
+      `CREATE TEMP VIEW settled AS SELECT * FROM entries WHERE false;
+       CREATE TEMP VIEW frames AS
+         SELECT 0 AS number, 0 AS workspace, 0 AS first, 0 AS part, 0 AS count, x'' AS bytes WHERE false;
+       CREATE TEMP VIEW recorded AS SELECT * FROM entries;`,
+    )
+}
+
+function joinFormerRows(journal: DatabaseSync): void {
   journal.exec(
     `CREATE TEMP VIEW entries AS
      SELECT e.n, e.workspace, e.sequence, e.receipt, e.idem, e.record, d.sealed, b.salted

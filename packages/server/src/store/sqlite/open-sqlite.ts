@@ -9,6 +9,7 @@ import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
 import type { FilingStore, Store, WatchedStore } from "../store.ts"
 import { copied, isMarked } from "./copy.ts"
+import { createContentKeeper } from "./content.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
 import { findWith } from "../search/finder-thread.ts"
@@ -155,14 +156,18 @@ export function openSqliteWatched(folder: string): WatchedStore {
 /** For the program that files, after the serving program has opened the folder. */
 export function openSqliteFiling(folder: string): FilingStore {
   const journal = openForReading(join(folder, "journal.db"))
+  // If a power cut takes back what was packed, the rows are still there.
+  const packing = openForWriting(join(folder, "journal.db"), "journal", "normal")
   const search = openForWriting(join(folder, "search.db"), "search", "normal")
   const reads = journalReads(journal)
   return {
     journal: readerOf(reads),
     leases: ownLeases,
     segments: createSegments(search, reads),
+    content: createContentKeeper(packing),
     async close() {
       journal.close()
+      packing.close()
       search.close()
     },
   }

@@ -37,7 +37,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
       }
     const before = one(
       journal,
-      "SELECT sequence FROM entries WHERE workspace = ? AND sequence < 1 ORDER BY sequence LIMIT 1",
+      "SELECT sequence FROM recorded WHERE workspace = ? AND sequence < 1 ORDER BY sequence LIMIT 1",
       number,
     )
     if (before !== undefined)
@@ -47,7 +47,11 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
       }
   }
   const { count, first, last } =
-    one(journal, "SELECT count(*) AS count, min(n) AS first, max(n) AS last FROM entries") ?? {}
+    one(
+      journal,
+      `SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM settled) AS count,
+              (SELECT min(n) FROM recorded) AS first, (SELECT max(n) FROM recorded) AS last`,
+    ) ?? {}
   const isWhole = count === 0 || (first === 1 && last === count)
   if (!isWhole) yield numberGap(journal)
   const document = one(
@@ -66,7 +70,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
 
 /** One seek for each, because there may be a hundred million entries. */
 function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
-  const next = journal.prepare("SELECT min(workspace) AS number FROM entries WHERE workspace > ?")
+  const next = journal.prepare("SELECT min(workspace) AS number FROM recorded WHERE workspace > ?")
   for (let number = Number.MIN_SAFE_INTEGER; ;) {
     const found = next.get(number)?.["number"]
     if (typeof found !== "number") return
@@ -81,8 +85,8 @@ function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
 function numberGap(journal: DatabaseSync): Stray {
   const row = one(
     journal,
-    `SELECT e.n, e.sequence, w.id FROM entries e LEFT JOIN workspaces w ON w.number = e.workspace
-     WHERE e.n < 1 OR (e.n > 1 AND NOT EXISTS (SELECT 1 FROM entries p WHERE p.n = e.n - 1)) ORDER BY e.n LIMIT 1`,
+    `SELECT e.n, e.sequence, w.id FROM recorded e LEFT JOIN workspaces w ON w.number = e.workspace
+     WHERE e.n < 1 OR (e.n > 1 AND NOT EXISTS (SELECT 1 FROM recorded p WHERE p.n = e.n - 1)) ORDER BY e.n LIMIT 1`,
   )
   const { n, sequence, id } = row ?? {}
   return {

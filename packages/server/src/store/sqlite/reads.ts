@@ -17,9 +17,10 @@ import type {
   TileName,
   Tree,
 } from "../store.ts"
-import type { LinkedRows } from "../linked-rows.ts"
+import { leafBytes, type LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../entries.ts"
 import { atMost } from "./database.ts"
+import { frameReads, type FramedBodies, type FrameReads } from "./frame-reads.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
@@ -36,10 +37,11 @@ export function journalReads(journal: DatabaseSync) {
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
+  const frames = frameReads(journal)
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
-  const joined = joinedReads(journal)
-  const linked = linkedReads(journal)
-  const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
+  const joined = joinedReads(journal, frames)
+  const linked = linkedReads(journal, frames)
+  const record = journal.prepare("SELECT record FROM recorded WHERE workspace = ? AND sequence = ?")
   const recordsFrom = recordReads(journal)
 
   return {
@@ -55,9 +57,10 @@ export function journalReads(journal: DatabaseSync) {
     ): (Stored | undefined)[] {
       const number = numberOf(workspace)
       if (number === undefined) return sequences.map(() => undefined)
+      const framed = frames(number)
       const read = (sequence: number): Stored | undefined => {
         const row = one.get(number, sequence)
-        return row === undefined ? undefined : storedOf(workspace, row)
+        return row === undefined ? undefined : storedOf(workspace, row, framed)
       }
       return [...upToBytes(sequences.values().map(read), bytesMax)]
     },
@@ -107,6 +110,7 @@ const entriesPerPiece = 64
  */
 function linkedReads(
   journal: DatabaseSync,
+  frames: FrameReads,
 ): (number: number, after: number, limit: number) => LinkedRows {
   // In order by the subquery; whoever checks the chain sees whether they are. Between two texts
   // stands what each begins with, as it is hashed.
@@ -115,7 +119,7 @@ function linkedReads(
             '[' || group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)) || ']',
             CAST('${bodyTag}' || group_concat(salted, '${bodyTag}') AS BLOB)
      FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
-           FROM entries WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost})`,
+           FROM recorded WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost})`,
   )
   joined.setReturnArrays(true)
   return (number, after, limit) => {
@@ -125,20 +129,42 @@ function linkedReads(
       after,
       limit,
     ) as unknown as readonly [string | null, Uint8Array | null, string | null, Uint8Array | null]
-    return {
+    return withFramed(frames(number), {
       sequences: integersOf(sequences),
       leaves: leaves ?? new Uint8Array(),
       lengths: integersOf(lengths),
       bodies: bodies ?? new Uint8Array(),
-    }
+    })
   }
 }
+
+/** Puts the bodies that are in frames between those of the rows. */
+function withFramed(framed: FramedBodies, rows: LinkedRows): LinkedRows {
+  if (!rows.lengths.includes(0)) return rows
+  const bodies: Uint8Array[] = []
+  const lengths: number[] = []
+  let at = 0
+  for (const [place, length] of rows.lengths.entries()) {
+    const leaf = place * leafBytes + 1
+    const salted =
+      length > 0
+        ? undefined
+        : framed(rows.sequences[place] ?? 0, rows.leaves.subarray(leaf, leaf + recordBytes))
+    if (salted !== undefined) bodies.push(tag, salted)
+    else if (length > 0) bodies.push(rows.bodies.subarray(at, at + length))
+    lengths.push(salted === undefined ? length : tag.length + salted.length)
+    at += length
+  }
+  return { ...rows, lengths, bodies: Buffer.concat(bodies) }
+}
+
+const tag = Buffer.from(bodyTag)
 
 /** The records from a sequence on, up to a hole. */
 function recordReads(
   journal: DatabaseSync,
 ): (number: number, first: number, count: number) => Uint8Array {
-  const following = `SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence ${atMost}`
+  const following = `SELECT sequence, record FROM recorded WHERE workspace = ? AND sequence >= ? ORDER BY sequence ${atMost}`
   const oneByOne = journal.prepare(following)
   // As rows of their own they would take four times as long.
   const joined = journal.prepare(
@@ -184,7 +210,7 @@ function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
 
 /** Reads by the count of entries across all workspaces. */
 function placeReads(journal: DatabaseSync) {
-  const placeColumns = "n, workspace, sequence, receipt, idem FROM entries"
+  const placeColumns = "n, workspace, sequence, receipt, idem FROM recorded"
   const one = journal.prepare(`SELECT ${placeColumns} WHERE n = ?`)
   one.setReturnArrays(true)
   const lastN = journal.prepare("SELECT max(n) AS n FROM entries")

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { defaultLimits } from "../../limits.ts"
+import { contentContract } from "../contract/content-contract.ts"
 import { segmentsContract, type OpenedFiling } from "../contract/segments-contract.ts"
 import { write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
@@ -51,7 +52,8 @@ test.afterEach(async () => {
   folders.clear()
 })
 
-segmentsContract("sqlite", () => openFolder(freshFolder()))
+for (const contract of [segmentsContract, contentContract])
+  contract("sqlite", () => openFolder(freshFolder()))
 
 const small = { level: 0, k: 0 }
 const entries = 256

@@ -76,7 +76,7 @@ function readsOf(
       return packed instanceof Uint8Array ? packed.slice() : packed
     })
     return journal.prepare(
-      `SELECT max(sequence) AS sequence FROM entries WHERE workspace = ? AND ${column} IS NOT NULL
+      `SELECT max(sequence) AS sequence FROM recorded WHERE workspace = ? AND ${column} IS NOT NULL
        GROUP BY CASE typeof(${column}) WHEN 'text' THEN packed_${column}(${column}) ELSE ${column} END
        HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
     )

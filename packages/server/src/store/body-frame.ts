@@ -1,0 +1,165 @@
+// A frame: the bodies of up to 64 entries that follow each other in one ledger, compressed in
+// company. It is one zstd frame over the lines of `bodies/NNN.jsonl` (docs/format.md, 2.11), so any
+// zstd reads it. Bodies are canonical JSON: in a line nothing but quotes and backslashes is escaped,
+// and both directions are one pass over the bytes.
+
+import { isUtf8 } from "node:buffer"
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { bodySaltBytes } from "@tallystick/proof"
+
+/** Entries of a frame at most; the first has an index that is a multiple of it. */
+export const frameEntries = 64
+/** A frame ends before its text has more, with one entry at least. */
+export const frameTextBytes = 1024 * 1024
+/** More than the text of the largest single entry. Nothing larger is unpacked. */
+const unpackedBytesMax = 4 * frameTextBytes
+/** Most of what is left are salts, digests and ids, which no level makes smaller. */
+const level = 1
+
+/** The body of an entry, with its place in its ledger. `salted` is the salt and the body. */
+export interface FramedBody {
+  readonly index: number
+  readonly salted: Uint8Array
+}
+
+/** An unpacked frame. */
+export interface OpenFrame {
+  /** Of the entries whose bodies it has, ascending. */
+  readonly indexes: readonly number[]
+  /** How many bytes it has unpacked. */
+  readonly textBytes: number
+  /** The salt and the body of an entry; undefined if it has none. */
+  salted(index: number): Uint8Array | undefined
+}
+
+const start = Buffer.from('{"body":"')
+const beforeIndex = Buffer.from('","index":')
+const beforeSalt = Buffer.from(',"salt":"')
+const end = Buffer.from('"}\n')
+const hexChars = 2 * bodySaltBytes
+const [quote, backslash, newline, firstPrintable, zero] = [0x22, 0x5c, 0x0a, 0x20, 0x30]
+/** Of a line, without its body. An index has sixteen digits at most. */
+const lineBytes = start.length + beforeIndex.length + 16 + beforeSalt.length + hexChars + end.length
+
+/** How many bytes of text a body takes at most. */
+export function textBytesOf({ salted }: FramedBody): number {
+  return lineBytes + 2 * salted.length
+}
+
+/** Undefined if one of the bodies is no JSON text, which a line cannot hold. */
+export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined {
+  const text = Buffer.allocUnsafe(bodies.reduce((sum, body) => sum + textBytesOf(body), 0))
+  let at = 0
+  for (const { index, salted } of bodies) {
+    const body = salted.subarray(bodySaltBytes)
+    if (salted.length < bodySaltBytes || !isUtf8(body)) return undefined
+    at += start.copy(text, at)
+    for (const byte of body) {
+      if (byte < firstPrintable) return undefined
+      if (byte === quote || byte === backslash) text[at++] = backslash
+      text[at++] = byte
+    }
+    at += beforeIndex.copy(text, at)
+    at += text.latin1Write(String(index), at)
+    at += beforeSalt.copy(text, at)
+    for (const byte of salted.subarray(0, bodySaltBytes)) {
+      text[at++] = hexDigits[byte >>> 4] ?? 0
+      text[at++] = hexDigits[byte & 15] ?? 0
+    }
+    at += end.copy(text, at)
+  }
+  return zstdCompressSync(text.subarray(0, at), {
+    params: { [constants.ZSTD_c_compressionLevel]: level },
+  })
+}
+
+/** A fault is a phrase that follows "the frame". */
+export function openFrame(bytes: Uint8Array): OpenFrame | string {
+  const text = unpack(bytes)
+  if (typeof text === "string") return text
+  const indexes: number[] = []
+  /** Of each line where its body begins and ends. */
+  const spans: number[] = []
+  for (let from = 0; from < text.length;) {
+    const line = readLine(text, from)
+    if (line === undefined || line.index <= (indexes.at(-1) ?? -1))
+      return "has a line that is not of the form in docs/format.md"
+    indexes.push(line.index)
+    spans.push(from + start.length, line.bodyEnd)
+    from = line.end
+  }
+  return {
+    indexes,
+    textBytes: text.length,
+    salted(index) {
+      const near = index - (indexes[0] ?? 0)
+      const place = indexes[near] === index ? near : indexes.indexOf(index)
+      return place < 0
+        ? undefined
+        : saltedOf(text, spans[2 * place] ?? 0, spans[2 * place + 1] ?? 0, index)
+    },
+  }
+}
+
+function unpack(bytes: Uint8Array): Buffer | string {
+  try {
+    return zstdDecompressSync(bytes, { maxOutputLength: unpackedBytesMax })
+  } catch {
+    return "cannot be unpacked"
+  }
+}
+
+interface Line {
+  readonly index: number
+  readonly bodyEnd: number
+  readonly end: number
+}
+
+/** Reads a line from its end, because its body may contain anything. */
+function readLine(text: Buffer, from: number): Line | undefined {
+  const lineEnd = text.indexOf(newline, from) + 1
+  const salt = lineEnd - end.length - hexChars
+  const digitsEnd = salt - beforeSalt.length
+  if (
+    digitsEnd <= from + start.length ||
+    !isAt(start, text, from) ||
+    !isAt(end, text, lineEnd - end.length) ||
+    !isAt(beforeSalt, text, digitsEnd)
+  )
+    return undefined
+  let digits = digitsEnd
+  let index = 0
+  for (let power = 1; ; power *= 10) {
+    const digit = (text[digits - 1] ?? 0) - zero
+    if (digit < 0 || digit > 9) break
+    index += digit * power
+    digits -= 1
+  }
+  const bodyEnd = digits - beforeIndex.length
+  const isWhole =
+    digits < digitsEnd &&
+    Number.isSafeInteger(index) &&
+    digitsEnd - digits === String(index).length &&
+    bodyEnd >= from + start.length &&
+    isAt(beforeIndex, text, bodyEnd)
+  return isWhole ? { index, bodyEnd, end: lineEnd } : undefined
+}
+
+/** A line that is not as `packFrame` writes it gives bytes that no record commits to. */
+function saltedOf(text: Buffer, from: number, to: number, index: number): Uint8Array {
+  const salted = Buffer.allocUnsafe(bodySaltBytes + to - from)
+  const salt = to + beforeIndex.length + String(index).length + beforeSalt.length
+  salted.write(text.latin1Slice(salt, salt + hexChars), "hex")
+  let at = bodySaltBytes
+  for (let place = from; place < to; place++) {
+    if (text[place] === backslash) place += 1
+    salted[at++] = text[place] ?? 0
+  }
+  return salted.subarray(0, at)
+}
+
+function isAt(part: Buffer, whole: Buffer, from: number): boolean {
+  return part.compare(whole, from, from + part.length) === 0
+}
+
+const hexDigits = Buffer.from("0123456789abcdef")

@@ -1,0 +1,44 @@
+// Unpacked frames of a thread, the last that were read. A frame that is written anew has another
+// version, so that nothing is shown that was destroyed meanwhile.
+
+import { openFrame, type OpenFrame } from "./body-frame.ts"
+
+export interface FrameCache {
+  /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
+  open(place: string, version: number, read: () => Uint8Array): OpenFrame
+}
+
+/** Of a thread: some hundred frames of ordinary entries. */
+const cacheBytesMax = 4 * 1024 * 1024
+
+const noBodies: OpenFrame = { indexes: [], textBytes: 0, salted: () => undefined }
+
+export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
+  const frames = new Map<string, { readonly version: number; readonly opened: OpenFrame }>()
+  let bytes = 0
+  const remove = (place: string): void => {
+    bytes -= frames.get(place)?.opened.textBytes ?? 0
+    frames.delete(place)
+  }
+  return {
+    open(place, version, read) {
+      const known = frames.get(place)
+      if (known?.version === version) {
+        // The one that was read last stands last.
+        frames.delete(place)
+        frames.set(place, known)
+        return known.opened
+      }
+      remove(place)
+      const found = openFrame(read())
+      const opened = typeof found === "string" ? noBodies : found
+      frames.set(place, { version, opened })
+      bytes += opened.textBytes
+      for (const oldest of frames.keys()) {
+        if (bytes <= bytesMax || oldest === place) break
+        remove(oldest)
+      }
+      return opened
+    },
+  }
+}

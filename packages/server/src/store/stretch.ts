@@ -1,0 +1,129 @@
+// Chooses the entries whose bodies become one frame, and checks each frame before it replaces them.
+
+import { strict as assert } from "node:assert"
+import { concat, equalBytes, parseRecord, commitsTo, type RecordFields } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
+import {
+  frameEntries,
+  frameTextBytes,
+  openFrame,
+  packFrame,
+  textBytesOf,
+  type FramedBody,
+} from "./body-frame.ts"
+import type { Frame } from "./content-keeper.ts"
+import type { ChainEntry } from "./linked-rows.ts"
+
+/** So many entries after a stretch show that it is complete. */
+export const stretchRead = frameEntries + 1
+
+/**
+ * The frame of the next entries, which are given in order; `last` alone if the first of them cannot
+ * be packed, because it does not match its record: it stays as it is, and readers find it broken.
+ * Undefined if more entries may belong to the stretch.
+ */
+export function nextFrame(
+  entries: readonly ChainEntry[],
+): { readonly frame: Frame } | { readonly last: number } | undefined {
+  const stretch = stretchOf(entries)
+  const [first] = stretch
+  const [entry] = entries
+  if (entry === undefined) return undefined
+  if (first === undefined) return { last: entry.sequence }
+  if (!isComplete(stretch, entries)) return undefined
+  const bodies = stretch.flatMap(({ body }) => body ?? [])
+  const bytes = bodies.length === 0 ? new Uint8Array() : packFrame(bodies)
+  if (bytes === undefined) return { last: entry.sequence }
+  const frame = { first: first.sequence, count: stretch.length, bytes }
+  // Written, read back, and hashed again, before anything is deleted.
+  assert.equal(frameFault(frame, entries.slice(0, stretch.length)), undefined)
+  return { frame }
+}
+
+/** Undefined if a frame fits these entries; else a phrase that follows "the frame". */
+export function frameFault(
+  { bytes, count }: Frame,
+  entries: readonly Pick<ChainEntry, "sequence" | "record">[],
+): string | undefined {
+  if (count !== entries.length) return "has another count than there are entries"
+  if (bytes.length === 0) return undefined
+  const opened = openFrame(bytes)
+  if (typeof opened === "string") return opened
+  let found = 0
+  for (const { sequence, record } of entries) {
+    const fields = parseRecord(record)
+    const salted = fields && opened.salted(fields.index)
+    if (fields === undefined || salted === undefined) continue
+    if (!fits(fields, salted)) return `has a body that entry ${sequence} does not commit to`
+    found += 1
+  }
+  return found === opened.indexes.length ? undefined : "has a body of an entry that is not its own"
+}
+
+/** The frame without the bodies of the entries that are gone; empty if it has no other. */
+export function frameWithout(
+  { first, count, bytes }: Frame,
+  entries: readonly Pick<ChainEntry, "sequence" | "record">[],
+  isGone: (sequence: number) => boolean,
+): Frame {
+  const staying = entries.filter(({ sequence }) => !isGone(sequence))
+  const opened = staying.length === 0 ? undefined : openFrame(bytes)
+  const bodies = staying.flatMap(({ record }) => {
+    const index = parseRecord(record)?.index
+    // Of a damaged frame there is nothing to keep.
+    const salted =
+      index === undefined || typeof opened === "string" ? undefined : opened?.salted(index)
+    return index === undefined || salted === undefined ? [] : [{ index, salted }]
+  })
+  const packed = bodies.length === 0 ? new Uint8Array() : packFrame(bodies)
+  assert(packed !== undefined, "what was packed can be packed again")
+  return { first, count, bytes: packed }
+}
+
+interface Member {
+  readonly sequence: number
+  readonly fields: RecordFields
+  readonly body: FramedBody | undefined
+}
+
+/** The entries from the first on that may be in one frame. */
+function stretchOf(entries: readonly ChainEntry[]): readonly Member[] {
+  const members: Member[] = []
+  let textBytes = 0
+  for (const { sequence, record, body, bodySalt } of entries) {
+    const fields = parseRecord(record)
+    const last = members.at(-1)
+    if (fields === undefined) break
+    if (last !== undefined && !follows(last, sequence, fields)) break
+    const salted = body && bodySalt && concat(bodySalt, body)
+    if (salted !== undefined && !fits(fields, salted)) break
+    const framed = salted && { index: fields.index, salted }
+    textBytes += framed === undefined ? 0 : textBytesOf(framed)
+    if (members.length > 0 && textBytes > frameTextBytes) break
+    members.push({ sequence, fields, body: framed })
+    if (isLastPlace(fields)) break
+  }
+  return members
+}
+
+function follows(last: Member, sequence: number, fields: RecordFields): boolean {
+  return (
+    sequence === last.sequence + 1 &&
+    fields.index === last.fields.index + 1 &&
+    equalBytes(fields.ledgerId, last.fields.ledgerId)
+  )
+}
+
+/** Whether no further entry can belong to it. */
+function isComplete(stretch: readonly Member[], entries: readonly ChainEntry[]): boolean {
+  const last = stretch.at(-1)
+  return last !== undefined && (isLastPlace(last.fields) || stretch.length < entries.length)
+}
+
+function isLastPlace({ index }: RecordFields): boolean {
+  return index % frameEntries === frameEntries - 1
+}
+
+function fits(fields: RecordFields, salted: Uint8Array): boolean {
+  return commitsTo(fields, salted.subarray(0, 16), salted.subarray(16), sha256)
+}
