@@ -325,10 +325,10 @@ export interface Entry extends RepeatedFields {
 export interface EntryProof {
   /** The 118 bytes that are hashed, in base64. */
   readonly record: string
-  /** The exact text that the record commits to. */
-  readonly body: string
-  /** In hex. */
-  readonly bodySalt: string
+  /** The exact text that the record commits to; null once it was destroyed, as was recorded. */
+  readonly body: string | null
+  /** In hex; null with the body. */
+  readonly bodySalt: string | null
   /** The key that signs the workspace's checkpoints. */
   readonly vkey: string
   /** A `c2sp.org/tlog-proof@v1`; null while no signed checkpoint covers the entry. */

@@ -3,11 +3,13 @@ import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
+import { readDestroyed } from "./destroyed.ts"
 import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { utf8 } from "./encoding.ts"
 import { verifyExport } from "./export.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
+import { createMissingContent } from "./missing-content.ts"
 import { signNote } from "./note.ts"
 import { formatBodyLine } from "./pack-form.ts"
 import { encodeRecord, eventHash } from "./record.ts"
@@ -73,4 +75,31 @@ test("a last line without its newline is none", () => {
   // Nor is it what lies beyond the checkpoint.
   const torn = Uint8Array.from([...lines, ...utf8('{"body":"{}","index":1')])
   assert.equal(failureOf(files.set("bodies/000.jsonl", torn)), "content")
+})
+
+test("what an entry of the ledger explains is counted apart from what nothing explains", () => {
+  const missing = createMissingContent()
+  for (const sequence of [2, 3, 4, 7, 8, 11]) missing.addBody(sequence)
+  missing.addFields(5, ["a", "b"])
+  missing.addFields(6, ["c"])
+  const explain = (kind: "retention" | "erasure", metadata: JsonObject) => {
+    const destroyed = readDestroyed(kind, 20, { metadata })
+    if (destroyed === undefined) assert.fail("it is malformed")
+    missing.explain(destroyed)
+  }
+  explain("retention", { bodies: [[1, 3]] })
+  explain("retention", {
+    bodies: [
+      [2, 2],
+      [8, 10],
+    ],
+  })
+  explain("erasure", { bodies: [[4, 4]], fields: [{ sequence: 5, digests: ["b", "z"] }] })
+  assert.deepEqual(missing.counts, {
+    expiredBodies: 3,
+    erasedBodies: 1,
+    missingBodies: 2,
+    erasedFields: 1,
+    withheld: 2,
+  })
 })

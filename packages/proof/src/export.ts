@@ -1,6 +1,8 @@
 import { AssertionError } from "./assert.ts"
 import { commitsTo, parseBody } from "./body.ts"
 import { createChain } from "./chain.ts"
+import { readDestroyed } from "./destroyed.ts"
+import { createMissingContent, type MissingContent, type MissingCounts } from "./missing-content.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromHex, fromUtf8, utf8 } from "./encoding.ts"
@@ -39,7 +41,8 @@ import { parseVkey } from "./vkey.ts"
  * to the first that fails. Earlier ledgers are checked in the same way, oldest first. Their root is
  * the one that the next genesis names, so they need no key, and their checkpoint may cover less than
  * was kept, or be missing. Files are requested one at a time, when needed, and not kept. Missing
- * bodies and disclosures are counted: they may be withheld, and nothing else depends on them.
+ * bodies and disclosures are counted, those that an entry of kind 04 or 07 explains apart from the
+ * others: they may be withheld, and nothing else depends on them.
  */
 export type ExportVerdict = ExportReport &
   (
@@ -64,7 +67,7 @@ export type ExportCheckName =
   | "root"
   | "key"
 
-export type ExportReport = {
+export type ExportReport = MissingCounts & {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
   readonly checkpoint?: Checkpoint
   /** Number of ledgers in the export; each continues the one before. */
@@ -73,8 +76,6 @@ export type ExportReport = {
   readonly entries: number
   readonly bodies: number
   readonly disclosures: number
-  readonly missingBodies: number
-  readonly withheld: number
 }
 
 /** Bytes of a file by its path in the export; undefined if it is missing. */
@@ -90,7 +91,12 @@ export function verifyExport(
   files: ExportFiles,
   { trustedKeys = [], hash = sha256, verify }: ExportOptions = {},
 ): ExportVerdict {
-  const counts = { epochs: 0, entries: 0, bodies: 0, disclosures: 0, missingBodies: 0, withheld: 0 }
+  const missing = createMissingContent()
+  const counts: Counts = { epochs: 0, entries: 0, bodies: 0, disclosures: 0, missing }
+  const counted = () => {
+    const { missing: _, ...others } = counts
+    return { ...others, ...missing.counts }
+  }
   const geneses = genesesOf(files)
   const lineage = readLineage(geneses, hash)
   const names = checkNames.filter((name) => name !== "epochs" || geneses.length > 1)
@@ -104,7 +110,7 @@ export function verifyExport(
       { name, ok: false },
     ],
     ...(checkpoint && { checkpoint }),
-    ...counts,
+    ...counted(),
   })
   if (lineage === undefined) return refute(brokenLineage(geneses))
 
@@ -121,7 +127,7 @@ export function verifyExport(
     counts.epochs += 1
     if (successor !== undefined || "name" in head) continue
     const checks = names.map((name) => ({ name, ok: name !== "key" || head.isTrusted }))
-    const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counts }
+    const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counted() }
     return head.isTrusted
       ? { verdict: "genuine", ...report }
       : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
@@ -147,8 +153,7 @@ type Counts = {
   entries: number
   bodies: number
   disclosures: number
-  missingBodies: number
-  withheld: number
+  readonly missing: MissingContent
 }
 type Head = {
   readonly born: Born
@@ -239,7 +244,8 @@ function checkEntries(
       if (typeof fields === "string") return { name: "records", file, sequence }
       if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), chain.previousHash))
         return { name: "tiles", file: tilePath(0, group, width), sequence }
-      const wrong = checkContent(content, fields, genesis.workspaceId, counts, hash)
+      const place = { sequence, workspaceId: genesis.workspaceId }
+      const wrong = checkContent(content, fields, place, counts, hash)
       if (wrong !== undefined)
         return {
           name: wrong,
@@ -287,14 +293,14 @@ function readContent(files: ExportFiles, group: number, size: number): GroupCont
 function checkContent(
   { bodies, disclosures }: GroupContent,
   record: RecordFields,
-  workspaceId: string,
+  { sequence, workspaceId }: { readonly sequence: number; readonly workspaceId: string },
   counts: Counts,
   hash: Sha256,
 ): "content" | "disclosures" | undefined {
   const line = bodies.get(record.index)
   const shown = disclosures.get(record.index) ?? []
   if (line === undefined) {
-    counts.missingBodies += 1
+    counts.missing.addBody(sequence)
     return shown.length > 0 ? "disclosures" : undefined
   }
   if (!line.body.isWellFormed() || !commitsTo(record, line.salt, utf8(line.body), hash))
@@ -305,7 +311,9 @@ function checkContent(
   if (!opened.ok) return "disclosures"
   counts.bodies += 1
   counts.disclosures += shown.length
-  counts.withheld += opened.withheld
+  counts.missing.addFields(sequence, opened.missing)
+  const destroyed = readDestroyed(record.kind, sequence, body)
+  if (destroyed !== undefined) counts.missing.explain(destroyed)
   return undefined
 }
 

@@ -1,6 +1,7 @@
 import { fromBase64, fromUtf8, toHex } from "./encoding.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
 import { equalJson, parseJson, readJson, type JsonObject } from "./json.ts"
+import type { MissingCounts } from "./missing-content.ts"
 import { packGroup } from "./pack-form.ts"
 import { verifyPack, type PackVerdict } from "./pack.ts"
 import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
@@ -373,13 +374,14 @@ function ofPackJson(
 }
 
 function ofPack(verdict: PackVerdict): Finding {
-  const { packId, title, packHash, checkpoint, entries, withheld = 0 } = verdict
+  const { packId, title, packHash, checkpoint, entries, withheld = 0, erasedFields } = verdict
   const facts = {
     ...(title !== undefined && { title }),
     ...(packId !== undefined && { packId }),
     ...(packHash !== undefined && { packHash }),
     ...(entries && { entries: entries.length }),
     ...(withheld > 0 && { withheld }),
+    ...(erasedFields !== undefined && { erasedFields }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
     ...keyOf(verdict.key),
   }
@@ -393,14 +395,13 @@ export function examineExport(folder: Folder, input: TrustedInput): Finding {
   if (folder.files("genesis.json") === undefined || folder.files("checkpoint") === undefined)
     return unreadable("it is not an export, or one that was never finished")
   const { verdict, unread, stranger } = checkFolder(folder, input)
-  const { checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
+  const { checkpoint, epochs, entries, bodies, disclosures } = verdict
   const facts = {
     ...(epochs > 1 && { epochs }),
     entries,
     bodies,
     disclosures,
-    ...(missingBodies > 0 && { missingBodies }),
-    ...(withheld > 0 && { withheld }),
+    ...missingFacts(verdict),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
     ...keyOf(parseVkey(fromUtf8(folder.files("log.vkey") ?? new Uint8Array())?.trimEnd() ?? "")),
   }
@@ -415,6 +416,16 @@ export function examineExport(folder: Folder, input: TrustedInput): Finding {
     ...(sequence !== undefined && { sequence }),
   }
   return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`, difference)
+}
+
+/** What is missing: explained by an entry of the ledger, and not. */
+function missingFacts(counts: MissingCounts): Readonly<Record<string, number>> {
+  const { expiredBodies, erasedBodies, missingBodies, erasedFields, withheld } = counts
+  return Object.fromEntries(
+    Object.entries({ expiredBodies, erasedBodies, missingBodies, erasedFields, withheld }).filter(
+      ([, count]) => count > 0,
+    ),
+  )
 }
 
 function checkFolder({ files, paths }: Folder, input: TrustedInput) {

@@ -7,6 +7,14 @@ export { bodyHash, bodySaltBytes, bodyTag, commitsTo, parseBody, type BodyFault 
 export { canonicalize, parseCanonical } from "./canonical.ts"
 export { createChain, placeFault, type Chain, type Place, type PlaceFault } from "./chain.ts"
 export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+export {
+  formatDestroyed,
+  readDestroyed,
+  type Destroyed,
+  type DestroyedFields,
+  type DestroyedWhy,
+  type SequenceRange,
+} from "./destroyed.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
 export {
   concat,

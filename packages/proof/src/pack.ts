@@ -4,6 +4,7 @@ import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { commitsTo, parseBody } from "./body.ts"
 import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
+import { readDestroyed } from "./destroyed.ts"
 import { readLineage, type Genesis } from "./genesis.ts"
 import { isJsonObject, type JsonObject } from "./json.ts"
 import {
@@ -27,6 +28,7 @@ import {
   parseDisclosureLine,
   proofPath,
 } from "./pack-form.ts"
+import { createMissingContent, type MissingCounts } from "./missing-content.ts"
 import type { PackForm } from "./pack-csv.ts"
 import type { PackEntry } from "./pack-form.ts"
 import { checkPolicies } from "./pack-policies.ts"
@@ -110,8 +112,10 @@ export type PackReport = {
   readonly key?: Vkey
   /** The entries as hashed. */
   readonly entries?: readonly PackEntry[]
-  /** How many sealed fields were not disclosed. */
+  /** How many sealed fields were not disclosed, and are in no erasure of the pack. */
   readonly withheld?: number
+  /** How many sealed fields an erasure explains that is an entry of the pack. */
+  readonly erasedFields?: number
 }
 
 export type PackOptions = {
@@ -163,10 +167,11 @@ function examine(
   if (!note(report, "content", !isFault(entries)) || isFault(entries))
     return isFault(entries) ? entries : undefined
   report.entries = entries
-  const withheld = checkDisclosures(files, entries, options)
-  if (!note(report, "disclosures", !isFault(withheld)) || isFault(withheld))
-    return isFault(withheld) ? withheld : undefined
-  report.withheld = withheld
+  const missing = checkDisclosures(files, entries, options)
+  if (!note(report, "disclosures", !isFault(missing)) || isFault(missing))
+    return isFault(missing) ? missing : undefined
+  report.withheld = missing.withheld
+  if (missing.erasedFields > 0) report.erasedFields = missing.erasedFields
 
   const derived = checkDerived(files, entries, options, report)
   if (derived !== undefined) return derived
@@ -410,12 +415,12 @@ function openContent(text: string, { genesis }: Log): JsonObject | undefined {
   return typeof body === "string" ? undefined : body
 }
 
-/** How many sealed fields have no disclosure. */
+/** The sealed fields that have no disclosure. */
 function checkDisclosures(
   files: Files,
   entries: readonly PackEntry[],
   { hash }: Options,
-): number | PackFault {
+): MissingCounts | PackFault {
   const disclosed = new Map<number, readonly string[]>()
   const groups = Math.ceil(entries.length / packGroup)
   const paths = Array.from({ length: groups }, (_, group) => disclosuresPath(group))
@@ -437,8 +442,8 @@ function checkDisclosures(
       previous = line.index
     }
   }
-  let withheld = 0
-  for (const [at, { record, body }] of entries.entries()) {
+  const missing = createMissingContent()
+  for (const [at, { record, sequence, body }] of entries.entries()) {
     const opened = openBody(body, disclosed.get(record.index) ?? [], hash)
     if (!opened.ok)
       return {
@@ -446,9 +451,11 @@ function checkDisclosures(
         file: disclosuresPath(Math.floor(at / packGroup)),
         found: opened.reason,
       }
-    withheld += opened.withheld
+    missing.addFields(sequence, opened.missing)
+    const destroyed = readDestroyed(record.kind, sequence, body)
+    if (destroyed !== undefined) missing.explain(destroyed)
   }
-  return withheld
+  return missing.counts
 }
 
 /** Files that repeat what records and bodies say. */
@@ -501,6 +508,6 @@ function failed(report: Draft, failure: PackFault["failure"], file: string): Pac
   return { failure, file }
 }
 
-function isFault(value: object | number): value is PackFault {
-  return typeof value === "object" && "failure" in value
+function isFault(value: object): value is PackFault {
+  return "failure" in value
 }

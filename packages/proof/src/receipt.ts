@@ -307,6 +307,7 @@ function checkSealed(
   report.signatures = proven.signatures
   if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
     report.uncovered = [...report.uncovered, "proof.vkey"]
+  // Without its body an entry may be expired or erased; so may sealed fields that are not shown.
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
   return note(report, "key", isTrusted(proven, trustedKeys))
@@ -324,7 +325,8 @@ function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | u
   report.uncovered = report.uncovered.filter(
     (name) => name !== "entry.integrity" && name !== "verified",
   )
-  const isVerified = integrity === undefined || integrity === "verified"
+  const isErased = integrity === "erased" && (report.withheld ?? 0) > 0
+  const isVerified = integrity === undefined || integrity === "verified" || isErased
   if (note(report, "integrity", isVerified && (verified === undefined || verified === true)))
     return undefined
   const [field, expected, found] = isVerified

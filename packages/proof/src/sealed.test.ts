@@ -82,6 +82,7 @@ test("every claim goes where its digest stood", () => {
   assert.deepEqual(openBody(body, [note, email, context, other]), {
     ok: true,
     withheld: 0,
+    missing: [],
     value: {
       context: { requestId: "r1" },
       actor: {
@@ -98,6 +99,7 @@ test("every claim goes where its digest stood", () => {
   assert.deepEqual(openBody(deeper, [note]), {
     ok: true,
     withheld: 0,
+    missing: [],
     value: { a: { b: { note: "hello" } }, c: [] },
   })
 })
@@ -152,6 +154,7 @@ test("a claim cannot take the place of a member, or of another claim", () => {
   assert.deepEqual(openBody({ _sd: [digest(toString)] }, [toString]), {
     ok: true,
     withheld: 0,
+    missing: [],
     value: { toString: 1 },
   })
 })

@@ -51,7 +51,13 @@ export function parseDisclosure(text: string): Disclosed | undefined {
 const disclosureSaltBytes = 16
 
 export type OpenedBody =
-  | { readonly ok: true; readonly value: JsonObject; readonly withheld: number }
+  | {
+      readonly ok: true
+      readonly value: JsonObject
+      readonly withheld: number
+      /** The digests without a disclosure. */
+      readonly missing: readonly string[]
+    }
   | { readonly ok: false; readonly reason: SealFailure }
 
 /**
@@ -88,7 +94,9 @@ export function openBody(
   if (opening.failure) return { ok: false, reason: opening.failure }
   if (opening.matched < claims.size) return { ok: false, reason: "unmatched" }
   if (!hasClaimForms(value)) return { ok: false, reason: "malformed" }
-  return { ok: true, value, withheld: opening.seen.size - opening.matched }
+  const withheld = opening.seen.size - opening.matched
+  const missing = withheld === 0 ? [] : [...opening.seen].filter((one) => !claims.has(one))
+  return { ok: true, value, withheld, missing }
 }
 
 type Opening = {

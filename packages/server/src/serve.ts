@@ -157,7 +157,7 @@ async function start(
     fileBeside({ place: placeOf(config), limits }, store, told, options.onFatal),
   ])
   const { journal, registry, search } = store
-  const writing = { journal, clock: systemClock, limits, keyring, report: metrics }
+  const writing = { journal, registry, clock: systemClock, limits, keyring, report: metrics }
   const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
   const seal = (workspace: string) => watching.seal(workspace)

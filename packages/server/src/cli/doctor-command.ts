@@ -326,11 +326,11 @@ async function keyringOf(
 
 async function checkChains(
   { limits }: Config,
-  { journal }: Snapshot,
+  snapshot: Snapshot,
   workspaces: readonly Document<"workspace">[],
 ): Promise<Verdict> {
   for (const workspace of workspaces) {
-    const wrong = await recheck(journal, workspace, limits.recheckEntries)
+    const wrong = await recheck(snapshot, workspace, limits.recheckEntries)
     if (wrong !== undefined)
       return bad(wrong, "stop the service, keep this data unchanged, and restore a backup")
   }

@@ -77,7 +77,7 @@ export function createAuditor(
   parts: AuditorParts,
   { found, failed, summarise }: AuditListener,
 ): Auditor {
-  const { journal, leases, clock, limits } = parts
+  const { leases, clock, limits } = parts
   const entriesPerStep = Math.min(
     Math.ceil(limits.auditEntriesPerSecond / stepsPerSecond),
     entriesPerStepMax,
@@ -183,7 +183,7 @@ export function createAuditor(
     const { walk } = walked
     const { workspace, end } = walk
     try {
-      const { count, spent } = await walkOn(journal, walk, budget)
+      const { count, spent } = await walkOn(parts, walk, budget)
       verified += count
       begun.entries += count
       walked.entries += count

@@ -17,10 +17,11 @@ import {
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
+import { readGone, type Gone } from "../store/destroyed.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
-import { splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
+import { bodilessIn, splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
 import type {
   Checkpoint,
   Document,
@@ -201,13 +202,15 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const fromSize = tree.frontier.size
     const signed = await signedOf(tree.epoch)
     const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
+    const goneAt = await readGone(registry, workspace, bodilessIn(pieces))
     for (const rows of pieces) {
-      const wrong = tree.chain.take(rows, (leaf) => {
+      const taken = (leaf: Uint8Array): void => {
         tree.frontier.append(leaf, tiles.completed)
         tree.unsignedSinceMs ??= tree.chain.timeMs
         if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root))
           throw notSigned(signed.size)
-      })
+      }
+      const wrong = tree.chain.take(rows, taken, goneAt)
       if (wrong !== undefined) throw brokenAt(tree.epoch.before + tree.chain.index + 1, wrong)
     }
     const grown = await index.growTree(
@@ -297,9 +300,14 @@ function positionOf({ epoch, frontier }: Growing): number {
 }
 
 /** The fields of the next entry of a chain. Throws an IntegrityError if the entry is broken. */
-export function takeOrBreak(chain: Chain, before: number, entry: ChainEntry): RecordFields {
+export function takeOrBreak(
+  chain: Chain,
+  before: number,
+  entry: ChainEntry,
+  gone: Gone | undefined,
+): RecordFields {
   const sequence = before + chain.index + 1
-  const taken = takeEntry(chain, before, entry)
+  const taken = takeEntry(chain, before, entry, gone)
   if (typeof taken === "string") throw brokenAt(sequence, taken)
   return taken
 }

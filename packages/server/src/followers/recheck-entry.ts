@@ -3,13 +3,15 @@
 import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
+import { readGone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document, Index, JournalReader, Stored } from "../store/store.ts"
+import type { Document, Index, JournalReader, Registry, Stored } from "../store/store.ts"
 import { readLeaves, type SignedTree } from "../store/tree-reads.ts"
 import { forgedWords, type CheckpointerParts } from "./checkpointer.ts"
 
 export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
   readonly journal: JournalReader
+  readonly registry: Pick<Registry, "get">
   readonly index: Pick<Index, "tiles" | "checkpoint">
 }
 
@@ -40,9 +42,10 @@ export async function recheckEntry(
   const previousHash =
     index === 0 ? ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
   if (previousHash === undefined) return `entry ${sequence - 1}: it is missing`
+  const gone = (await readGone(parts.registry, document.id, [sequence]))(sequence)
   for (const checked of [
-    checkEntry(entry, { ledgerId, index, previousHash }),
-    checkContents(entry),
+    checkEntry(entry, { ledgerId, index, previousHash }, gone),
+    checkContents(entry, gone),
   ])
     if (typeof checked === "string") return `entry ${sequence}: ${checked}`
   const hash = eventHash(entry.record, sha256)

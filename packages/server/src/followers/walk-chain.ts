@@ -11,10 +11,11 @@ import {
 } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents } from "../store/check-entry.ts"
+import { readGone } from "../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document, JournalReader, Tree } from "../store/store.ts"
-import { IntegrityError, takeOrBreak } from "./checkpointer.ts"
+import { IntegrityError, takeOrBreak, type CheckpointerParts } from "./checkpointer.ts"
 
 export interface Walk {
   readonly workspace: string
@@ -75,7 +76,7 @@ export function reached({ epochs: [{ before }], frontier }: Walk): number {
  * IntegrityError at a broken one.
  */
 export async function walkOn(
-  journal: JournalReader,
+  { journal, registry }: Pick<CheckpointerParts, "journal" | "registry">,
   walk: Walk,
   budget: number,
 ): Promise<{ readonly count: number; readonly spent: number }> {
@@ -93,9 +94,15 @@ export async function walkOn(
       ? walk.signed
       : { size: epoch.end - before, root: epoch.root }
   let spent = 0
+  const goneAt = await readGone(
+    registry,
+    workspace,
+    entries.map(({ sequence }) => sequence),
+  )
   for (const entry of entries) {
-    takeOrBreak(chain, before, entry)
-    const contents = checkContents(entry)
+    const gone = goneAt(entry.sequence)
+    takeOrBreak(chain, before, entry, gone)
+    const contents = checkContents(entry, gone)
     if (typeof contents === "string")
       throw new IntegrityError(`entry ${entry.sequence}: ${contents}`, entry.sequence)
     frontier.append(chain.previousHash)

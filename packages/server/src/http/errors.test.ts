@@ -14,6 +14,7 @@ test("every code has its status", () => {
     405: "method_not_allowed",
     408: "request_timeout",
     409: "conflict",
+    410: "content_gone",
     413: "payload_too_large",
     414: "uri_too_long",
     415: "unsupported_media_type",

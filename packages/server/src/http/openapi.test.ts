@@ -242,6 +242,7 @@ test("every status that an endpoint can answer with is a Problem, and names its 
     "403",
     "404",
     "408",
+    "410",
     "413",
     "414",
     "415",

@@ -46,7 +46,7 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     [body !== undefined, "invalid_json", "payload_too_large"],
     // A malformed Content-Type is refused also without a body.
     [isChange, "unsupported_media_type"],
-    [key !== undefined && !("not" in key), "idempotency_key_reused"],
+    [key !== undefined && !("not" in key), "idempotency_key_reused", "content_gone"],
     // The quota of a key, and the rate limits of an address.
     [access.unmetered !== true, "rate_limited"],
     [isChange, ...ofChanges],
@@ -82,6 +82,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: "this path takes GET, HEAD",
   request_timeout: "the request took too long to arrive",
   conflict: "a project of this id exists already",
+  content_gone: "the content of entry 4711 was destroyed, so no evidence can be given of it",
   payload_too_large: "the body has 300000 bytes; at most 262144 are allowed",
   uri_too_long: "the request target has 9000 bytes; at most 8192 are allowed",
   unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",

@@ -15,8 +15,9 @@ import { Admission } from "./admission.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
+import { readGone } from "../store/destroyed.ts"
 import { epochsOf } from "../store/epochs.ts"
-import type { Change, Document, Journal, Stored } from "../store/store.ts"
+import type { Change, Document, Journal, Registry, Stored } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
@@ -46,6 +47,8 @@ export type RecordOutcome =
   | { readonly kind: "replayed"; readonly opened: OpenedEntry }
   /** Another request was recorded under this key. */
   | { readonly kind: "reused"; readonly original: OpenedEntry }
+  /** An entry was recorded under this key, and its content was destroyed since. */
+  | { readonly kind: "gone"; readonly sequence: number; readonly receipt: string }
 
 export interface Ledger {
   /**
@@ -69,6 +72,8 @@ export interface Ledger {
 
 export interface LedgerParts {
   readonly journal: Journal
+  /** Says what was destroyed of entries. */
+  readonly registry: Pick<Registry, "get">
   readonly clock: Clock
   readonly limits: Limits
   readonly keyring: Keyring
@@ -79,6 +84,7 @@ export interface LedgerParts {
 
 export function createLedger({
   journal,
+  registry,
   clock,
   limits,
   keyring,
@@ -130,7 +136,8 @@ export function createLedger({
             pace.isUp()
             await pace.next()
           }
-          recorded.push(await recordedBefore(kind, content, originals.get(place.sequence), pace))
+          const original = originals.get(place.sequence)
+          recorded.push(await recordedBefore({ registry, same }, kind, content, original, pace))
         }
       }
       return recorded
@@ -138,28 +145,37 @@ export function createLedger({
     knows: async (workspace, idempotency) =>
       (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
+}
 
-  async function recordedBefore(
-    kind: Kind,
-    content: Content,
-    entry: Stored | undefined,
-    pace: Pace,
-  ): Promise<RecordOutcome> {
-    const original = entry && openEntry(entry, disclosuresOf(entry))
-    if (original === undefined)
-      throw new LedgerError(
-        "integrity_failure",
-        "the entry that this key belongs to cannot be read",
-      )
-    if (pace.isUp()) await pace.next()
-    if (!same(kind, original.content, content)) return { kind: "reused", original }
-    // Requests are equal here, so drop one copy of each part: 8 MiB of small parts take hundreds.
-    const { actor, target, metadata } = content
-    return {
-      kind: "replayed",
-      opened: { ...original, content: { ...original.content, actor, target, metadata } },
-    }
+/** What is answered for a key that an earlier entry has. */
+async function recordedBefore(
+  { registry, same }: Required<Pick<LedgerParts, "registry" | "same">>,
+  kind: Kind,
+  content: Content,
+  entry: Stored | undefined,
+  pace: Pace,
+): Promise<RecordOutcome> {
+  const original = entry && openEntry(entry, disclosuresOf(entry))
+  if (entry !== undefined && original === undefined && (await isDestroyed(registry, entry)))
+    return { kind: "gone", sequence: entry.sequence, receipt: entry.receipt }
+  if (original === undefined)
+    throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
+  if (pace.isUp()) await pace.next()
+  if (!same(kind, original.content, content)) return { kind: "reused", original }
+  // Requests are equal here, so drop one copy of each part: 8 MiB of small parts take hundreds.
+  const { actor, target, metadata } = content
+  return {
+    kind: "replayed",
+    opened: { ...original, content: { ...original.content, actor, target, metadata } },
   }
+}
+
+async function isDestroyed(
+  registry: Pick<Registry, "get">,
+  { workspace, sequence, body }: Stored,
+): Promise<boolean> {
+  const goneAt = await readGone(registry, workspace, body === undefined ? [sequence] : [])
+  return goneAt(sequence)?.what === "body"
 }
 
 async function originalsOf(

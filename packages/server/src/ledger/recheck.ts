@@ -4,15 +4,22 @@
 import { createChain, equalBytes } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
+import { bodiless, readGone } from "../store/destroyed.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { Document, JournalReader } from "../store/store.ts"
+import type { Document, JournalReader, Registry } from "../store/store.ts"
+
+export interface CheckedJournal {
+  readonly journal: JournalReader
+  /** Says what was destroyed of entries. */
+  readonly registry: Pick<Registry, "get">
+}
 
 /**
  * Checks the last entries of a workspace against record, body and the entry before. Returns the
  * first fault as a sentence. Calls `held` for each good entry.
  */
 export async function recheck(
-  journal: JournalReader,
+  { journal, registry }: CheckedJournal,
   workspace: Document<"workspace">,
   entries: number,
   held: (sequence: number, hash: Uint8Array) => void = () => {},
@@ -34,12 +41,13 @@ export async function recheck(
     const batch = await journal.after(workspace.id, at, entries)
     if (batch.length === 0)
       return `workspace ${workspace.id} ends at entry ${at}, but its head is entry ${head.sequence}`
+    const goneAt = await readGone(registry, workspace.id, bodiless(batch))
     for (const entry of batch) {
       if (at === epoch.end) {
         epoch = epochAt(epochs, at + 1)
         chain = createChain(epoch.ledgerId, sha256)
       }
-      const taken = takeEntry(chain, epoch.before, entry)
+      const taken = takeEntry(chain, epoch.before, entry, goneAt(entry.sequence))
       if (typeof taken === "string")
         return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded: ${taken}`
       at = entry.sequence

@@ -241,6 +241,7 @@ async function run(
     asked: number,
     told: Awaited<ReturnType<Ledger["record"]>>[number],
   ): void {
+    if (told.kind === "gone") assert.fail("nothing is destroyed here")
     work[told.kind] += 1
     const content = (told.kind === "reused" ? told.original : told.opened).content
     const variant = variantOf(content)

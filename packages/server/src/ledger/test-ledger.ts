@@ -56,6 +56,7 @@ export function testEvent(changes: Partial<Draft> = {}): Draft {
 export function openTestLedger(journal: Journal, parts: Partial<LedgerParts> = {}): Ledger {
   const report = { commit: () => {}, advanced: () => {} }
   return createLedger({
+    registry: { get: async () => undefined },
     journal,
     clock,
     limits: defaultLimits,

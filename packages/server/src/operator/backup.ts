@@ -110,11 +110,8 @@ async function check(
     throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
   const all: RehashResult[] = []
   for (const workspace of workspaces) {
-    const one = await rehash(
-      snapshot.journal,
-      workspace,
-      signed.get(workspace.value.origin),
-      (id, done) => progress({ kind: "hashed", workspace: id, done }),
+    const one = await rehash(snapshot, workspace, signed.get(workspace.value.origin), (id, done) =>
+      progress({ kind: "hashed", workspace: id, done }),
     )
     const head = copied.get(workspace.id)
     const wrong = one.broken ?? lossOf(one)

@@ -70,7 +70,7 @@ async function recheckAll(
 ): Promise<void> {
   const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
   for (const workspace of workspaces) {
-    const wrong = await recheck(store.journal, workspace, entries)
+    const wrong = await recheck(store, workspace, entries)
     if (wrong !== undefined)
       throw new StartError(
         `${wrong}; the service does not add entries to it. Restore a backup, or look at the disk`,

@@ -36,6 +36,7 @@ import { writeSynced } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
+import { bodiless, readGone } from "../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
@@ -123,7 +124,7 @@ function signOff(files: Folder, vkey: string, note?: string): void {
 }
 
 async function writeEntries(
-  { journal }: Whole,
+  { journal, registry }: Whole,
   { workspace, before, ledgerId }: Epoch,
   checkpoint: { readonly size: number; readonly root: Uint8Array },
   files: Folder,
@@ -139,9 +140,11 @@ async function writeEntries(
     const first = group * tileWidth
     const width = Math.min(tileWidth, size - first)
     const entries = await readGroup(journal, workspace, before + first, width)
+    const goneAt = await readGone(registry, workspace, bodiless(entries))
     const hashes = entries.map((entry, at) => {
       // A broken entry must not go into an export.
-      if (typeof takeEntry(chain, before, entry) === "string") throw broken(before + first + at + 1)
+      const taken = takeEntry(chain, before, entry, goneAt(entry.sequence))
+      if (typeof taken === "string") throw broken(before + first + at + 1)
       return chain.previousHash
     })
     if (hashes.length !== width) throw broken(before + first + hashes.length + 1)
@@ -240,7 +243,7 @@ function openFolder(
         )
       // A full tile is written after the other files of its group, so those exist too.
       if (known !== undefined && width === tileWidth) return 0
-      put(bodiesPath(group), linesOf(entries.map((entry) => bodyLine(entry, before))))
+      put(bodiesPath(group), linesOf(entries.flatMap((entry) => bodyLine(entry, before) ?? [])))
       const sealed = entries.flatMap((entry) => disclosureLine(entry, before) ?? [])
       if (sealed.length > 0) put(disclosuresPath(group), linesOf(sealed))
       put(tilePath("entries", group, width), bundle(entries.map(({ record }) => record)))
@@ -268,10 +271,9 @@ function isAtEdge({ level, index, width }: Tile, size: number): boolean {
   return index === Math.floor(hashes / tileWidth) && width === hashes % tileWidth
 }
 
-function bodyLine(
-  { sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored,
-  before: number,
-): string {
+/** Undefined if the body was destroyed. */
+function bodyLine({ sequence, body, bodySalt }: Stored, before: number): string | undefined {
+  if (body === undefined || bodySalt === undefined) return undefined
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
   return formatBodyLine({ index: sequence - 1 - before, salt: bodySalt, body: text })
 }

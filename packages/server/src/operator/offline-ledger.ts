@@ -72,9 +72,14 @@ export async function openOffline({
 }
 
 /** A ledger that seals what it makes under the keyring's newest secret. */
-export function offlineLedger(limits: Limits, { journal }: Store, keyring: Keyring): Ledger {
+export function offlineLedger(
+  limits: Limits,
+  { journal, registry }: Store,
+  keyring: Keyring,
+): Ledger {
   return createLedger({
     journal,
+    registry,
     clock: systemClock,
     limits,
     keyring,

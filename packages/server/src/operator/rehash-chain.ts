@@ -1,12 +1,12 @@
 // Hashes every entry of a workspace again, and compares the result with what was signed.
 
 import { createFrontier, equalBytes } from "@tallystick/proof"
-import { recheck } from "../ledger/recheck.ts"
+import { recheck, type CheckedJournal } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import { endsBefore } from "./check-store.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document, JournalReader } from "../store/store.ts"
+import type { Document } from "../store/store.ts"
 
 export interface RehashResult {
   readonly workspace: string
@@ -31,7 +31,7 @@ export interface RehashResult {
 }
 
 export async function rehash(
-  journal: JournalReader,
+  checked: CheckedJournal,
   workspace: Document<"workspace">,
   signed: SignedHead | undefined,
   progress: (workspace: string, done: number) => void,
@@ -44,7 +44,7 @@ export async function rehash(
   let isSame = true
   let isUnderCheckpoint = false
   let unlike: string | undefined
-  const broken = await recheck(journal, workspace, Number.MAX_SAFE_INTEGER, (sequence, hash) => {
+  const broken = await recheck(checked, workspace, Number.MAX_SAFE_INTEGER, (sequence, hash) => {
     const epoch = epochAt(epochs, sequence)
     if (sequence === epoch.before + 1) tree = createFrontier(undefined, sha256)
     tree.append(hash)

@@ -110,7 +110,7 @@ async function look({
   for (const document of await allWorkspaces(store.registry)) {
     const [{ workspace, number, origin, before }] = epochsOf(document)
     const checkpoint = await index?.checkpoint(workspace, number)
-    const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
+    const found = await rehash(store, document, heads.get(origin), progress, checkpoint)
     if (
       Math.max(
         before + ((await index?.tree(workspace, number))?.size ?? 0),

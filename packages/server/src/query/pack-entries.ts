@@ -6,8 +6,9 @@ import { LedgerError } from "../error.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
+import { readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document, JournalReader, Stored } from "../store/store.ts"
+import type { Document, JournalReader, Registry, Stored } from "../store/store.ts"
 
 export interface PackEntry {
   readonly stored: Stored
@@ -22,6 +23,7 @@ export interface PackEntry {
 
 export interface EntrySource {
   readonly journal: Pick<JournalReader, "at">
+  readonly registry: Pick<Registry, "get">
   readonly pace: Pace
 }
 
@@ -30,7 +32,7 @@ const batchBytes = 64 * 1024
 
 /** The entries of these sequences in the same order, in batches. */
 export async function* readEntries(
-  { journal, pace }: EntrySource,
+  { journal, registry, pace }: EntrySource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
 ): AsyncGenerator<readonly PackEntry[]> {
@@ -39,9 +41,10 @@ export async function* readEntries(
     const batch = sequences.slice(at, at + batchEntries)
     const stored = await journal.at(workspace.id, batch, batchBytes)
     if (pace.isUp()) await pace.next()
+    const goneAt = await readGone(registry, workspace.id, batch.slice(0, stored.length))
     yield stored.map((entry, place) => {
       const sequence = batch[place] ?? 0
-      return readEntry(entry, sequence, epochAt(epochs, sequence))
+      return readEntry(entry, sequence, epochAt(epochs, sequence), goneAt(sequence))
     })
     at += stored.length
   }
@@ -51,12 +54,18 @@ function readEntry(
   stored: Stored | undefined,
   sequence: number,
   { ledgerId, before }: Epoch,
+  gone: Gone | undefined,
 ): PackEntry {
   const { body: bytes, bodySalt: salt } = stored ?? {}
+  if (stored !== undefined && bytes === undefined && gone?.what === "body")
+    throw new LedgerError(
+      "content_gone",
+      `the content of entry ${sequence} was destroyed, so no evidence can be given of it`,
+    )
   if (stored === undefined || bytes === undefined || salt === undefined) throw broken(sequence)
   const record = checkEntry(stored, { ledgerId, index: sequence - 1 - before })
-  const body = checkContents(stored)
-  if (typeof record === "string" || typeof body === "string") throw broken(sequence)
+  const body = checkContents(stored, gone)
+  if (typeof record === "string" || typeof body !== "object") throw broken(sequence)
   const bodyText = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
   return {
     stored,

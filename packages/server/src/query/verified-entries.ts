@@ -21,13 +21,16 @@ import {
   receiptJson,
   type Content,
   type Integrity,
+  type Link,
   type OpenedEntry,
   type Present,
+  type ReadEntry,
   type Sight,
 } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { checkEntry } from "../store/check-entry.ts"
+import { checkEntry, isGone } from "../store/check-entry.ts"
+import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { neighboursOf, type HeldEntries } from "../store/held-entries.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
@@ -40,7 +43,7 @@ export interface VerifiedEntry {
   readonly epoch: Epoch
   readonly proven: ProvenTree
   readonly stored: Stored
-  readonly opened: OpenedEntry | undefined
+  readonly opened: ReadEntry | undefined
   readonly integrity: Integrity
   readonly present: Present
   /** The hashes that lead to the checkpoint's root; absent while no checkpoint covers the entry. */
@@ -50,7 +53,10 @@ export interface VerifiedEntry {
 }
 
 /** What entries are verified against, and where broken ones are reported. */
-export interface VerificationSource extends Pick<Store, "journal" | "index" | "search" | "held"> {
+export interface VerificationSource extends Pick<
+  Store,
+  "journal" | "index" | "search" | "held" | "registry"
+> {
   readonly checkpoints: Checkpoints
   readonly leaves: Leaves
   /** The first broken entry of a workspace, if its chain is known to be broken. */
@@ -94,6 +100,7 @@ export async function* findEntries(
     }
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed, neighbours)
+  const goneAt = await readGone(source.registry, workspace.id, bodiless(entries))
   for (const [at, place] of placed.entries()) {
     // Some at once, so that reads of the tree alternate with those of other requests.
     if (at % leavesAtOnce === 0)
@@ -101,12 +108,15 @@ export async function* findEntries(
     if (pace.isUp()) await pace.next()
     const { epoch, proven, stored } = place
     const opened = openEntry(stored, disclosuresOf(stored))
-    const integrity = await integrityOf(source, place, opened, recordAt)
+    const gone =
+      opened !== undefined && opened.missing.length > 0
+        ? (await readGone(source.registry, workspace.id, [stored.sequence]))(stored.sequence)
+        : goneAt(stored.sequence)
+    const link = opened?.link ?? linkOf(stored)
+    const integrity = await integrityOf(source, place, opened, link, gone, recordAt)
     if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
     const storageClass =
-      opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs)
-        ? "archive"
-        : "hot"
+      link !== undefined && link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
     const present: Present = { queued: position < stored.sequence, storageClass }
     yield { epoch, proven, stored, opened, inclusion: undefined, integrity, present }
   }
@@ -139,12 +149,14 @@ export async function findIncluded(
   source: VerificationSource,
   found: VerifiedEntry,
 ): Promise<VerifiedEntry> {
-  const { epoch, stored, opened, integrity } = found
+  const { epoch, stored, integrity } = found
   const { checkpoint, tree } = found.proven
-  if (integrity !== "verified" || opened === undefined || checkpoint === undefined) return found
-  const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
   const index = stored.sequence - 1 - epoch.before
-  const hashes = await proveLeaf(source, epoch, checkpoint, index, opened.link.hash, leavesOf)
+  const link = linkOf(stored)
+  if (integrity === "broken" || integrity === "pending") return found
+  if (link === undefined || checkpoint === undefined || index >= checkpoint.size) return found
+  const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
+  const hashes = await proveLeaf(source, epoch, checkpoint, index, link.hash, leavesOf)
   if (hashes !== undefined) return { ...found, inclusion: { checkpoint, hashes } }
   source.suspect(stored.workspace, stored.sequence)
   return { ...found, integrity: "broken" }
@@ -173,16 +185,20 @@ async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Pro
 async function integrityOf(
   { leaves, haltedFrom }: VerificationSource,
   { epoch, proven: { checkpoint, tree, isForged }, stored, index }: PlacedEntry,
-  opened: OpenedEntry | undefined,
+  opened: ReadEntry | undefined,
+  link: Link | undefined,
+  gone: Gone | undefined,
   recordAt: (sequence: number) => Uint8Array | undefined,
 ): Promise<Integrity> {
   if (
-    opened === undefined ||
+    link === undefined ||
+    (opened === undefined && (stored.body !== undefined || gone?.what !== "body")) ||
     isForged ||
-    typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }) === "string"
+    typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }, gone) === "string" ||
+    opened?.missing.some((digest) => !isGone(gone, digest)) === true
   )
     return "broken"
-  const { hash, previousHash, sequence } = opened.link
+  const { hash, previousHash, sequence } = link
   const leafBefore =
     index > 0 && tree !== undefined && index <= tree.size
       ? await leaves.at(epoch, tree, index - 1)
@@ -191,7 +207,9 @@ async function integrityOf(
     if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
     // The tree has the hash of the entry before, even if that entry is damaged.
     if (leafBefore !== undefined && !equalBytes(previousHash, leafBefore)) return "broken"
-    return checkpoint !== undefined && index < checkpoint.size ? "verified" : "pending"
+    return checkpoint !== undefined && index < checkpoint.size
+      ? (shownGone(opened, gone) ?? "verified")
+      : "pending"
   }
   if (sequence >= (haltedFrom(stored.workspace) ?? Infinity)) return "broken"
   const before = index === 0 ? epoch.ledgerId : (leafBefore ?? hashOf(recordAt(sequence - 1)))
@@ -201,6 +219,20 @@ async function integrityOf(
     equalBytes(previousHash, before) &&
     (next === undefined || equalBytes(next.previousHash, hash))
   return isLinked ? "pending" : "broken"
+}
+
+/** What is missing of an entry was destroyed, and how that is called. */
+function shownGone(opened: ReadEntry | undefined, gone: Gone | undefined): Integrity | undefined {
+  const isWhole = opened !== undefined && opened.missing.length === 0
+  return isWhole ? undefined : gone?.why
+}
+
+/** The place of an entry, which its record says; undefined if that cannot be read. */
+function linkOf({ sequence, record }: Stored): Link | undefined {
+  const fields = parseRecord(record)
+  if (fields === undefined) return undefined
+  const { timeMs, previousHash } = fields
+  return { sequence, timeMs, hash: eventHash(record, sha256), previousHash }
 }
 
 /** Reads those neighbours of entries that no signed tree covers which were not read with them. */
@@ -269,8 +301,8 @@ export function showProof(found: VerifiedEntry, vkey: string): string {
   const { geneses } = found.epoch
   return JSON.stringify({
     record: toBase64(record),
-    body: Buffer.from(body ?? new Uint8Array()).toString("utf8"),
-    bodySalt: toHex(bodySalt ?? new Uint8Array()),
+    body: body === undefined ? null : Buffer.from(body).toString("utf8"),
+    bodySalt: body === undefined || bodySalt === undefined ? null : toHex(bodySalt),
     vkey,
     tlogProof: tlogProofOf(found) ?? null,
     // A verifier needs them to compute the sequence from the record.
@@ -316,7 +348,10 @@ function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: S
   }
 }
 
-/** An unreadable entry is still shown, at its place and with its record's current hash. */
+/**
+ * An entry that is unreadable or without its body is still shown, at its place and with its record's
+ * hash.
+ */
 function unreadable({ sequence, record, receipt }: Stored, workspaceId: string): OpenedEntry {
   const fields = parseRecord(record)
   const nobody = { id: "", type: "" }

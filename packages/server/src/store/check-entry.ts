@@ -1,5 +1,6 @@
 // Checks a stored entry: its place in the chain, its body against its record, and everything stored
-// with it against the body. A fault is a phrase that follows "entry 7: ".
+// with it against the body. A fault is a phrase that follows "entry 7: ". What was destroyed on
+// purpose is no fault: the caller says what that is (destroyed.ts), if something is missing.
 
 import {
   commitsTo,
@@ -15,6 +16,7 @@ import {
   type RecordFields,
   type SealFailure,
 } from "@tallystick/proof"
+import type { Gone } from "./destroyed.ts"
 import { disclosuresOf } from "./opened-entry.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { ChainEntry } from "./linked-rows.ts"
@@ -24,38 +26,50 @@ import type { Stored } from "./store.ts"
  * Checks the next entry of a chain and advances the chain. Returns its fields, or the fault.
  * `before` counts the entries of earlier epochs.
  */
-export function takeEntry(chain: Chain, before: number, entry: ChainEntry): RecordFields | string {
+export function takeEntry(
+  chain: Chain,
+  before: number,
+  entry: ChainEntry,
+  gone?: Gone,
+): RecordFields | string {
   const { sequence, record } = entry
   if (sequence !== before + chain.index + 1)
     return `it is missing; the next stored entry is ${sequence}`
   const fields = chain.take(record)
   if (typeof fields === "string") return placeWords(fields, record, chain)
-  return bodyFault(fields, entry) ?? fields
+  return bodyFault(fields, entry, gone) ?? fields
 }
 
 /** Checks one entry alone, against the known facts of its place. */
-export function checkEntry(entry: ChainEntry, place: Place): RecordFields | string {
+export function checkEntry(entry: ChainEntry, place: Place, gone?: Gone): RecordFields | string {
   const fields = parseRecord(entry.record)
   const fault = fields === undefined ? "record" : placeFault(fields, place)
   if (fields === undefined || fault !== undefined) return placeWords(fault, entry.record, place)
-  return bodyFault(fields, entry) ?? fields
+  return bodyFault(fields, entry, gone) ?? fields
 }
 
 /**
  * Returns the body without its sealed fields if everything stored with it fits it; else the fault.
+ * Undefined if the body was destroyed, as was recorded.
  */
-export function checkContents(entry: Stored): JsonObject | string {
+export function checkContents(entry: Stored, gone?: Gone): JsonObject | string | undefined {
   const { workspace, receipt, idem } = entry
+  if (entry.body === undefined && gone?.what === "body") return undefined
   const body = entry.body === undefined ? "canonical" : parseBody(entry.body, workspace)
   if (typeof body === "string") return bodyWords[body]
   if (body["receipt"] !== receipt) return "it is stored under another receipt than its body names"
   if (body["idem"] !== idem) return "it is stored under another idempotency key than its body names"
   const opened = openBody(body, disclosuresOf(entry), sha256)
   if (!opened.ok) return `its sealed fields do not match its body: ${sealWords[opened.reason]}`
-  // Nothing is erased yet, so every disclosure must be there.
-  return opened.withheld > 0
-    ? `${opened.withheld} of its sealed fields are missing, and no entry records that they were erased`
+  const lost = opened.missing.filter((digest) => !isGone(gone, digest))
+  return lost.length > 0
+    ? `${lost.length} of its sealed fields are missing, and no entry records that they were erased`
     : body
+}
+
+/** While a body is being destroyed, its sealed fields may be gone before it. */
+export function isGone(gone: Gone | undefined, digest: string): boolean {
+  return gone?.what === "body" || gone?.digests.has(digest) === true
 }
 
 const bodyWords: Readonly<Record<BodyFault, string>> = {
@@ -71,7 +85,12 @@ const sealWords: Readonly<Record<SealFailure, string>> = {
   name: "the body already has a member of that name",
 }
 
-function bodyFault(fields: RecordFields, { body, bodySalt }: ChainEntry): string | undefined {
+function bodyFault(
+  fields: RecordFields,
+  { body, bodySalt }: ChainEntry,
+  gone: Gone | undefined,
+): string | undefined {
+  if (body === undefined && gone?.what === "body") return undefined
   if (body === undefined || bodySalt === undefined)
     return "its body is missing, and no entry records that it was removed"
   return commitsTo(fields, bodySalt, body, sha256)

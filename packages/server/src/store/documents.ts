@@ -1,7 +1,7 @@
 // The documents of the registry, one type per kind. A new kind is a line in `Documents`, for every
 // driver.
 
-import type { JsonObject, PackForm } from "@tallystick/proof"
+import type { DestroyedWhy, JsonObject, PackForm } from "@tallystick/proof"
 
 export interface Documents {
   readonly workspace: WorkspaceDocument
@@ -17,6 +17,7 @@ export interface Documents {
   readonly session: SessionDocument
   readonly setup: SetupDocument
   readonly keyring: KeyringDocument
+  readonly destroyed: DestroyedDocument
 }
 
 export type DocumentKind = keyof Documents
@@ -256,6 +257,27 @@ export interface KeyringDocument {
   readonly sealed: string
   /** When the rotation to this generation ended; absent during the rotation. */
   readonly endedAt?: string
+}
+
+/**
+ * What was destroyed of the entries of one block, under the block's number (store/destroyed.ts). It
+ * commits with the entry that records it, before anything is destroyed.
+ */
+export interface DestroyedDocument {
+  /** Whole bodies, with everything sealed in them: ascending, without overlap. */
+  readonly bodies: readonly {
+    readonly first: number
+    readonly last: number
+    readonly why: DestroyedWhy
+    /** The id of the target of the entry that records it. */
+    readonly by: string
+  }[]
+  /** Erased fields of entries that have their bodies, by their digests, ascending. */
+  readonly fields: readonly {
+    readonly sequence: number
+    readonly digests: readonly string[]
+    readonly by: string
+  }[]
 }
 
 /** The place of a document in lists of its kind, which begin with the newest. */

@@ -6,6 +6,7 @@ import { hash } from "node:crypto"
 import { bodySaltBytes, createChain, kindOf, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "./check-entry.ts"
+import type { GoneAt } from "./destroyed.ts"
 import { bodyStart, leafBytes, type ChainEntry, type LinkedRows } from "./linked-rows.ts"
 
 export interface LinkedChain {
@@ -15,9 +16,14 @@ export interface LinkedChain {
   readonly timeMs: number
   /**
    * Takes entries up to the first broken one, and returns its fault. `taken` gets the hash of each
-   * entry and its position in the rows; it may keep the hash.
+   * entry and its position in the rows; it may keep the hash. `goneAt` is asked where a body is
+   * missing.
    */
-  take(rows: LinkedRows, taken: (leaf: Uint8Array, place: number) => void): string | undefined
+  take(
+    rows: LinkedRows,
+    taken: (leaf: Uint8Array, place: number) => void,
+    goneAt?: GoneAt,
+  ): string | undefined
 }
 
 const hashBytes = 32
@@ -43,7 +49,11 @@ export function createLinkedChain(
   const chain = {
     index,
     timeMs: start.timeMs ?? 0,
-    take(rows: LinkedRows, taken: (leaf: Uint8Array, place: number) => void): string | undefined {
+    take(
+      rows: LinkedRows,
+      taken: (leaf: Uint8Array, place: number) => void,
+      goneAt?: GoneAt,
+    ): string | undefined {
       const { sequences, lengths } = rows
       const [leaves, bodies] = [bufferOf(rows.leaves), bufferOf(rows.bodies)]
       const hashes = Buffer.allocUnsafe(sequences.length * hashBytes)
@@ -58,10 +68,12 @@ export function createLinkedChain(
           timeMs >= chain.timeMs &&
           Number.isSafeInteger(timeMs) &&
           isAt(links, leaves, leaf + 1 + at.ledgerId) &&
-          bodyEnd - body >= bodyStart + bodySaltBytes &&
-          hash("sha256", bodies.subarray(body, bodyEnd), "latin1") ===
-            leaves.latin1Slice(leaf + 1 + at.bodyHash, leaf + leafBytes)
-        if (!holds) return faultOf(entryOf(rows, place, body))
+          (bodyEnd === body
+            ? goneAt?.(sequences[place] ?? 0)?.what === "body"
+            : bodyEnd - body >= bodyStart + bodySaltBytes &&
+              hash("sha256", bodies.subarray(body, bodyEnd), "latin1") ===
+                leaves.latin1Slice(leaf + 1 + at.bodyHash, leaf + leafBytes))
+        if (!holds) return faultOf(entryOf(rows, place, body), goneAt)
         const hashed = hash("sha256", leaves.subarray(leaf, leaf + leafBytes), "latin1")
         links.latin1Write(hashed, hashBytes)
         hashes.latin1Write(hashed, place * hashBytes)
@@ -76,9 +88,9 @@ export function createLinkedChain(
   }
   return chain
 
-  function faultOf(entry: ChainEntry): string {
+  function faultOf(entry: ChainEntry, goneAt: GoneAt | undefined): string {
     const slow = createChain(ledgerId, sha256, chain.index, lastRecord)
-    const fault = takeEntry(slow, before, entry)
+    const fault = takeEntry(slow, before, entry, goneAt?.(entry.sequence))
     return typeof fault === "string"
       ? fault
       : "it was found faulty once, and good when it was checked again"

@@ -45,6 +45,13 @@ export function linkRows(entries: readonly ChainEntry[]): LinkedRows {
   }
 }
 
+/** The entries that lack their bodies. */
+export function bodilessIn(pieces: readonly LinkedRows[]): readonly number[] {
+  return pieces.flatMap(({ sequences, lengths }) =>
+    lengths.includes(0) ? sequences.filter((_, place) => lengths[place] === 0) : [],
+  )
+}
+
 /** The first `count` entries of these, and the others. */
 export function splitRows(
   pieces: readonly LinkedRows[],

@@ -90,6 +90,11 @@ export interface OpenedEntry {
   readonly content: Content
 }
 
+export interface ReadEntry extends OpenedEntry {
+  /** Digests of sealed fields that were not disclosed. */
+  readonly missing: readonly string[]
+}
+
 /** The state of an entry that no hash covers and that changes over time. */
 export interface Present {
   readonly queued: boolean
@@ -100,18 +105,18 @@ export interface Present {
 export const justRecorded: Present = { queued: true, storageClass: "hot" }
 
 /** Opens a stored entry with these disclosures; undefined if its bytes are malformed. */
-export function openEntry(stored: Stored, disclosures: readonly string[]): OpenedEntry | undefined {
+export function openEntry(stored: Stored, disclosures: readonly string[]): ReadEntry | undefined {
   const record = parseRecord(stored.record)
   if (record === undefined || stored.body === undefined) return undefined
-  const content = openContent(stored.body, disclosures)
-  if (content === undefined) return undefined
+  const opened = openContent(stored.body, disclosures)
+  if (opened === undefined) return undefined
   const link = {
     sequence: stored.sequence,
     timeMs: record.timeMs,
     hash: eventHash(stored.record, sha256),
     previousHash: record.previousHash,
   }
-  return { kind: record.kind, link, content }
+  return { kind: record.kind, link, ...opened }
 }
 
 export function disclosuresOf(stored: Stored): readonly string[] {
@@ -142,7 +147,10 @@ function digestOf(disclosure: string): string {
   return Buffer.from(sha256(Buffer.from(disclosure, "latin1"))).toString("base64url")
 }
 
-function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
+function openContent(
+  body: Uint8Array,
+  disclosures: readonly string[],
+): Pick<ReadEntry, "content" | "missing"> | undefined {
   const parsed = parseJson(
     Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
   )
@@ -151,13 +159,14 @@ function openContent(body: Uint8Array, disclosures: readonly string[]): Content 
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
   // The body was made by `seal` from a Content, and its hash says that it is still that.
-  return {
+  const content = {
     ...rest,
     ...spreadContext(context),
     actor: spreadOther(actor),
     target: spreadOther(target),
     metadata,
   } as unknown as Content
+  return { content, missing: opened.missing }
 }
 
 /**

@@ -18,6 +18,7 @@ async function openHouse() {
   const keyring = firstKeyring(Buffer.alloc(32, 3))
   const ledger = createLedger({
     journal,
+    registry,
     clock: systemClock,
     limits: defaultLimits,
     keyring,

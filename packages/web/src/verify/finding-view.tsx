@@ -197,7 +197,10 @@ const factNames: Readonly<Record<string, string>> = {
   size: "Entries signed for",
   sequence: "Entry",
   index: "Place in the log",
+  expiredBodies: "Contents expired, as recorded",
+  erasedBodies: "Contents erased, as recorded",
   missingBodies: "Contents missing",
+  erasedFields: "Fields erased, as recorded",
   withheld: "Fields withheld",
   newKey: "Announces the key",
 }

@@ -81,8 +81,8 @@ export const EntryProof = shapeOf<WireEntryProof>()(
   Type.Object(
     {
       record: Type.String({ docs: { contentEncoding: "base64" } }),
-      body: Type.String(),
-      bodySalt: Type.String({ pattern: "^[0-9a-f]{32}$" }),
+      body: Type.Union([Type.String(), Type.Null()]),
+      bodySalt: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]),
       vkey: Type.String(),
       tlogProof: Type.Union([Type.String(), Type.Null()]),
       geneses: Type.Optional(Type.Array(Type.String())),

@@ -269,6 +269,7 @@ function receiptOf(
   recorded: RecordOutcome,
 ): string {
   if (recorded.kind === "reused") throw reusedKey(caller, recorded.original, publicUrl)
+  if (recorded.kind === "gone") throw recordedAndGone(recorded)
   if (recorded.kind === "replayed") metrics.replay()
   else metrics.entry(recorded.opened.content.lane)
   return receiptJson(recorded.opened, justRecorded, publicUrl)
@@ -299,6 +300,14 @@ function reusedKey(
   return new LedgerError("idempotency_key_reused", detail, {
     receipt: receiptJson(original, justRecorded, publicUrl),
   })
+}
+
+/** The requests cannot be compared any more, so nothing of the entry is told but its place. */
+function recordedAndGone({ sequence }: RecordOutcome & { readonly kind: "gone" }): LedgerError {
+  return new LedgerError(
+    "content_gone",
+    `this Idempotency-Key belongs to entry ${sequence}, whose content was destroyed since; nothing was recorded now`,
+  )
 }
 
 /** A refusal of one event is answered in its place. An error that is our fault fails the batch. */

@@ -46,6 +46,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
+      refuses: ["content_gone"],
       answers: { 201: Pack },
       async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
         const workspace = await changeable(service, workspaceId)
@@ -145,7 +146,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Download an evidence pack",
       description:
         "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",
-      refuses: [...ofChanges],
+      refuses: [...ofChanges, "content_gone"],
       access: { action: "read", tokens: ["evidence"] },
       params: PackParams,
       query: DownloadQuery,
@@ -199,7 +200,7 @@ async function findFor(
   { title, projectId, receiptIds, consents, filter = {} }: NewPack,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const source = { journal: service.store.journal, pace: service.pace }
+  const source = { ...service.store, pace: service.pace }
   if (receiptIds !== undefined)
     return sequencesOf(source, caller, workspace.id, receiptIds, projectId)
   const matches = (name: string, found: Pick<CountRequest, "wanted" | "storage">, least = 1) =>

@@ -13,9 +13,9 @@ import {
 } from "@tallystick/proof"
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
+import { readGone, type GoneAt } from "../../store/destroyed.ts"
 import { createLinkedChain, type LinkedChain } from "../../store/linked-chain.ts"
-import { leafBytes } from "../../store/linked-rows.ts"
-import type { LinkedRows } from "../../store/linked-rows.ts"
+import { bodilessIn, leafBytes, type LinkedRows } from "../../store/linked-rows.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
 
 /**
@@ -68,13 +68,15 @@ export async function walkPiece(whole: Whole, piece: Piece): Promise<PieceResult
     if (level === tileLevel) subtrees.push(hash)
   }
   let wrong: string | undefined
-  const take = (rows: LinkedRows): string | undefined =>
-    chain.take(rows, (leaf, at) => {
+  const take = (rows: LinkedRows, goneAt: GoneAt): string | undefined => {
+    const taken = (leaf: Uint8Array, at: number): void => {
       if (rows.leaves[at * leafBytes + kindAt] === kinds.key || chain.index === 1)
         announcing.push(before + chain.index)
       tree.append(leaf, completed)
       if (counts.includes(tree.size)) edges.push(tree.save())
-    })
+    }
+    return chain.take(rows, taken, goneAt)
+  }
   while (wrong === undefined && chain.index < upTo) {
     const pieces = await whole.journal.linked(
       workspace,
@@ -82,7 +84,8 @@ export async function walkPiece(whole: Whole, piece: Piece): Promise<PieceResult
       Math.min(whole.entriesPerRead, upTo - chain.index),
     )
     if (pieces.length === 0) wrong = "it and all later entries are missing"
-    for (const rows of pieces) wrong ??= take(rows)
+    const goneAt = await readGone(whole.registry, workspace, bodilessIn(pieces))
+    for (const rows of pieces) wrong ??= take(rows, goneAt)
   }
   const vkeys: string[] = []
   for (const sequence of announcing) vkeys.push(...(await announced(whole, workspace, sequence)))

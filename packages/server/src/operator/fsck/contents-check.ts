@@ -6,6 +6,7 @@ import type { Fault } from "./fault.ts"
 import { PlainContents } from "./plain-contents.ts"
 import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
+import { readGone } from "../../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Document } from "../../store/store.ts"
 import type { Keyed, Whole } from "../../store/whole-ledger.ts"
@@ -35,7 +36,7 @@ const entriesPerRead = 256
 const hashBytes = 32
 
 export async function walkContents(
-  { journal }: Whole,
+  { journal, registry }: Whole,
   { workspace, after, upTo }: Contents,
 ): Promise<ContentsResult> {
   const acts: RecordedAct[] = []
@@ -44,12 +45,17 @@ export async function walkContents(
     const entries = await journal.after(workspace, at, Math.min(entriesPerRead, upTo - at))
     // The chain pass reports missing entries.
     if (entries.length === 0) break
-    for (const entry of entries) {
+    const unusual = entries.filter((entry) => !plain.areGood(entry))
+    const goneAt = await readGone(
+      registry,
+      workspace,
+      unusual.map(({ sequence }) => sequence),
+    )
+    for (const entry of unusual) {
       if (entry.sequence > upTo) break
-      if (plain.areGood(entry)) continue
       // The chain pass reports a missing body.
       if (entry.body === undefined) continue
-      const body = checkContents(entry)
+      const body = checkContents(entry, goneAt(entry.sequence)) ?? {}
       if (typeof body === "string")
         return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
       const act = actOf(entry, body)

@@ -39,7 +39,7 @@ function assertAgree(entry: Stored, seed: string): boolean {
   const isGood = new PlainContents().areGood(entry)
   if (isGood) {
     const checked = checkContents(entry)
-    if (typeof checked === "string") assert.fail(`${seed}: ${checked}`)
+    if (typeof checked !== "object") assert.fail(`${seed}: ${checked}`)
     assert.notEqual(checked["projectId"], "system")
   }
   return isGood

@@ -34,6 +34,7 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   session: "session",
   setup: "set-up token of",
   keyring: "the",
+  destroyed: "the list of what was destroyed in block",
 }
 
 export async function beginReplay(

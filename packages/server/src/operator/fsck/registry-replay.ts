@@ -6,12 +6,16 @@ import {
   openBody,
   packAction,
   parseRecord,
+  readDestroyed,
+  type Destroyed,
   type Json,
   type JsonObject,
+  type Kind,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
-import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
+import { inBlocks, withDestroyed } from "../../store/destroyed.ts"
+import type { DestroyedDocument, DocumentKind, SetupDocument } from "../../store/documents.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Stored } from "../../store/store.ts"
 
@@ -25,6 +29,8 @@ export interface RecordedAct {
   /** E-mail address of the person that it is about, from a disclosure. */
   readonly email?: string
   readonly metadata: JsonObject
+  /** What it says was destroyed. */
+  readonly destroyed?: Destroyed | undefined
 }
 
 /**
@@ -35,7 +41,7 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   // Callers cannot write to this project. Checking it first saves parsing most records.
   if (projectId !== systemProject) return undefined
   const kind = parseRecord(entry.record)?.kind
-  if (kind !== "admin" && kind !== "policy") return undefined
+  if (kind === undefined || !actKinds.has(kind)) return undefined
   const [id, by] = [target, actor].map((party) => (isJsonObject(party) ? party["id"] : undefined))
   if (typeof action !== "string" || typeof id !== "string" || typeof by !== "string")
     return undefined
@@ -44,8 +50,13 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   const openTarget = opened.ok ? opened.value["target"] : undefined
   const email = isJsonObject(openTarget) ? openTarget["email"] : undefined
   const emailed = typeof email === "string" ? { email } : {}
-  return { sequence: entry.sequence, action, id, by, occurredAt, ...emailed, metadata }
+  const { sequence } = entry
+  const destroyed = readDestroyed(kind, sequence, body)
+  return { sequence, action, id, by, occurredAt, ...emailed, metadata, destroyed }
 }
+
+/** Kinds that only the service writes, and that change the registry. */
+const actKinds: ReadonlySet<Kind> = new Set<Kind>(["admin", "policy", "retention", "erasure"])
 
 export const checkedKinds = [
   "workspace",
@@ -60,6 +71,7 @@ export const checkedKinds = [
   "session",
   "setup",
   "keyring",
+  "destroyed",
 ] as const satisfies readonly DocumentKind[]
 export type CheckedKind = (typeof checkedKinds)[number]
 
@@ -96,10 +108,11 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
       made.set(key, { sequence, members: { ...made.get(key)?.members, ...members } })
     },
     remove: (kind, of = id) => void made.delete(keyOf(kind, of)),
-    found: (kind) => made.get(keyOf(kind, id))?.members,
+    found: (kind, of = id) => made.get(keyOf(kind, of))?.members,
     committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
   }
   applyThing(making, act)
+  applyDestroyed(making, act)
   applyPerson(making, act)
   applySession(making, act, registered)
 }
@@ -107,7 +120,7 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
 interface Making {
   readonly put: (kind: CheckedKind, members: ReplayedDocument["members"], of?: string) => void
   readonly remove: (kind: CheckedKind, of?: string) => void
-  readonly found: (kind: CheckedKind) => ReplayedDocument["members"] | undefined
+  readonly found: (kind: CheckedKind, id?: string) => ReplayedDocument["members"] | undefined
   /** The act's commitment to a credential. Acts of older versions have none. */
   readonly committed: ReplayedDocument["members"]
 }
@@ -156,6 +169,15 @@ function applyThing(
       if (typeof verifier === "string") put("verifier", {}, verifier)
       return put("pack", { packHash, verifier, ...projects })
     }
+  }
+}
+
+function applyDestroyed({ put, found }: Making, { id: by, destroyed }: RecordedAct): void {
+  if (destroyed === undefined) return
+  for (const [block, part] of inBlocks(destroyed)) {
+    // It was put there by this function.
+    const before = found("destroyed", block) as DestroyedDocument | undefined
+    put("destroyed", { ...withDestroyed(before, part, by) }, block)
   }
 }
 

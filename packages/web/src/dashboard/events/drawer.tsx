@@ -244,7 +244,7 @@ function provenanceTerm(name: string, value: unknown): string | undefined {
 }
 
 function Canonical({ of: { proof } }: { readonly of: ListedEntry }) {
-  if (proof === undefined) return <></>
+  if (proof === undefined || proof.body === null) return <></>
   const bytes = new TextEncoder().encode(proof.body).length
   return (
     <details class="fold" id="canonical">

@@ -1,0 +1,88 @@
+import type { Destroyed, DestroyedWhy } from "./destroyed.ts"
+
+/**
+ * Bodies and sealed fields that are missing, until an entry explains them. Entries come in the order
+ * of the chain, and an entry explains only earlier ones.
+ */
+export type MissingContent = {
+  readonly counts: MissingCounts
+  addBody(sequence: number): void
+  addFields(sequence: number, digests: readonly string[]): void
+  explain(destroyed: Destroyed): void
+}
+
+export type MissingCounts = {
+  /** Bodies that no entry explains. */
+  readonly missingBodies: number
+  readonly expiredBodies: number
+  readonly erasedBodies: number
+  /** Sealed fields of bodies that are there, if no entry explains that they are missing. */
+  readonly withheld: number
+  readonly erasedFields: number
+}
+
+export function createMissingContent(): MissingContent {
+  const counts = {
+    missingBodies: 0,
+    expiredBodies: 0,
+    erasedBodies: 0,
+    withheld: 0,
+    erasedFields: 0,
+  }
+  const inPlace: Record<DestroyedWhy, "expiredBodies" | "erasedBodies"> = {
+    expired: "expiredBodies",
+    erased: "erasedBodies",
+  }
+  /** Ascending, without overlap. */
+  let bodies: [first: number, last: number][] = []
+  const fields = new Set<string>()
+
+  return {
+    counts,
+    addBody(sequence) {
+      counts.missingBodies += 1
+      const last = bodies.at(-1)
+      if (last?.[1] === sequence - 1) last[1] = sequence
+      else bodies.push([sequence, sequence])
+    },
+    addFields(sequence, digests) {
+      counts.withheld += digests.length
+      for (const digest of digests) fields.add(`${sequence} ${digest}`)
+    },
+    explain({ why, bodies: ranges, fields: erased }) {
+      for (const { sequence, digests } of erased)
+        for (const digest of digests) {
+          if (!fields.delete(`${sequence} ${digest}`)) continue
+          counts.withheld -= 1
+          counts.erasedFields += 1
+        }
+      const left = ranges.length === 0 ? bodies : without(bodies, ranges)
+      const explained = lengthOf(bodies) - lengthOf(left)
+      bodies = left
+      counts.missingBodies -= explained
+      counts[inPlace[why]] += explained
+    },
+  }
+}
+
+type Range = readonly [first: number, last: number]
+
+/** Both are ascending, without overlap. */
+function without(all: readonly Range[], taken: readonly Range[]): [number, number][] {
+  const left: [number, number][] = []
+  let next = 0
+  for (const [first, last] of all) {
+    let from = first
+    while (next < taken.length && (taken[next]?.[1] ?? 0) < first) next += 1
+    for (let at = next; from <= last; at++) {
+      const [start, end] = taken[at] ?? [Infinity, Infinity]
+      if (start > from) left.push([from, Math.min(last, start - 1)])
+      from = end + 1
+    }
+  }
+  return left
+}
+
+function lengthOf(ranges: readonly Range[]): number {
+  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+}

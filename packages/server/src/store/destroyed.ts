@@ -1,0 +1,155 @@
+// What of an entry was destroyed on purpose, and which entry says so. A page, a follower or a check
+// that misses a body or a sealed field asks here before it calls the entry broken.
+//
+// A document has what is gone of one block of sequences, so a look-up reads one small document,
+// and what is gone of a million entries is in many. The entries that record it make the same
+// documents again (operator/fsck/registry-replay.ts).
+
+import type { Destroyed, DestroyedWhy, SequenceRange } from "@tallystick/proof"
+import { changed, type Change, type DestroyedDocument } from "./documents.ts"
+import type { Registry, Stored } from "./store.ts"
+
+/** What was destroyed of one entry. */
+export type Gone =
+  | { readonly what: "body"; readonly why: DestroyedWhy; readonly by: string }
+  | { readonly what: "fields"; readonly why: "erased"; readonly digests: ReadonlySet<string> }
+
+export type GoneAt = (sequence: number) => Gone | undefined
+
+/** Sequences of a document. Its largest value has a few hundred ranges, or some thousand digests. */
+export const blockSequences = 1024
+
+/**
+ * What was destroyed of these entries. Ask after the entries were read: a document is written before
+ * anything is destroyed.
+ */
+export async function readGone(
+  registry: Pick<Registry, "get">,
+  workspace: string,
+  sequences: Iterable<number>,
+): Promise<GoneAt> {
+  const blocks = new Set<number>()
+  for (const sequence of sequences) blocks.add(blockOf(sequence))
+  if (blocks.size === 0) return () => undefined
+  const found = await Promise.all(
+    [...blocks].map(async (block) => {
+      const document = await registry.get("destroyed", workspace, blockId(block))
+      return [block, document?.value] as const
+    }),
+  )
+  const values = new Map(found)
+  return (sequence) => goneIn(values.get(blockOf(sequence)), sequence)
+}
+
+/** Which of these entries lack their bodies. */
+export function bodiless(entries: readonly (Stored | undefined)[]): readonly number[] {
+  return entries.flatMap((entry) =>
+    entry !== undefined && entry.body === undefined ? [entry.sequence] : [],
+  )
+}
+
+/** The documents that an entry changes with which `destroyed` is recorded. */
+export async function destroyedChanges(
+  registry: Pick<Registry, "get">,
+  workspace: string,
+  destroyed: Destroyed,
+  by: string,
+): Promise<readonly Change[]> {
+  return Promise.all(
+    [...inBlocks(destroyed)].map(async ([id, part]) => {
+      const before = await registry.get("destroyed", workspace, id)
+      const place = before ?? ({ kind: "destroyed", id, version: 0 } as const)
+      return changed<"destroyed">(place, withDestroyed(before?.value, part, by))
+    }),
+  )
+}
+
+/** What an entry destroys, by the ids of the documents that say so. */
+export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string, Destroyed> {
+  const blocks = new Map<string, { why: DestroyedWhy; bodies: SequenceRange[]; fields: Fields[] }>()
+  const partOf = (block: number) => {
+    const id = blockId(block)
+    const known = blocks.get(id) ?? { why, bodies: [], fields: [] }
+    blocks.set(id, known)
+    return known
+  }
+  for (const [first, last] of bodies)
+    for (let block = blockOf(first); block <= blockOf(last); block++) {
+      const start = block * blockSequences + 1
+      const end = start + blockSequences - 1
+      partOf(block).bodies.push([Math.max(first, start), Math.min(last, end)])
+    }
+  for (const one of fields) partOf(blockOf(one.sequence)).fields.push(one)
+  return blocks
+}
+
+type Fields = Destroyed["fields"][number]
+
+/** A body that is gone already stays explained by the entry that was first. */
+export function withDestroyed(
+  before: DestroyedDocument = { bodies: [], fields: [] },
+  { why, bodies, fields }: Destroyed,
+  by: string,
+): DestroyedDocument {
+  const all = [...before.bodies]
+  for (const [first, last] of bodies)
+    for (const range of gapsIn(before.bodies, first, last)) all.push({ ...range, why, by })
+  all.sort((a, b) => a.first - b.first)
+  const ranges: (typeof all)[number][] = []
+  for (const one of all) {
+    const last = ranges.at(-1)
+    if (last?.last === one.first - 1 && last.by === one.by) ranges.splice(-1, 1, joined(last, one))
+    else ranges.push(one)
+  }
+  const more = fields.map(({ sequence, digests }) => ({ sequence, digests, by }))
+  const left = [...before.fields, ...more].filter(
+    ({ sequence }) => !ranges.some(({ first, last }) => sequence >= first && sequence <= last),
+  )
+  return { bodies: ranges, fields: left.toSorted((a, b) => a.sequence - b.sequence) }
+}
+
+function joined<R extends { first: number; last: number }>(one: R, next: R): R {
+  return { ...one, last: next.last }
+}
+
+/** The parts of a range that none of these has. They are in order. */
+function* gapsIn(
+  ranges: DestroyedDocument["bodies"],
+  first: number,
+  last: number,
+): Generator<{ readonly first: number; readonly last: number }> {
+  let next = first
+  for (const range of ranges) {
+    if (range.last < next) continue
+    if (range.first > last) break
+    if (range.first > next) yield { first: next, last: range.first - 1 }
+    next = range.last + 1
+  }
+  if (next <= last) yield { first: next, last }
+}
+
+function goneIn(value: DestroyedDocument | undefined, sequence: number): Gone | undefined {
+  if (value === undefined) return undefined
+  const { bodies, fields } = value
+  let [from, to] = [0, bodies.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((bodies[middle]?.last ?? 0) < sequence) from = middle + 1
+    else to = middle
+  }
+  const range = bodies[from]
+  if (range !== undefined && range.first <= sequence)
+    return { what: "body", why: range.why, by: range.by }
+  const digests = fields.flatMap((one) => (one.sequence === sequence ? one.digests : []))
+  return digests.length === 0
+    ? undefined
+    : { what: "fields", why: "erased", digests: new Set(digests) }
+}
+
+function blockOf(sequence: number): number {
+  return Math.floor((sequence - 1) / blockSequences)
+}
+
+function blockId(block: number): string {
+  return String(block).padStart(9, "0")
+}
