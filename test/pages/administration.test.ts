@@ -231,12 +231,19 @@ test(
       )
     await using watched = await opened("consents", viewer)
     const { page } = watched
-    await page.getByRole("row", { name: "core:1 3" }).waitFor()
+    await page.getByRole("row", { name: "Version 1 3 0" }).waitFor()
     await page.getByRole("row", { name: "explicit 2" }).waitFor()
     await page.getByLabel("Person").fill("person_1")
     await page.getByLabel("Reason").fill("asked by themselves")
     await page.getByRole("button", { name: "Look up" }).click()
-    await page.getByRole("heading", { name: "1 of person_1" }).waitFor()
+    await page.getByRole("heading", { name: "person_1 agrees to version 1" }).waitFor()
+    await page.getByRole("link", { name: "Last 30 days" }).click()
+    await page
+      .getByRole("link", { name: "Last 30 days", exact: true })
+      .and(page.locator("[aria-current]"))
+      .waitFor()
+    await page.getByRole("row", { name: "Version 1 3 0" }).waitFor()
+    await page.getByRole("heading", { name: "person_1 agrees to version 1" }).waitFor()
     await page.getByLabel("Person").fill("p@example.com")
     await page.getByRole("button", { name: "Look up" }).click()
     await page.getByText("This looks like an e-mail address").waitFor()
@@ -246,6 +253,56 @@ test(
     )
     assert.match(text, /person_1/)
     await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "a consent that was withdrawn stands at the time before, with the text and a pack of it",
+  { skip },
+  async () => {
+    const send = async (path: string, body: object) => {
+      const said = { workspaceId: workspace.id, projectId: "agreed", subject, ...body }
+      const key = { "idempotency-key": crypto.randomUUID() }
+      const reply = await workspace.writer.post(path, said, key)
+      assert.equal(reply.status, 202, reply.text)
+      return reply.json().receipt.timestamp
+    }
+    const subject = { id: "grace", email: "grace@example.com" }
+    const given = { mode: "explicit", policyVersion: 1, surface: "sign-up form" }
+    await send("/v1/consents", given)
+    const sections = [{ id: "use", title: "Use", body: `We keep names. ${hostile}` }]
+    const policy = { projectId: "agreed", sections }
+    assert.equal(
+      (await service.root.post(`${workspace.path}/published-policy`, policy)).status,
+      201,
+    )
+    const before = await send("/v1/consents", given)
+    // A minute is as fine as the page asks: the time before is the whole minute of a later one.
+    await send("/v1/consents/withdrawals", { surface: "account settings" })
+    await using watched = await opened("consents/agreed", viewer)
+    const { page } = watched
+    await page.getByText("2 given, 1 withdrawn").waitFor()
+    await page.getByRole("row", { name: "Every version 0 1" }).waitFor()
+    await page.getByLabel("Person").fill("grace")
+    await page.getByLabel("Reason").fill("request SUP-1")
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByRole("heading", { name: "grace has withdrawn" }).waitFor()
+    await page.getByText("The text of version 1").click()
+    await page.getByText("We keep names.").waitFor()
+    assert.equal(await page.getByRole("row", { name: /agreed 1 explicit sign-up form/ }).count(), 2)
+    await page.getByRole("row", { name: /withdrew all account settings/ }).waitFor()
+    await expectAccessible(page)
+    await page
+      .getByLabel("At")
+      .fill(`${new Date(Date.parse(before) - 864e5).toISOString().slice(0, 16)}`)
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByRole("heading", { name: "By then, no consent of grace" }).waitFor()
+    await page.getByLabel("At").fill("")
+    await page.getByRole("button", { name: "Look up" }).click()
+    await page.getByRole("button", { name: "Evidence pack of it" }).click()
+    await page.getByRole("heading", { name: "Consents of grace" }).waitFor()
+    await page.getByText("4 entries").first().waitFor()
     await watched.expectQuiet()
   },
 )

@@ -97,6 +97,15 @@ test("scripts stay small", async () => {
   }
 })
 
+test("what the dashboard loads later is small, too", async () => {
+  const [script = ""] = (await assetsOf("/ui")).filter((asset) => asset.endsWith(".js"))
+  const { text } = await service.client().get(script)
+  const [, later = ""] = /import\(`\.\/(later-pages-[\w-]+\.js)`\)/.exec(text) ?? []
+  assert.notEqual(later, "", "the dashboard loads some pages later")
+  const size = await sizeOf(`/assets/${later}`)
+  assert.ok(size <= 20 * 1024, `it has ${size} bytes`)
+})
+
 test("the element is small, what it loads later is named, and any page may load both", async () => {
   const path = "/tallystick-activity.js"
   const { headers, text } = await service.client().get(path)

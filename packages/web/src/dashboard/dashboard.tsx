@@ -11,8 +11,8 @@ import { openAccess } from "./access/access.tsx"
 import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, isSignedOut, type Desk, type OpenView, type View } from "./desk.ts"
-import { openConsents } from "./consents/consents.tsx"
 import { openEvents } from "./events/events.tsx"
+import { later } from "./later.tsx"
 import { openForbidden, openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPacks } from "./packs/packs.tsx"
@@ -34,7 +34,12 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "chain", name: "Chain", key: "c", open: openChain },
   { page: "packs", name: "Packs", key: "p", open: openPacks },
   { page: "policies", name: "Policies", key: "l", open: openPolicies },
-  { page: "consents", name: "Consents", key: "n", open: openConsents },
+  {
+    page: "consents",
+    name: "Consents",
+    key: "n",
+    open: later("Consents", (pages) => pages.openConsents),
+  },
   { page: "people", name: "People", key: "u", open: openPeople },
   { page: "access", name: "Access", key: "k", open: openAccess },
   { page: "settings", name: "Settings", key: "s", open: openSettings },

@@ -6,10 +6,10 @@ import { Copy } from "../../parts/copy.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { openActivityLink } from "../activity-link.tsx"
-import { ConsentLookUp } from "../consents/consents.tsx"
 import type { Desk } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
+import { LaterPart } from "../later.tsx"
 import { loadHistory, newestOf, partiesOf, personTypes, sidesOf } from "../things/both-sides.ts"
 import { Nobody } from "./nobody.tsx"
 import { PackOfPerson } from "./pack-of-person.tsx"
@@ -61,12 +61,7 @@ export function openPerson(desk: Desk, id: string): PersonView {
       },
     })
   const open: Readonly<Record<Exclude<Step, "history">, () => Node>> = {
-    consents: () => (
-      <>
-        <h2>What they agreed to</h2>
-        <ConsentLookUp desk={desk} subject={id} found={(why) => (reason = why)} />
-      </>
-    ),
+    consents: () => <ConsentStep desk={desk} id={id} found={(why) => (reason = why)} />,
     link: () => (
       <LinkStep
         open={() => {
@@ -111,6 +106,23 @@ export function openPerson(desk: Desk, id: string): PersonView {
     },
     close: () => history?.list.close(),
   }
+}
+
+interface ConsentStepProps {
+  readonly desk: Desk
+  readonly id: string
+  readonly found: (reason: string) => void
+}
+
+function ConsentStep({ desk, id, found }: ConsentStepProps) {
+  return (
+    <>
+      <h2>What they agreed to</h2>
+      <LaterPart
+        draw={({ ConsentLookUp }) => <ConsentLookUp desk={desk} subject={id} found={found} />}
+      />
+    </>
+  )
 }
 
 function LinkStep({ open }: { readonly open: () => void }) {

@@ -7,8 +7,6 @@ import type {
   PolicyAnswer,
   PolicyList,
   PolicyVersion,
-  Project,
-  ProjectList,
   Workspace,
 } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../../ask.ts"
@@ -27,13 +25,18 @@ import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { listed } from "../listed.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
+import { ProjectChoice } from "../project-choice.tsx"
 import "./policies.css"
 
 export const openPolicies: OpenView = (desk, place) => {
   const content = elementOf(<div />)
   const draw = (project: string): void =>
     content.replaceChildren(
-      <ProjectChoice desk={desk} project={project} />,
+      <ProjectChoice
+        desk={desk}
+        project={project}
+        href={(each) => desk.link(["policies", each])}
+      />,
       <Versions desk={desk} project={project} />,
     )
   draw(place.rest[0] ?? "core")
@@ -91,22 +94,6 @@ function Visibility({ desk }: { readonly desk: Desk }) {
       },
     })
   void load()
-  return place
-}
-
-function ProjectChoice({ desk, project }: { readonly desk: Desk; readonly project: string }) {
-  const place = elementOf(<nav class="tabs" aria-label="Project" />)
-  void desk.get<ProjectList>(["projects"], { limit: 100 }).then((told) => {
-    const names = told.ok ? told.value.projects.map(({ id }: Project) => id) : []
-    redraw(
-      place,
-      ...[...new Set([project, ...names])].sort().map((id) => (
-        <a href={desk.link(["policies", id])} aria-current={id === project ? "page" : undefined}>
-          <Text of={id} />
-        </a>
-      )),
-    )
-  })
   return place
 }
 

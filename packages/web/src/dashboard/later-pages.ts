@@ -1,0 +1,4 @@
+// What is loaded later, as one script.
+
+export { openConsents } from "./consents/consents.tsx"
+export { ConsentLookUp } from "./consents/look-up.tsx"

@@ -1,0 +1,65 @@
+// Pages and parts that are loaded when they are opened first, so that the dashboard's script stays
+// small. Their styles are part of the dashboard's.
+
+import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf } from "../elements/element-of.ts"
+import { redraw } from "../elements/redraw.ts"
+import { Refused, Skeleton } from "../parts/refused.tsx"
+import type { OpenView, View } from "./desk.ts"
+import type * as laterPages from "./later-pages.ts"
+import "./consents/consents.css"
+
+type LaterPages = typeof laterPages
+
+/** A view of the later pages. */
+export function later(title: string, pick: (pages: LaterPages) => OpenView): OpenView {
+  return (desk, place) => {
+    let at = place
+    let open: OpenView | undefined
+    let view: View | undefined
+    let isClosed = false
+    const draw = (): Node => {
+      view?.close?.()
+      view = open?.(desk, at)
+      return view?.node ?? <></>
+    }
+    const node = elementOf(
+      <LaterPart
+        draw={(pages) => {
+          open = pick(pages)
+          return isClosed ? undefined : draw()
+        }}
+      />,
+    )
+    return {
+      title,
+      node,
+      moved(to) {
+        at = to
+        if (view?.moved !== undefined) view.moved(to)
+        else if (open !== undefined) redraw(node, draw())
+      },
+      close() {
+        isClosed = true
+        view?.close?.()
+      },
+    }
+  }
+}
+
+/** A part of a page. */
+export function LaterPart({ draw }: { readonly draw: (pages: LaterPages) => Child }) {
+  const place = elementOf(<div aria-busy="true" />)
+  place.append(<Skeleton />)
+  void import("./later-pages.ts").then(
+    (pages) => {
+      place.removeAttribute("aria-busy")
+      redraw(place, <>{draw(pages)}</>)
+    },
+    // The service is away, or is another version by now.
+    () => redraw(place, <Refused refusal={notLoaded} retry={() => location.reload()} />),
+  )
+  return place
+}
+
+const notLoaded = { status: 0, code: "unreachable", detail: "a part of this page was not loaded" }
