@@ -65,6 +65,8 @@ const metrics = [
   "tallystick_failures_total",
   "tallystick_follower_lag_entries",
   "tallystick_integrity_failures_total",
+  "tallystick_packed_bytes_total",
+  "tallystick_packed_entries_total",
   "tallystick_queued_entries",
   "tallystick_replays_total",
   "tallystick_request_duration_seconds",
@@ -172,6 +174,8 @@ test("gauges of followers and queues move under load and come to rest", async ()
   const before = await read()
   const writers = [write(), write()]
   const moving = [
+    "tallystick_packed_bytes_total",
+    "tallystick_packed_entries_total",
     "tallystick_queued_entries",
     "tallystick_checkpoint_age_seconds",
     ...["indexer", "checkpointer", "filing", "auditor"].map(lagOf),

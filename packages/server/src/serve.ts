@@ -6,7 +6,7 @@ import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
-import { fileBeside } from "./threads/filing-thread.ts"
+import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
 import type { Sighting } from "./followers/watching.ts"
 import { admit, guard, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
@@ -151,10 +151,9 @@ async function start(
     isGenuine: createIsGenuine(store.registry, isSealedBy(keyring)),
   })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const told = reportsOf(metrics, log)
   const [watching, filing] = await Promise.all([
     watch(config, store, keyring, options, health.see, readOnly),
-    fileBeside({ place: placeOf(config), limits }, store, told, options.onFatal),
+    fileAndPack(config, store, metrics, options, readOnly),
   ])
   const { journal, registry, search } = store
   const writing = { journal, registry, clock: systemClock, limits, keyring, report: metrics }
@@ -399,6 +398,18 @@ async function watch(
   }
   log.error(readOnly)
   return notWatching
+}
+
+function fileAndPack(
+  config: Config,
+  store: Store,
+  metrics: Metrics,
+  { log, onFatal }: ServeOptions,
+  readOnly: string | undefined,
+): Promise<FilingBeside> {
+  const packs = readOnly === undefined
+  const options = { place: placeOf(config), limits: config.limits, packs }
+  return fileBeside(options, store, reportsOf(metrics, log), onFatal)
 }
 
 /** Read-only data is not followed: a tree would be signed again from an older state. */

@@ -4,6 +4,7 @@
 import type { Logger } from "pino"
 import { systemClock, type Clock } from "../clock.ts"
 import type { FilingReport } from "./filing.ts"
+import type { PackerReport } from "./packer.ts"
 import type { AuditSummary } from "./auditor.ts"
 import type { Sighting } from "./watching.ts"
 import type { Checkpoint } from "../store/store.ts"
@@ -33,6 +34,8 @@ export interface FollowerMetrics {
   readonly left: (which: readonly (typeof followers)[number][], workspace: string) => void
   readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
+  /** Bodies of entries were packed into so many bytes. */
+  readonly packed: (entries: number, bytes: number) => void
 }
 
 export const followers = ["indexer", "checkpointer", "filing"] as const
@@ -202,9 +205,17 @@ const progressEveryMs = 5000
 const anewEntriesMin = 65_536
 
 /** Handles the reports of the filing program. */
-export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: FilingReport) => void {
+export function reportsOf(
+  metrics: FollowerMetrics,
+  log: Logger,
+): (report: FilingReport | PackerReport) => void {
   let saidMs = -Infinity
   return (report) => {
+    if (report.kind === "packed") return metrics.packed(report.entries, report.bytes)
+    if (report.kind === "not packed") {
+      log.error({ detail: report.detail }, "bodies cannot be packed; it is tried again in a second")
+      return
+    }
     if (report.kind === "failed") {
       log.error(
         { detail: report.detail },

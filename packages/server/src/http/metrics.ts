@@ -81,6 +81,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     audited: audited.audited,
     integrityFailure: audited.integrityFailure,
     failedLogin,
+    packed: countPacking(registry),
     text: async () => (await registry.metrics()) + durations.text(),
     lastCommits,
   }
@@ -265,6 +266,24 @@ function countFollowing(
       if (waiting.last <= sequence) uncovered.delete(workspace)
       else uncovered.set(workspace, { ...waiting, first: sequence + 1, sinceMs: clock.elapsed() })
     },
+  }
+}
+
+function countPacking(registry: Registry): Metrics["packed"] {
+  const registers = [registry]
+  const entries = new Counter({
+    name: "tallystick_packed_entries_total",
+    help: "Entries whose bodies were packed into frames",
+    registers,
+  })
+  const bytes = new Counter({
+    name: "tallystick_packed_bytes_total",
+    help: "Bytes of the frames that were packed",
+    registers,
+  })
+  return (count, length) => {
+    entries.inc(count)
+    bytes.inc(length)
   }
 }
 

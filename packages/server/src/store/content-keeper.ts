@@ -23,8 +23,9 @@ export interface SequenceRange {
 export interface Packed {
   /** Entries up to here were packed or passed over. */
   readonly last: number
-  /** How many were packed: none if the next entry cannot be. */
+  /** How many were packed, and into how many bytes: none if the next entry cannot be. */
   readonly entries: number
+  readonly bytes: number
 }
 
 export interface Remaining {

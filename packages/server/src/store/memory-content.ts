@@ -38,10 +38,11 @@ export function createMemoryContent(entriesOf: (workspace: string) => Stored[]):
           .filter((entry) => frameAt(framesOf(workspace), entry) === undefined)
         const next = nextFrame(open.slice(0, stretchRead))
         if (next === undefined) return undefined
-        if ("last" in next) return { last: next.last, entries: 0 }
+        if ("last" in next) return { last: next.last, entries: 0, bytes: 0 }
         content.put(workspace, next.frame)
         content.change(workspace, rangeOf(next.frame), none)
-        return { last: rangeOf(next.frame).last, entries: next.frame.count }
+        const { count, bytes } = next.frame
+        return { last: rangeOf(next.frame).last, entries: count, bytes: bytes.length }
       },
       async frames(workspace, after, bytesMax) {
         let size = 0

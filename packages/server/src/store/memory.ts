@@ -243,7 +243,15 @@ export function openMemory(): MemoryStore {
       close: nothing,
     },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
-    filing: { journal, leases: ownLeases, segments, content: content.keeper, close: nothing },
+    filing: {
+      journal,
+      leases: ownLeases,
+      registry,
+      index,
+      segments,
+      content: content.keeper,
+      close: nothing,
+    },
   }
 }
 

@@ -234,6 +234,8 @@ export interface WatchedStore {
 export interface FilingStore {
   readonly journal: JournalReader
   readonly leases: Leases
+  readonly registry: Registry
+  readonly index: Pick<IndexReader, "checkpoint">
   readonly segments: SegmentKeeper
   readonly content: ContentKeeper
   close(): Promise<void>

@@ -36,7 +36,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
   )
   closing.push(() => store.close())
   const filing = await fileBeside(
-    { place: { data: folder }, limits: { ...defaultLimits, findWaitMs } },
+    { place: { data: folder }, packs: true, limits: { ...defaultLimits, findWaitMs } },
     store,
     () => {},
     onDeath,

@@ -7,6 +7,7 @@ import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
+import { startPacker, type PackerReport } from "../followers/packer.ts"
 import type { Limits } from "../limits.ts"
 import type { ContentKeeper, ContentKeeperBeside } from "../store/content-keeper.ts"
 import { openFiling, type StorePlace } from "../store/open.ts"
@@ -15,6 +16,8 @@ import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly place: StorePlace
+  /** Whether bodies may be packed: the data of a copy is not changed. */
+  readonly packs: boolean
   readonly limits: Limits
 }
 
@@ -45,13 +48,13 @@ const niceness = 10
 export async function fileBeside(
   options: FilingOptions,
   store: Pick<Store, "grown">,
-  onReport: (report: FilingReport) => void,
+  onReport: (report: FilingReport | PackerReport) => void,
   onDeath: (cause: Error) => void,
 ): Promise<FilingBeside> {
   // Few large steps cost less than many small ones.
   const { fileEveryMs, findWaitMs } = options.limits
   const listener = { onReport, onDeath }
-  const thread = await followBeside<FilingQuestions, FilingReport>(
+  const thread = await followBeside<FilingQuestions, FilingReport | PackerReport>(
     import.meta.filename,
     options,
     store,
@@ -108,9 +111,16 @@ if (options !== undefined) {
     store,
     clock: systemClock,
     limits: options.limits,
-    report: (said) => report(said),
+    report(said) {
+      report(said)
+      if (said.kind === "filed")
+        for (const [workspace, , end] of said.positions) packer?.grown(workspace, end)
+    },
   })
-  const report = answer<FilingQuestions, FilingReport>(
+  const packer = options.packs
+    ? startPacker({ store, clock: systemClock, report: (said) => report(said) })
+    : undefined
+  const report = answer<FilingQuestions, FilingReport | PackerReport>(
     {
       poke: (workspaces) => filing.poke(workspaces),
       catchUp: (workspace) => filing.catchUp(workspace),
@@ -119,6 +129,7 @@ if (options !== undefined) {
     },
     async () => {
       await filing.close()
+      await packer?.close()
       await store.close()
     },
   )

@@ -59,7 +59,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     assert.equal(await content.pack("acme", 0, 64), undefined)
     await write(served, "acme", names.slice(64, 66))
     assert.equal(await content.pack("acme", 0, 63), undefined)
-    assert.deepEqual(await content.pack("acme", 0, 64), { last: 64, entries: 64 })
+    assert.equal((await content.pack("acme", 0, 64))?.last, 64)
     assert.equal(await content.pack("acme", 0, 66), undefined)
     assert.deepEqual(await framesOf(content, "acme"), [{ first: 1, last: 64 }])
     await expectChain(served.journal, "acme")
@@ -251,8 +251,10 @@ async function packAll(content: ContentKeeper, workspace: string, upTo = Infinit
   for (let after = 0; ;) {
     const packed = await content.pack(workspace, after, Math.min(upTo, Number.MAX_SAFE_INTEGER))
     if (packed === undefined) return steps
-    steps.push(packed)
-    after = packed.last
+    const { last, entries: count, bytes } = packed
+    assert.equal(bytes > 0, count > 0)
+    steps.push({ last, entries: count })
+    after = last
   }
 }
 

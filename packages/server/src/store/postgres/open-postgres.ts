@@ -122,6 +122,8 @@ export function openPostgresFiling(url: string): FilingStore {
   return {
     journal,
     leases,
+    registry: registryOf(database),
+    index: indexReads(database),
     segments: createSegments(database, journal),
     content: nothingPacked,
     async close() {

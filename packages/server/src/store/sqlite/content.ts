@@ -110,7 +110,7 @@ function packingOf(journal: DatabaseSync) {
     })
     const next = nextFrame(entries)
     if (next === undefined) return undefined
-    if ("last" in next) return { last: next.last, entries: 0 }
+    if ("last" in next) return { last: next.last, entries: 0, bytes: 0 }
     const { first, count } = next.frame
     const last = first + count - 1
     within(journal, () => {
@@ -118,7 +118,7 @@ function packingOf(journal: DatabaseSync) {
       assert.equal(settle.run(number, first, last).changes, count, "every entry is settled")
       remove.run(number, first, last)
     })
-    return { last, entries: count }
+    return { last, entries: count, bytes: next.frame.bytes.length }
   }
 }
 

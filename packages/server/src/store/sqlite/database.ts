@@ -39,7 +39,7 @@ export const framesLayout = 5
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
- * The cache of each of the fourteen connections. The writer appends, so it touches few pages; readers
+ * The cache of each of the sixteen connections. The writer appends, so it touches few pages; readers
  * also have the cache of the system.
  */
 const cacheKiB = 4096

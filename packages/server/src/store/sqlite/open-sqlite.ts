@@ -158,16 +158,21 @@ export function openSqliteFiling(folder: string): FilingStore {
   const journal = openForReading(join(folder, "journal.db"))
   // If a power cut takes back what was packed, the rows are still there.
   const packing = openForWriting(join(folder, "journal.db"), "journal", "normal")
+  const index = openForReading(join(folder, "index.db"))
   const search = openForWriting(join(folder, "search.db"), "search", "normal")
   const reads = journalReads(journal)
+  const signed = indexReads(index)
   return {
     journal: readerOf(reads),
     leases: ownLeases,
+    registry: registryOf(journal),
+    index: { checkpoint: async (...asked) => signed.checkpoint(...asked) },
     segments: createSegments(search, reads),
     content: createContentKeeper(packing),
     async close() {
       journal.close()
       packing.close()
+      index.close()
       search.close()
     },
   }

@@ -1,4 +1,4 @@
-// The writer's thread: the only connection that changes the journal. All waiting groups share one
+// The writer's thread: the only connection that appends to the journal. All waiting groups share one
 // transaction, and so one fsync.
 
 import { join } from "node:path"

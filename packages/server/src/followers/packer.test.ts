@@ -1,0 +1,148 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { workspaceNamed, write } from "../store/contract/written-entries.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory, type MemoryStore } from "../store/memory.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { packSegment } from "../store/search/segment-format.ts"
+import type { ContentKeeper } from "../store/content-keeper.ts"
+import type { Leases } from "../store/store.ts"
+import { startPacker, type PackerReport } from "./packer.ts"
+
+interface House extends MemoryStore {
+  readonly packer: ReturnType<typeof startPacker>
+  readonly reports: PackerReport[]
+  write(count: number): Promise<void>
+  /** A checkpoint covers so many entries. */
+  sign(size: number): Promise<void>
+  /** Another segment of 256 entries. */
+  file(): Promise<void>
+  packed(): Promise<number>
+  /** Lets the packer do all that it can do. */
+  settle(): Promise<void>
+}
+
+const segmentEntries = 256
+
+function openHouse({
+  content = (it: ContentKeeper) => it,
+  leases = undefined as Leases | undefined,
+} = {}): House {
+  const store = openMemory()
+  const { filing, served, watched } = store
+  const sleepers: (() => void)[] = []
+  let elapsedMs = 0
+  const clock: Clock = {
+    now: () => 0,
+    elapsed: () => elapsedMs,
+    sleep: () => new Promise((wake) => sleepers.push(wake)),
+  }
+  const reports: PackerReport[] = []
+  const parts = { ...filing, leases: leases ?? filing.leases, content: content(filing.content) }
+  const packer = startPacker({ store: parts, clock, report: (said) => reports.push(said) })
+  let [segments, signed] = [0, 0]
+  return {
+    ...store,
+    packer,
+    reports,
+    async write(count) {
+      const { sequence = 0 } = (await served.journal.head("acme")) ?? {}
+      const names = Array.from({ length: count }, (_, place) => `e${sequence + place + 1}`)
+      await write(served, "acme", names, sequence === 0 ? [workspaceNamed("acme")] : [])
+      packer.grown("acme", sequence + count)
+    },
+    async sign(size) {
+      const checkpoint = { size, root: new Uint8Array(32), note: "", signedMs: 0 }
+      assert.ok(await watched.index.putCheckpoint("acme", 1, signed, checkpoint))
+      signed = size
+    },
+    async file() {
+      const builder = createSegmentBuilder(segments * segmentEntries + 1, segmentEntries)
+      const after = segments * segmentEntries
+      for (const entry of await filing.journal.after("acme", after, segmentEntries))
+        builder.add(entry)
+      const name = { level: 0, k: segments++ }
+      await filing.segments.put("acme", name, packSegment(builder.finish()), [])
+      packer.grown("acme", (await served.journal.head("acme"))?.sequence ?? 0)
+    },
+    async packed() {
+      const frames = await filing.content.frames("acme", 0, Number.MAX_SAFE_INTEGER)
+      return frames.reduce((sum, { count }) => sum + count, 0)
+    },
+    async settle() {
+      for (let turns = 0; turns < 60; turns++) {
+        elapsedMs += 1000
+        for (const wake of sleepers.splice(0)) wake()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+  }
+}
+
+test("bodies are packed once a segment has them and a checkpoint covers them, and not before", async () => {
+  const house = openHouse()
+  await house.write(600)
+  await house.settle()
+  assert.equal(await house.packed(), 0)
+  await house.file()
+  await house.settle()
+  assert.equal(await house.packed(), 0)
+  // The segment was made before the checkpoint that covers it: the packer comes back.
+  await house.sign(200)
+  await house.settle()
+  assert.equal(await house.packed(), 192)
+  await house.sign(600)
+  await house.settle()
+  assert.equal(await house.packed(), 256)
+  await house.file()
+  await house.settle()
+  assert.equal(await house.packed(), 512)
+  const entries = house.reports.reduce(
+    (sum, said) => sum + (said.kind === "packed" ? said.entries : 0),
+    0,
+  )
+  assert.equal(entries, 512)
+  assert.equal((await expectChain(house.served.journal, "acme")).size, 600)
+  await house.packer.close()
+})
+
+test("a failure is reported and tried again", async () => {
+  let failures = 0
+  const house = openHouse({
+    content: (it) => ({
+      ...it,
+      async pack(...asked) {
+        if (failures++ < 2) throw new Error("the disk is away")
+        return it.pack(...asked)
+      },
+    }),
+  })
+  await house.write(300)
+  await house.sign(300)
+  await house.file()
+  await house.settle()
+  assert.equal(await house.packed(), 256)
+  assert.deepEqual(
+    house.reports.filter(({ kind }) => kind === "not packed"),
+    Array.from({ length: 2 }, () => ({ kind: "not packed", detail: "acme: the disk is away" })),
+  )
+  await expectChain(house.served.journal, "acme")
+  await house.packer.close()
+})
+
+test("a workspace that another server follows is left to it", async () => {
+  let isOurs = false
+  const house = openHouse({ leases: { hold: async () => isOurs, take: async () => {} } })
+  await house.write(300)
+  await house.sign(300)
+  await house.file()
+  await house.settle()
+  assert.equal(await house.packed(), 0)
+  isOurs = true
+  house.packer.grown("acme", 300)
+  await house.settle()
+  assert.equal(await house.packed(), 256)
+  await expectChain(house.served.journal, "acme")
+  await house.packer.close()
+})
