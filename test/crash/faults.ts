@@ -4,6 +4,8 @@ import { pino } from "pino"
 import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve-command.ts"
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
+import { systemClock } from "../../packages/server/src/clock.ts"
+import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
@@ -115,10 +117,15 @@ function acknowledgeEarly(store: Store): Store {
 
 /** PostgreSQL answers before the commit is on the disk: past the check at the start. */
 function commitWithoutWaiting(store: Store): Store {
-  const url = new URL(process.env["TALLYSTICK_DATABASE_URL"] ?? "")
-  url.searchParams.set("options", "-c synchronous_commit=off")
-  const database = openDatabase({ url: url.href, connections: 4 })
-  const lax = createJournal(database, () => undefined)
+  const url = process.env["TALLYSTICK_DATABASE_URL"] ?? ""
+  const database = openDatabase({ url, connections: 4, isDerived: true })
+  const lax = createJournal({
+    database,
+    isCluster: false,
+    limits: defaultLimits,
+    clock: systemClock,
+    seen: () => undefined,
+  })
   return withAppend(store, (group) => (ofClients(group) ? lax : store.journal).append(group))
 }
 

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { startPostgres } from "../postgres-server.ts"
+import { askDatabase, startPostgres } from "../postgres-server.ts"
+import { expectChain } from "../../packages/server/src/store/expect-chain.ts"
+import {
+  entriesAfter,
+  genesisOf,
+  write,
+} from "../../packages/server/src/store/contract/written-entries.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { indexContract } from "../../packages/server/src/store/contract/index-contract.ts"
 import { journalContract } from "../../packages/server/src/store/contract/journal-contract.ts"
@@ -48,6 +54,35 @@ async function openFiling(url: string): Promise<OpenedFiling> {
   const reopen = () => close().then(() => openFiling(url))
   return { served, filing, close, reopen }
 }
+
+test("groups of several workspaces share a transaction, and a lost race is linked again", async () => {
+  const url = await server.createDatabase()
+  const { served, close } = await openStore(url)
+  const workspaces = ["a", "b", "c"]
+  for (const workspace of workspaces) await write(served, workspace, [`${workspace} first`])
+  const groupOf = async (workspace: string, name: string) => {
+    const from = (await served.journal.head(workspace)) ?? genesisOf(workspace)
+    return { workspace, from, entries: entriesAfter(workspace, from, [name]).entries }
+  }
+  const groups = await Promise.all(workspaces.map((one) => groupOf(one, `${one} second`)))
+  const late = { ...(await groupOf("a", "late")), mayMove: true }
+  const outcomes = await Promise.all(groups.map((group) => served.journal.append(group)))
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ["done", "done", "done"],
+  )
+  const [count] = await askDatabase(
+    url,
+    "SELECT count(DISTINCT xmin::text) AS transactions FROM tallystick.entries WHERE sequence = 2",
+  )
+  if (process.env["TEST_CITUS_URL"] === undefined) assert.equal(Number(count?.["transactions"]), 1)
+  const from = await served.journal.head("a")
+  const relinked = await served.journal.append(late)
+  const after = await served.journal.head("a")
+  assert.deepEqual(relinked, { kind: "done", relinked: { from, lastHash: after?.hash } })
+  for (const workspace of workspaces) await expectChain(served.journal, workspace)
+  await close()
+})
 
 for (const contract of [journalContract, registryContract, indexContract])
   contract("postgres", async () => openStore(await server.createDatabase()))

@@ -115,7 +115,7 @@ export function linkAll(
     submissions,
     taken,
     links,
-    group: { workspace: chain.workspace, from, entries, changes },
+    group: { workspace: chain.workspace, from, mayMove: true, entries, changes },
   }
 }
 

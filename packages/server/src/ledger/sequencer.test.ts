@@ -1,12 +1,13 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
+import { encodeRecord, eventHash, parseRecord } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import { shareCommits } from "../store/sqlite/share-commits.ts"
+import { shareCommits } from "../store/share-commits.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { SealedEntry } from "./seal.ts"
 import type { Chain, Placed } from "./groups.ts"
@@ -19,6 +20,11 @@ const chainOf = (workspace: string): Chain => ({
   ledgerId: sha256(workspace),
   before: 0,
 })
+
+function the<T>(value: T | undefined): T {
+  assert.ok(value !== undefined)
+  return value
+}
 
 /** An entry by the name of its key; one whose name begins with "-" has none. */
 let made = 0
@@ -267,35 +273,68 @@ test("where groups share nothing, no workspace waits for another's, and one that
   for (const workspace of ["slow", "failing", "good"]) await expectChain(served.journal, workspace)
 })
 
-test("where another process appends as well, the head is asked for before each group, until it has stopped", async () => {
+test("where another process appends as well, an engine links again, and receipts say where", async () => {
   const { served } = openMemory()
-  const asked: string[] = []
+  let lies = false
   const journal: Journal = {
     ...served.journal,
-    head: (workspace) => (asked.push("head"), served.journal.head(workspace)),
-    headAtRest: (workspace) => (asked.push("at rest"), served.journal.head(workspace)),
+    async append(group) {
+      const from = (await served.journal.head(group.workspace)) ?? group.from
+      if (group.mayMove !== true || from.sequence <= group.from.sequence)
+        return await served.journal.append(group)
+      const timeMs = Math.max(from.timeMs, parseRecord(the(group.entries[0]).record)?.timeMs ?? 0)
+      let head = from
+      const entries = group.entries.map((entry) => {
+        const fields = the(parseRecord(entry.record))
+        const record = encodeRecord({
+          ...fields,
+          index: head.sequence,
+          timeMs,
+          previousHash: head.hash,
+        })
+        head = { sequence: head.sequence + 1, hash: eventHash(record), timeMs }
+        return { ...entry, record }
+      })
+      const outcome = await served.journal.append({ ...group, from, entries })
+      const lastHash = lies ? from.hash : head.hash
+      return outcome.kind === "done" ? { ...outcome, relinked: { from, lastHash } } : outcome
+    },
+  }
+  const advanced: number[] = []
+  const listener = {
+    commit: () => {},
+    advanced: (_: string, sequence: number) => advanced.push(sequence),
   }
   let nowMs = 1000
   const clock = { now: () => nowMs, elapsed: () => nowMs, sleep: async () => {} }
-  const listener = { commit: () => {}, advanced: () => {} }
   const ours = createSequencer(journal, clock, defaultLimits, listener)
-  const theirs = createSequencer(served.journal, clock, defaultLimits, listener)
-  const submit = (name: string, sequencer = ours) =>
-    sequencer.submit(chainOf("w"), [sealed("w", name)])
-  await submit("a")
-  await submit("b")
-  assert.deepEqual(asked.splice(0), ["head"])
-  await submit("c", theirs)
-  // The race is lost, and the entry is linked to the head of the other.
-  assert.deepEqual(sequences(await submit("d")), [4])
-  assert.deepEqual(asked.splice(0), ["at rest"])
-  await submit("e", theirs)
-  assert.deepEqual(sequences(await submit("f")), [6])
-  assert.deepEqual(asked.splice(0), ["at rest"])
-  nowMs += 1001
-  await submit("g")
-  await submit("h")
-  assert.deepEqual(asked, ["head"])
+  const theirs = createSequencer(served.journal, clock, defaultLimits, {
+    commit: () => {},
+    advanced: () => {},
+  })
+  const submit = (names: readonly string[], sequencer = ours) =>
+    sequencer.submit(
+      chainOf("w"),
+      names.map((name) => sealed("w", name)),
+    )
+  assert.deepEqual(sequences(await submit(["a"])), [1])
+  nowMs += 1
+  assert.deepEqual(sequences(await submit(["b", "c"], theirs)), [2, 3])
+  nowMs -= 1
+  const placed = await submit(["d", "e"])
+  assert.deepEqual(sequences(placed), [4, 5])
+  const stored = await served.journal.at("w", [4, 5])
+  for (const [at, one] of placed.entries()) {
+    assert.ok(one.kind === "placed")
+    assert.deepEqual(one.link.hash, Buffer.from(eventHash(the(stored[at]).record)))
+    assert.equal(one.link.timeMs, 1001)
+  }
+  assert.deepEqual(sequences(await submit(["f"])), [6])
+  assert.deepEqual(advanced, [1, 5, 6])
+  // An engine that links in another way is not believed.
+  await submit(["g"], theirs)
+  lies = true
+  await assert.rejects(submit(["h"]), { code: "ledger_unavailable" })
   assert.equal((await expectChain(served.journal, "w")).size, 8)
 })
 

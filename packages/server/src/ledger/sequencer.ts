@@ -3,10 +3,11 @@
 // other.
 //
 // A line appends one group at a time, linked to the head that storage confirmed. After an error the
-// head is read again, because an append that failed may have happened. Where another process appends
-// to the same workspace, the head is asked for before each group.
+// head is read again, because an append that failed may have happened. Where another process has
+// appended to the same workspace, an engine that can links the group to the head there is.
 
 import { strict as assert } from "node:assert"
+import { equalBytes } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -49,9 +50,6 @@ interface Line {
   isBusy: boolean
 }
 
-/** A lost race costs more than a question. */
-const contestedMs = 1000
-
 export function createSequencer(
   journal: Journal,
   clock: Clock,
@@ -60,8 +58,6 @@ export function createSequencer(
 ): Sequencer {
   const lines = new Map<string, Line>()
   const heads = new Map<string, Head>()
-  /** Workspaces to which others append as well, and until when that is assumed. */
-  const contested = new Map<string, number>()
   const idle: (() => void)[] = []
   let starting: Line[] = []
 
@@ -125,7 +121,7 @@ export function createSequencer(
       const started = clock.elapsed()
       const outcome = await journal.append(gathered.group)
       report.commit(gathered.taken.length, clock.elapsed() - started)
-      settle(gathered, outcome)
+      settle(asRelinked(gathered, outcome), outcome)
     } catch (error) {
       heads.delete(chain.workspace)
       for (const submission of submissions)
@@ -136,25 +132,13 @@ export function createSequencer(
   async function headOf({ workspace, ledgerId }: Chain): Promise<Head> {
     const known = heads.get(workspace)
     if (known !== undefined) return known
-    const head =
-      isContested(workspace) && journal.headAtRest !== undefined
-        ? await journal.headAtRest(workspace)
-        : await journal.head(workspace)
-    return head ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
-  }
-
-  /** Whether somebody else has appended to it a moment ago. */
-  function isContested(workspace: string): boolean {
-    if ((contested.get(workspace) ?? -Infinity) > clock.elapsed()) return true
-    contested.delete(workspace)
-    return false
+    return (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
   }
 
   function settle({ submissions, taken, links, group }: LinkedGroup, outcome: Outcome): void {
     switch (outcome.kind) {
       case "done":
-        if (isContested(group.workspace)) heads.delete(group.workspace)
-        else heads.set(group.workspace, links.at(-1) ?? group.from)
+        heads.set(group.workspace, links.at(-1) ?? group.from)
         for (const [at, one] of taken.entries())
           one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
@@ -168,7 +152,6 @@ export function createSequencer(
         break
       }
       case "moved":
-        contested.set(group.workspace, clock.elapsed() + contestedMs)
         if (outcome.head === undefined) heads.delete(group.workspace)
         else heads.set(group.workspace, outcome.head)
         break
@@ -219,6 +202,19 @@ export function createSequencer(
     submission.waiting = []
     return submission
   }
+}
+
+/** The group as the engine has linked it. */
+function asRelinked(gathered: LinkedGroup, outcome: Outcome): LinkedGroup {
+  const relinked = outcome.kind === "done" ? outcome.relinked : undefined
+  const last = gathered.links.at(-1)
+  if (relinked === undefined || last === undefined) return gathered
+  const again = linkAll(gathered.submissions, relinked.from, last.timeMs)
+  assert(
+    equalBytes(the(again.links.at(-1)).hash, relinked.lastHash),
+    "the engine links entries as the ledger does",
+  )
+  return again
 }
 
 /** Whether an entry of it was left out of a group, because another one has its key. */

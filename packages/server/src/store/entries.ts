@@ -58,12 +58,20 @@ export interface Group {
   readonly workspace: string
   /** The head that the first entry is linked to. If the head has moved, the group is refused. */
   readonly from: Head
+  /** The engine may instead link the entries to the head there is, in their order. */
+  readonly mayMove?: boolean
   readonly entries: readonly Linked[]
   readonly changes?: readonly Change[]
 }
 
+/** Others had appended: the head that the entries were linked to, and the hash of the last one. */
+export interface Relinked {
+  readonly from: Head
+  readonly lastHash: Uint8Array
+}
+
 export type Outcome =
-  | { readonly kind: "done" }
+  | { readonly kind: "done"; readonly relinked?: Relinked | undefined }
   /** With the head to which it has moved, where the engine knows it. */
   | { readonly kind: "moved"; readonly head?: Head | undefined }
   /** Earlier entries have used these keys: the place in the group, and the earlier sequence. */

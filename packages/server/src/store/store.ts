@@ -84,11 +84,6 @@ export interface Journal extends JournalReader {
    * again. A `LedgerError` means that nothing was recorded.
    */
   append(group: Group): Promise<Outcome>
-  /**
-   * The head after all appends that are under way now: what is linked to it seldom comes too late.
-   * Absent where one process alone appends.
-   */
-  headAtRest?(workspace: string): Promise<Head | undefined>
 }
 
 export interface IndexReader {

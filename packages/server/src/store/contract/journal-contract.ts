@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows, type LinkedRows } from "../linked-rows.ts"
-import type { Head } from "../store.ts"
+import type { Group, Head } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore, type Story } from "./stories.ts"
 import {
   digest,
@@ -207,7 +207,62 @@ export function journalContract(name: string, open: Open): void {
     },
   )
 
+  sharingStories(story)
   keyStories(story)
+}
+
+/** What several processes that append at once rely on. */
+function sharingStories(story: Story<OpenedStore>): void {
+  story("a group that may move is linked to the head there is, or refused", async ({ served }) => {
+    await write(served, "acme", ["a", "b"])
+    const head = await served.journal.head("acme")
+    assert.ok(head !== undefined)
+    const { entries } = entriesAfter("acme", genesisOf("acme"), ["c", "-d"])
+    const stale = { workspace: "acme", from: genesisOf("acme"), entries, mayMove: true }
+    const outcome = await served.journal.append(stale)
+    const after = await served.journal.head("acme")
+    if (outcome.kind === "moved") assert.deepEqual(after, head)
+    else {
+      assert.ok(outcome.kind === "done" && outcome.relinked !== undefined)
+      assert.deepEqual(outcome.relinked, { from: head, lastHash: after?.hash })
+      assert.equal(after?.sequence, 4)
+      const [third] = await served.journal.at("acme", [3])
+      assert.equal(third?.receipt, receiptNamed("c"))
+    }
+    await write(served, "acme", ["e"])
+    await expectChain(served.journal, "acme")
+    // Its keys were used all the same.
+    const used = { ...stale, entries: entriesAfter("acme", genesisOf("acme"), ["a"]).entries }
+    const again = await served.journal.append(used)
+    assert.ok(again.kind === "moved" || again.kind === "used")
+    // A head that is behind the one it was linked to is not gone on from.
+    const from = { ...head, sequence: head.sequence + 9 }
+    const ahead = { ...stale, from, entries: entriesAfter("acme", from, ["f"]).entries }
+    assert.equal((await served.journal.append(ahead)).kind, "moved")
+  })
+
+  story("groups that share a commit each have an outcome of their own", async ({ served }) => {
+    const workspaces = ["fresh", "moved", "used", "stale"]
+    for (const workspace of workspaces) await write(served, workspace, [`${workspace} first`])
+    const groups: Group[] = []
+    for (const workspace of workspaces) {
+      const head = (await served.journal.head(workspace)) ?? genesisOf(workspace)
+      const names = workspace === "used" ? ["x", "used first"] : [`${workspace} x`, "-y"]
+      const from = workspace === "stale" ? { ...head, hash: digest("another") } : head
+      const { entries } = entriesAfter(workspace, from, names)
+      groups.push({ workspace, from, entries, mayMove: workspace === "moved" })
+    }
+    await write(served, "moved", ["meanwhile"])
+    const outcomes = await Promise.all(groups.map((one) => served.journal.append(one)))
+    assert.deepEqual(outcomes[0], { kind: "done" })
+    assert.ok(outcomes[1]?.kind === "moved" || outcomes[1]?.kind === "done")
+    assert.deepEqual(outcomes[2], { kind: "used", keys: [{ place: 1, sequence: 1 }] })
+    assert.equal(outcomes[3]?.kind, "moved")
+    const sizes = []
+    for (const workspace of workspaces)
+      sizes.push((await expectChain(served.journal, workspace)).size)
+    assert.deepEqual(sizes, [3, outcomes[1].kind === "done" ? 4 : 2, 1, 1])
+  })
 }
 
 function keyStories(story: Story<OpenedStore>): void {

@@ -6,14 +6,13 @@
 
 export type ElementType = keyof typeof typeIds
 
-const typeIds = { bytea: 17, text: 25 } as const
+const typeIds = { bytea: 17, int8: 20, text: 25 } as const
 const headBytes = 20
 
-/** `undefined` is null. An element is bytes, or a text of ASCII letters. */
-export function binaryArray(
-  type: ElementType,
-  elements: readonly (readonly Uint8Array[] | string | undefined)[],
-): Buffer {
+/** Undefined is null. A text is of ASCII letters; parts of bytes stand end to end. */
+export type Element = readonly Uint8Array[] | string | number | undefined
+
+export function binaryArray(type: ElementType, elements: readonly Element[]): Buffer {
   let bytes = headBytes
   for (const element of elements) bytes += 4 + lengthOf(element)
   const array = Buffer.allocUnsafe(bytes)
@@ -26,6 +25,7 @@ export function binaryArray(
   for (const element of elements) {
     at = array.writeInt32BE(element === undefined ? -1 : lengthOf(element), at)
     if (typeof element === "string") at += array.latin1Write(element, at)
+    else if (typeof element === "number") at = array.writeBigInt64BE(BigInt(element), at)
     else
       for (const part of element ?? []) {
         array.set(part, at)
@@ -35,8 +35,8 @@ export function binaryArray(
   return array
 }
 
-/** The parts of an element stand end to end. */
-function lengthOf(element: readonly Uint8Array[] | string | undefined): number {
+function lengthOf(element: Element): number {
+  if (typeof element === "number") return 8
   if (element === undefined || typeof element === "string") return element?.length ?? 0
   let bytes = 0
   for (const part of element) bytes += part.length

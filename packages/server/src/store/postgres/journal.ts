@@ -1,26 +1,61 @@
 // The journal for the serving program. An append is one statement and so one transaction, for one
-// workspace.
+// workspace; where all tables are on one server, groups of several workspaces share one.
 
 import { eventHash, parseRecord } from "@tallystick/proof"
+import type { Clock } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { listedValue } from "../documents.ts"
-import type { Change, Group, Journal, Linked, Outcome } from "../store.ts"
-import { binaryArray } from "./binary-array.ts"
-import { codeOf, type Database, type Row, type Statement } from "./connection.ts"
+import { shareCommits, type CommitLimits } from "../share-commits.ts"
+import type { Change, Group, Head, Journal, Linked, Outcome } from "../store.ts"
+import { binaryArray, type Element, type ElementType } from "./binary-array.ts"
+import { bytes, codeOf, type Database, type Row, type Statement } from "./connection.ts"
 import { headOf, journalReads } from "./reads.ts"
 
 const appendGroup: Statement = {
   name: "append group",
-  text: `SELECT outcome, head_sequence, head_hash, head_ms
-         FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  text: `SELECT outcome, head_sequence, head_hash, head_ms, last_hash
+         FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 }
 
-/** Waits for whoever holds the row, and lets go of it at once. */
-const headAtRest: Statement = {
-  name: "head at rest",
-  text: `SELECT sequence, hash, time_ms FROM tallystick.heads
-         WHERE workspace_id = $1 FOR UPDATE`,
+/**
+ * Appends those groups whose head is as they say, is held by nobody else, and whose keys are new;
+ * answers their places. It waits for no row. A key is looked for after its head was held, or the
+ * head would have moved.
+ */
+const appendGroups: Statement = {
+  name: "append groups",
+  text: `
+    WITH asked AS (
+      SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[])
+        WITH ORDINALITY AS g (workspace_id, from_sequence, from_hash, sequence, hash, time_ms, place)
+    ), given AS (
+      SELECT * FROM unnest($7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bytea[])
+        AS e (place, sequence, receipt, idem, sealed, record, salted)
+    ), held AS (
+      SELECT g.place FROM asked g JOIN tallystick.heads h
+        ON h.workspace_id = g.workspace_id AND h.sequence = g.from_sequence AND h.hash = g.from_hash
+      FOR UPDATE OF h SKIP LOCKED
+    ), used AS (
+      SELECT e.place FROM given e JOIN asked g ON g.place = e.place
+      CROSS JOIN LATERAL (
+        SELECT FROM tallystick.entries k
+        WHERE k.workspace_id = g.workspace_id AND k.idem = e.idem LIMIT 1
+      ) k
+    ), free AS (
+      SELECT g.* FROM asked g
+      WHERE g.place IN (SELECT place FROM held) AND g.place NOT IN (SELECT place FROM used)
+    ), moved AS (
+      UPDATE tallystick.heads h
+      SET sequence = f.sequence, hash = f.hash, time_ms = f.time_ms,
+          moved_ms = (extract(epoch FROM now()) * 1000)::bigint
+      FROM free f WHERE h.workspace_id = f.workspace_id
+    ), written AS (
+      INSERT INTO tallystick.entries (workspace_id, sequence, receipt, idem, record, sealed, salted)
+      SELECT f.workspace_id, e.sequence, e.receipt, e.idem, e.record, e.sealed, e.salted
+      FROM given e JOIN free f ON f.place = e.place
+    )
+    SELECT place FROM free`,
 }
 
 const usedKeys: Statement = {
@@ -38,80 +73,156 @@ const conflictState = "TS409"
 /** Of two keys only one can be in the unique index. */
 const usedState = "23505"
 
-/**
- * `seen` is told of each group that was recorded, or may have been, or whose documents another
- * process has changed: what is cached of them is not current.
- */
-export function createJournal(database: Database, seen: (group: Group) => void): Journal {
-  /** Undefined if no entry has one of the group's keys. */
-  const usedOutcome = async ({ workspace, entries }: Group): Promise<Outcome | undefined> => {
-    const idems = binaryArray("text", entries.map(idemOf))
-    const rows = await database.rows(usedKeys, [workspace, idems])
-    const keys = rows.map(([place, sequence]) => ({
-      place: Number(place) - 1,
-      sequence: Number(sequence),
-    }))
-    return keys.length === 0 ? undefined : { kind: "used", keys }
-  }
+/** After these nothing was recorded, and each group may succeed alone. */
+const apartStates = /^(23505|40001|40P01|55P03)$/
+/** For so long, a commit that waits for another server's holds up those of other workspaces. */
+const holdUpMs = 50
 
+export interface JournalParts {
+  readonly database: Database
+  readonly isCluster: boolean
+  readonly limits: CommitLimits
+  readonly clock: Clock
+  /**
+   * Is told of each group that was recorded, or may have been, or whose documents another process
+   * has changed: what is cached of them is not current.
+   */
+  readonly seen: (group: Group) => void
+}
+
+export function createJournal(parts: JournalParts): Journal {
+  const { database, isCluster, limits, clock } = parts
+  const share = shareCommits(limits, async (groups) => {
+    const [only] = groups
+    if (only === undefined || groups.length > 1) return await appendTogether(parts, groups)
+    const outcome = appendAlone(parts, only)
+    await Promise.race([outcome.catch(() => undefined), clock.sleep(holdUpMs)])
+    return [outcome]
+  })
   return {
     ...journalReads(database),
-    async headAtRest(workspace) {
-      const [row] = await database.rows(headAtRest, [workspace])
-      return row && headOf(row)
-    },
-    async append(group) {
-      try {
-        const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
-        if (row[0] === "done") {
-          seen(group)
-          return { kind: "done" }
-        }
-        return (await usedOutcome(group)) ?? movedTo(row)
-      } catch (error) {
-        seen(group)
-        const place = conflictOf(error)
-        if (place !== undefined) return { kind: "conflict", place }
-        const used = codeOf(error) === usedState ? await usedOutcome(group) : undefined
-        if (used !== undefined) return used
-        throw refusalOf(error) ?? error
-      }
+    append(group) {
+      const { from, changes = [] } = group
+      const isAlone = isCluster || changes.length > 0 || from.sequence === 0
+      return isAlone ? appendAlone(parts, group) : share(group)
     },
   }
+}
+
+async function appendTogether(
+  parts: JournalParts,
+  groups: readonly Group[],
+): Promise<readonly (Outcome | Promise<Outcome>)[]> {
+  try {
+    const rows = await parts.database.unsafe(appendGroups, valuesOfAll(groups))
+    const done = new Set(rows.map(([place]) => Number(place) - 1))
+    return groups.map((group, place) => {
+      if (!done.has(place)) return appendAlone(parts, group)
+      parts.seen(group)
+      return { kind: "done" }
+    })
+  } catch (error) {
+    if (apartStates.test(codeOf(error))) return groups.map((group) => appendAlone(parts, group))
+    for (const group of groups) parts.seen(group)
+    throw refusalOf(error) ?? error
+  }
+}
+
+async function appendAlone({ database, seen }: JournalParts, group: Group): Promise<Outcome> {
+  try {
+    const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
+    if (row[0] === "done") {
+      seen(group)
+      return { kind: "done", ...relinkedIn(row) }
+    }
+    return (await usedOutcome(database, group)) ?? movedTo(row)
+  } catch (error) {
+    seen(group)
+    const place = conflictOf(error)
+    if (place !== undefined) return { kind: "conflict", place }
+    const used = codeOf(error) === usedState ? await usedOutcome(database, group) : undefined
+    if (used !== undefined) return used
+    throw refusalOf(error) ?? error
+  }
+}
+
+/** Undefined if no entry has one of the group's keys. */
+async function usedOutcome(
+  database: Database,
+  { workspace, entries }: Group,
+): Promise<Outcome | undefined> {
+  const idems = binaryArray("text", entries.map(idemOf))
+  const rows = await database.rows(usedKeys, [workspace, idems])
+  const keys = rows.map(([place, sequence]) => ({
+    place: Number(place) - 1,
+    sequence: Number(sequence),
+  }))
+  return keys.length === 0 ? undefined : { kind: "used", keys }
 }
 
 function idemOf({ idem }: Linked): string | undefined {
   return idem
 }
 
-function valuesOf({ workspace, from, entries, changes = [] }: Group): readonly unknown[] {
-  const last = entries.at(-1)
-  const hash = last === undefined ? from.hash : eventHash(last.record, sha256)
-  const timeMs = (last && parseRecord(last.record)?.timeMs) ?? from.timeMs
+function valuesOf(group: Group): readonly unknown[] {
+  const { workspace, from, entries, changes = [], mayMove = false } = group
+  const to = headAfter(group)
   return [
     workspace,
     from.sequence,
     Buffer.from(from.hash),
-    Buffer.from(hash),
-    timeMs,
-    binaryArray(
-      "text",
-      entries.map(({ receipt }) => receipt),
-    ),
-    binaryArray("text", entries.map(idemOf)),
-    binaryArray(
-      "text",
-      entries.map(({ disclosures }) => disclosures),
-    ),
-    binaryArray(
-      "bytea",
-      entries.map(({ record }) => [record]),
-    ),
-    binaryArray(
-      "bytea",
-      entries.map(({ bodySalt, body }) => [bodySalt, body]),
-    ),
+    Buffer.from(to.hash),
+    to.timeMs,
+    ...columnsOf(entries),
     changes.length === 0 ? null : JSON.stringify(changes.map(storedChange)),
+    mayMove,
+  ]
+}
+
+function valuesOfAll(groups: readonly Group[]): readonly unknown[] {
+  const heads = groups.map(headAfter)
+  const [places, sequences]: [number[], number[]] = [[], []]
+  for (const [at, { from, entries }] of groups.entries())
+    for (const place of entries.keys()) {
+      places.push(at + 1)
+      sequences.push(from.sequence + place + 1)
+    }
+  const column = (type: ElementType, of: (group: Group) => Element) =>
+    binaryArray(type, groups.map(of))
+  const after = (type: ElementType, of: (head: Head) => Element) => binaryArray(type, heads.map(of))
+  return [
+    column("text", ({ workspace }) => workspace),
+    column("int8", ({ from }) => from.sequence),
+    column("bytea", ({ from }) => [from.hash]),
+    after("int8", ({ sequence }) => sequence),
+    after("bytea", ({ hash }) => [hash]),
+    after("int8", ({ timeMs }) => timeMs),
+    binaryArray("int8", places),
+    binaryArray("int8", sequences),
+    ...columnsOf(groups.flatMap(({ entries }) => entries)),
+  ]
+}
+
+/** The head once the group is appended as it is linked. */
+function headAfter({ from, entries }: Group): Head {
+  const last = entries.at(-1)
+  return {
+    sequence: from.sequence + entries.length,
+    hash: last === undefined ? from.hash : eventHash(last.record, sha256),
+    timeMs: (last && parseRecord(last.record)?.timeMs) ?? from.timeMs,
+  }
+}
+
+/** Receipts, keys, what is sealed, records, and bodies behind their salts. */
+function columnsOf(entries: readonly Linked[]): readonly Buffer[] {
+  const column = (type: ElementType, of: (entry: Linked) => Element) =>
+    binaryArray(type, entries.map(of))
+  return [
+    column("text", ({ receipt }) => receipt),
+    column("text", idemOf),
+    column("text", ({ disclosures }) => disclosures),
+    column("bytea", ({ record }) => [record]),
+    column("bytea", ({ bodySalt, body }) => [bodySalt, body]),
   ]
 }
 
@@ -132,6 +243,13 @@ function movedTo([, sequence, hash, timeMs]: Row): Outcome {
   return sequence === null
     ? { kind: "moved" }
     : { kind: "moved", head: headOf([sequence, hash, timeMs]) }
+}
+
+/** Says to which head the entries were linked, if it is not the one that they came with. */
+function relinkedIn([, sequence, hash, timeMs, lastHash]: Row) {
+  return lastHash === null
+    ? {}
+    : { relinked: { from: headOf([sequence, hash, timeMs]), lastHash: bytes(lastHash) } }
 }
 
 function conflictOf(error: unknown): number | undefined {

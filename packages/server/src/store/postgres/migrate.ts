@@ -16,8 +16,8 @@ const meanwhile = /^(23505|42P06|42P07|42710|42723|40001|40P01|XX000)$/
 const triesMax = 10
 const retryAfterMs = 300
 
-export async function migrate(url: string): Promise<void> {
-  await withClient(url, async (client) => {
+export async function migrate(url: string): Promise<{ readonly isCluster: boolean }> {
+  return await withClient(url, async (client) => {
     await requireSettings(client)
     for (let tries = 1; (await layoutOf(client)) !== newestLayout(); tries++) {
       try {
@@ -28,6 +28,7 @@ export async function migrate(url: string): Promise<void> {
         await systemClock.sleep(retryAfterMs)
       }
     }
+    return { isCluster: await hasCitus(client) }
   })
 }
 
@@ -68,13 +69,17 @@ const distribution: Readonly<Record<string, "every node" | { readonly by: string
 /** What the others lie beside. */
 const firstTable = "heads"
 
+async function hasCitus(client: Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+  return rows.length > 0
+}
+
 /**
  * On a Citus cluster: distributes the tables of a migration, and has appends run on the node that
  * has the workspace. On any other server there is nothing to do.
  */
 async function distribute(client: Client): Promise<void> {
-  const citus = await client.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
-  if (citus.rows.length === 0) return
+  if (!(await hasCitus(client))) return
   const { rows } = await client.query<{ name: string }>(
     `SELECT t.tablename AS name FROM pg_tables t
      WHERE t.schemaname = 'tallystick'

@@ -40,7 +40,7 @@ export async function openPostgres(
   { databaseUrl: url, limits }: PostgresConfig,
   onDeath: (cause: Error) => void,
 ): Promise<Store> {
-  await migrate(url)
+  const { isCluster } = await migrate(url)
   const options: ReaderOptions = { database: { url, connections: threadConnections }, limits }
   const start = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
   const [lists, searches] = await Promise.all([start(), start()])
@@ -48,9 +48,15 @@ export async function openPostgres(
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
   const growth = createGrowth(patient(registry, systemClock))
   const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
-  const journal = createJournal(database, ({ workspace, changes = [] }) => {
-    registry.forget(workspace, changes)
-    growth.report(workspace)
+  const journal = createJournal({
+    database,
+    isCluster,
+    limits,
+    clock: systemClock,
+    seen({ workspace, changes = [] }) {
+      registry.forget(workspace, changes)
+      growth.report(workspace)
+    },
   })
   const index = indexReads(database)
   const segments = segmentReads(database)
@@ -100,7 +106,7 @@ function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
 
 /** For the program that watches, after the serving program has opened the database. */
 export function openPostgresWatched(url: string): WatchedStore {
-  const database = openDatabase({ url, connections: threadConnections })
+  const database = openDatabase({ url, connections: threadConnections, isDerived: true })
   const leases = createLeases(database, "watch", systemClock)
   return {
     journal: journalReads(database),
@@ -116,7 +122,7 @@ export function openPostgresWatched(url: string): WatchedStore {
 
 /** For the program that files, after the serving program has opened the database. */
 export function openPostgresFiling(url: string): FilingStore {
-  const database = openDatabase({ url, connections: threadConnections })
+  const database = openDatabase({ url, connections: threadConnections, isDerived: true })
   const leases = createLeases(database, "file", systemClock)
   const journal = journalReads(database)
   return {

@@ -2,25 +2,25 @@
 // one fsync answers them all. A workspace has one group here at a time, so workspaces take turns.
 
 import { strict as assert } from "node:assert"
-import type { Limits } from "../../limits.ts"
-import { bytesOf } from "../entries.ts"
-import type { Group, Journal, Outcome } from "../store.ts"
+import type { Limits } from "../limits.ts"
+import { bytesOf } from "./entries.ts"
+import type { Group, Journal, Outcome } from "./store.ts"
 
 export type CommitLimits = Pick<Limits, "commitEntriesMax" | "commitBytesMax">
 
 interface Waiting {
   readonly group: Group
-  readonly resolve: (outcome: Outcome) => void
+  readonly resolve: (outcome: Outcome | Promise<Outcome>) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
  * Appends groups in shared commits. If a commit fails, the outcome of each of its groups is
- * unknown.
+ * unknown. An outcome that comes later holds up no other group.
  */
 export function shareCommits(
   limits: CommitLimits,
-  commit: (groups: readonly Group[]) => Promise<readonly Outcome[]>,
+  commit: (groups: readonly Group[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>,
 ): Journal["append"] {
   const waiting: Waiting[] = []
   let isRunning = false
