@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { startInVain } from "../crash/programs.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
+import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
 import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
@@ -32,14 +33,22 @@ test(
 
 test("a database that does not wait for its disk is refused", onOwnServer, async () => {
   await using database = await startOwnPostgres({ settings: { synchronous_commit: "off" } })
+  const url = await database.createDatabase()
   const { code, errors } = await startInVain({
-    TALLYSTICK_DATABASE_URL: await database.createDatabase(),
+    TALLYSTICK_DATABASE_URL: url,
     TALLYSTICK_DATA: "/nowhere/at/all",
     TALLYSTICK_SECRET: "00".repeat(32),
     TALLYSTICK_ROOT_KEY: "x".repeat(32),
   })
   assert.equal(code, 1)
   assert.match(errors, /^tallystick: the database has synchronous_commit = off, with which .*\n$/)
+  // Who switches it off later changes nothing for those who acknowledge.
+  for (const isDerived of [false, true]) {
+    const one = openDatabase({ url, connections: 1, isDerived })
+    const rows = await one.rows({ name: "setting", text: "SHOW synchronous_commit" })
+    assert.deepEqual(rows, [[isDerived ? "off" : "on"]])
+    await one.close()
+  }
 })
 
 test(

@@ -37,10 +37,10 @@ export const defaultLimits = {
   commitEntriesMax: 2000,
   commitBytesMax: 8 * 1024 * 1024,
   /**
-   * How often entries are linked again after the head has moved. Then the write is unknown. Of
-   * several servers that write to one workspace, all but one lose each race.
+   * How often entries are linked again after the head has moved. Then the write is unknown. An
+   * engine to which several servers append links most of them itself.
    */
-  relinksMax: 100,
+  relinksMax: 10,
   /** Connections to PostgreSQL of the thread that serves. The other threads have 13 together. */
   databaseConnectionsMax: 10,
   /** For a request's line and headers to arrive, and for the whole request. */
@@ -109,6 +109,8 @@ export const defaultLimits = {
   countedValuesMax: 100_000,
   /** How often followers hear of new entries at most. A busy ledger is followed in larger steps. */
   pokeEveryMs: 50,
+  /** The same where each step asks a database, and there may be a hundred busy workspaces. */
+  pokeDatabaseEveryMs: 250,
   /**
    * Followers of feeds that wait, some 30 KB each with their connections, in all and of one
    * workspace: fewer than half of all connections, and half of them for other workspaces.

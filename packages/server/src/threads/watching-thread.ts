@@ -83,11 +83,12 @@ export async function watchBeside(
   onDeath: (cause: Error) => void,
 ): Promise<WatchingBeside> {
   const listener = { onReport, onDeath }
+  const { pokeEveryMs, pokeDatabaseEveryMs } = options.limits
   const thread = await followBeside<WatchQuestions, Sighting>(
     import.meta.filename,
     options,
     store,
-    options.limits.pokeEveryMs,
+    options.place.databaseUrl === undefined ? pokeEveryMs : pokeDatabaseEveryMs,
     listener,
   )
   return {

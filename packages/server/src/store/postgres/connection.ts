@@ -32,6 +32,8 @@ export interface Database extends Queries {
 export interface DatabaseConfig {
   readonly url: string
   readonly connections: number
+  /** It writes what can be made again: its commits do not wait for the disk. */
+  readonly isDerived?: boolean
 }
 
 /** Waits that end with an error: a request waits ten seconds at most for a database that hangs. */
@@ -60,6 +62,14 @@ const planning = [
 const planForCluster =
   "SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'"
 
+/**
+ * A commit that acknowledges waits for the disk, whatever becomes of the server's setting. It is set
+ * to `off` only where a connection begins, so that a pooler never gives such a session to another.
+ */
+const waitForDisk = `SELECT set_config('synchronous_commit',
+  CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
+const waitForNothing = "-c synchronous_commit=off"
+
 const int8 = 20
 
 /** Sequences, sizes and times are far below 2^53. */
@@ -68,11 +78,8 @@ function parserOf(type: number, format?: "text" | "binary"): (text: string) => u
   return type === int8 ? Number : (types.getTypeParser(type, format) as (text: string) => unknown)
 }
 
-export function openDatabase(
-  { url, connections }: DatabaseConfig,
-  clock: Clock = systemClock,
-): Database {
-  let pool = openPool(url, connections)
+export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock): Database {
+  let pool = openPool(config)
   let away: unknown
   let closing = false
 
@@ -81,13 +88,13 @@ export function openDatabase(
     away = cause
     // Connections from before may hang, or be dead without knowing it: none is used again.
     void pool.end()
-    pool = openPool(url, connections)
+    pool = openPool(config)
     void waitUntilBack()
   }
   const waitUntilBack = async (): Promise<void> => {
     while (away !== undefined && !closing) {
       await clock.sleep(askAgainMs)
-      if (await answers(url)) away = undefined
+      if (await answers(config.url)) away = undefined
     }
   }
   const connected = async (): Promise<PoolClient> => {
@@ -145,9 +152,10 @@ export function openDatabase(
   }
 }
 
-function openPool(url: string, connections: number): Pool {
+function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool {
   const pool = new Pool({
     ...clientOf(url, connectTimeoutMs, answerTimeoutMs),
+    options: isDerived ? `${planning} ${waitForNothing}` : planning,
     max: connections,
     idleTimeoutMillis: idleMs,
   })
@@ -158,7 +166,8 @@ function openPool(url: string, connections: number): Pool {
     client.on("error", () => {})
     // Waits in the connection's queue before whatever is asked first. The next statement says that
     // the connection is lost.
-    void client.query(planForCluster).catch(() => undefined)
+    const first = isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`
+    void client.query(first).catch(() => undefined)
   })
   return pool
 }
