@@ -195,6 +195,7 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded: 503,
   storage_full: 503,
   ledger_unavailable: 503,
+  archive_unavailable: 503,
   read_only: 503,
   shutting_down: 503,
 }

@@ -57,7 +57,8 @@ test(
   async () => {
     await using database = await startOwnPostgres()
     const databaseUrl = await database.createDatabase()
-    const store = await openPostgres({ databaseUrl, limits: defaultLimits }, assert.fail)
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
     const over = new AbortController()
     try {
       await database.kill()

@@ -25,13 +25,14 @@ import {
 const server = await startPostgres()
 test.after(() => server[Symbol.asyncDispose]())
 
+const archive = { kind: "folder", path: "/nowhere" } as const
 const onDeath = (cause: Error) => assert.fail(cause)
 
 async function openBeside<T extends { close(): Promise<void> }>(
   databaseUrl: string,
   openOther: (url: string) => T,
 ) {
-  const served = await openPostgres({ databaseUrl, limits: defaultLimits }, onDeath)
+  const served = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, onDeath)
   const other = openOther(databaseUrl)
   let isOpen = true
   const close = async (): Promise<void> => {

@@ -36,6 +36,7 @@ export const statusOf = {
   overloaded: 503,
   storage_full: 503,
   ledger_unavailable: 503,
+  archive_unavailable: 503,
   integrity_failure: 503,
   read_only: 503,
   shutting_down: 503,

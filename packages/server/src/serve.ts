@@ -213,8 +213,8 @@ async function start(
   }
 }
 
-function placeOf({ data, databaseUrl }: Config): StorePlace {
-  return { data, databaseUrl }
+function placeOf({ data, databaseUrl, archive }: Config): StorePlace {
+  return { data, databaseUrl, archive }
 }
 
 function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {

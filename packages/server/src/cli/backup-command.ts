@@ -10,7 +10,7 @@ export async function runBackup(
   withSecrets: boolean,
 ): Promise<void> {
   const { say, remark, progress } = terminal
-  const { data, databaseUrl, heads } = configOf(terminal)
+  const { data, archive, databaseUrl, heads } = configOf(terminal)
   if (databaseUrl !== undefined)
     throw new StartError(
       "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
@@ -18,6 +18,7 @@ export async function runBackup(
   const show = (step: BackupProgress): void => progress(lineOf(step))
   const { workspaces, entries, secrets, isNoted } = await backUp({
     data,
+    archive,
     headsPath: heads,
     target,
     withSecrets,

@@ -52,6 +52,6 @@ function configAt(terminal: Terminal, place: string): Config {
   })
 }
 
-function placeOf({ data, databaseUrl, heads }: Config): LedgerPlace {
-  return { data, databaseUrl, headsPath: heads }
+function placeOf({ data, databaseUrl, archive, heads }: Config): LedgerPlace {
+  return { data, databaseUrl, archive, headsPath: heads }
 }

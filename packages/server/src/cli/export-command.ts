@@ -23,10 +23,11 @@ export async function runExport(
 ): Promise<void> {
   const { say, remark, progress } = terminal
   const config = configOf(terminal)
-  const { data, databaseUrl } = config
+  const { data, databaseUrl, archive } = config
   const { entries, added } = await exportLedger({
     data,
     databaseUrl,
+    archive,
     workspace,
     folder,
     // An export is an administrative act: without its entry, nothing is written.

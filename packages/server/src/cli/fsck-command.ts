@@ -50,7 +50,7 @@ const everything = { workspaces: undefined, checkpoints: [], passes }
 /** Says what it finds, and returns the exit code. */
 export async function checkLedger(
   { say, remark, progress }: Terminal,
-  { data, databaseUrl, heads }: Config,
+  { data, databaseUrl, archive, heads }: Config,
   asked: Pick<FsckOptions, "workspaces" | "checkpoints" | "passes"> = everything,
   json = false,
 ): Promise<number> {
@@ -59,6 +59,7 @@ export async function checkLedger(
       ...asked,
       data,
       databaseUrl,
+      archive,
       headsPath: heads,
       threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),

@@ -19,6 +19,7 @@ export async function runResume(
   const resumed = await resume({
     data: config.data,
     databaseUrl: config.databaseUrl,
+    archive: config.archive,
     headsPath: config.heads,
     secrets: knownSecrets(config),
     limits: config.limits,

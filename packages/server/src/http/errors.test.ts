@@ -23,7 +23,7 @@ test("every code has its status", () => {
     429: "rate_limited",
     431: "headers_too_large",
     500: "internal_error",
-    503: "overloaded storage_full ledger_unavailable integrity_failure read_only shutting_down",
+    503: "overloaded storage_full ledger_unavailable archive_unavailable integrity_failure read_only shutting_down",
   }
   const expected = Object.entries(expectedStatus).flatMap(([status, codes]) =>
     codes.split(" ").map((code) => [code, Number(status)] as const),

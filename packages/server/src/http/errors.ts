@@ -53,6 +53,7 @@ export function problemJson({ code, detail, receipt }: LedgerError): string {
  */
 const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   storage_full: 30,
+  archive_unavailable: 10,
   integrity_failure: 60,
   read_only: 60,
   shutting_down: 5,

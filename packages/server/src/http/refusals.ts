@@ -18,6 +18,7 @@ const always: readonly ErrorCode[] = [
   "headers_too_large",
   "internal_error",
   "ledger_unavailable",
+  "archive_unavailable",
   "shutting_down",
 ]
 
@@ -97,6 +98,8 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   storage_full: "the disk is nearly full; nothing was recorded",
   ledger_unavailable:
     "the storage does not answer; repeat the request with the same Idempotency-Key",
+  archive_unavailable:
+    "some of these entries lie in the archive, which cannot be read at this moment",
   integrity_failure:
     "an entry of this workspace does not hold together; nothing is recorded until somebody has looked",
   read_only: "the data is older than what was signed; nothing is recorded",

@@ -21,6 +21,7 @@ import { defaultLimits } from "../limits.ts"
 import { resume, type ResumeResult } from "./resume.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
+import { archiveIn } from "../store/archive/open-archive.ts"
 import { openHeads } from "../store/heads.ts"
 import { openStore } from "../store/open.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
@@ -100,7 +101,7 @@ async function openHouse(
     close,
     [Symbol.asyncDispose]: close,
     backUp: (withSecrets = true) =>
-      backUp({ data, headsPath, target, withSecrets, progress: never }),
+      backUp({ data, archive: archiveIn(data), headsPath, target, withSecrets, progress: never }),
   }
 }
 
@@ -227,6 +228,7 @@ test("what does not hold together, or is not what was signed, is not believed, a
   await assert.rejects(
     backUp({
       data: join(house.data, "none"),
+      archive: archiveIn(house.data),
       headsPath: house.headsPath,
       target: house.target,
       withSecrets: true,

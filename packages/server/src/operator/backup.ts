@@ -12,6 +12,8 @@ import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { noteBackup, type LastBackup } from "../store/last-backup.ts"
+import type { ArchivePlace } from "../config.ts"
+import { withArchive } from "../store/archive/archived-bodies.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
@@ -19,6 +21,7 @@ import type { Head } from "../store/store.ts"
 
 export interface BackupOptions {
   readonly data: string
+  readonly archive: ArchivePlace
   readonly headsPath: string
   readonly target: string
   readonly withSecrets: boolean
@@ -41,6 +44,7 @@ const secretFiles = ["secret", "root-key"]
 
 export async function backUp({
   data,
+  archive,
   headsPath,
   target,
   withSecrets,
@@ -57,7 +61,7 @@ export async function backUp({
     // Read first: the copy must have everything that is signed at this moment.
     const heads = await readHeads(headsPath)
     const copied = await copy(data, fresh, progress)
-    const checked = await check(fresh, copied, heads, progress)
+    const checked = await check(fresh, archive, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
     syncPath(fresh)
     if (existsSync(path))
@@ -100,11 +104,12 @@ async function headsOf({
 /** Reads the copy back from the disk. Throws if anything is missing or wrong. */
 async function check(
   fresh: string,
+  archive: ArchivePlace,
   copied: ReadonlyMap<string, Head | undefined>,
   signed: ReadonlyMap<string, SignedHead>,
   progress: BackupOptions["progress"],
 ): Promise<readonly RehashResult[]> {
-  await using snapshot = closing(openSqliteSnapshot(fresh))
+  await using snapshot = closing(withArchive(openSqliteSnapshot(fresh), archive, systemClock))
   const workspaces = await allWorkspaces(snapshot.registry)
   if (workspaces.length !== copied.size)
     throw unlike(`${workspaces.length} workspaces of ${copied.size}`)

@@ -25,6 +25,7 @@ export interface OfflineOptions extends StorePlace {
 export function offlineOptionsOf({
   data,
   databaseUrl,
+  archive,
   heads,
   limits,
   publicUrl,
@@ -34,6 +35,7 @@ export function offlineOptionsOf({
   return {
     data,
     databaseUrl,
+    archive,
     headsPath: heads,
     limits,
     host: new URL(publicUrl ?? httpUrl(host, port)).hostname,
@@ -60,6 +62,7 @@ export async function withOfflineStore<T>(
 export async function openOffline({
   data,
   databaseUrl,
+  archive,
   limits,
 }: StorePlace & Pick<OfflineOptions, "limits">): Promise<Store> {
   // When a thread of the store ends, the outcome of the last write is unknown: the process must end
@@ -68,7 +71,7 @@ export async function openOffline({
     throw cause
   }
   await requireStopped({ data, databaseUrl })
-  return await openStore({ data, databaseUrl, limits }, onDeath)
+  return await openStore({ data, databaseUrl, archive, limits }, onDeath)
 }
 
 /** A ledger that seals what it makes under the keyring's newest secret. */

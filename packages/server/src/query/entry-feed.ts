@@ -2,7 +2,7 @@
 // that ask the same question share one search.
 
 import type { Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { Document, Store } from "../store/store.ts"
@@ -121,14 +121,12 @@ async function laterIfBusy(looked: Promise<FeedPage>): Promise<FeedPage | undefi
   try {
     return await looked
   } catch (error) {
-    if (
-      error instanceof LedgerError &&
-      (error.code === "overloaded" || error.code === "ledger_unavailable")
-    )
-      return undefined
+    if (error instanceof LedgerError && passing.includes(error.code)) return undefined
     throw error
   }
 }
+
+const passing: readonly ErrorCode[] = ["overloaded", "ledger_unavailable", "archive_unavailable"]
 
 /** All followers, by workspace. One loop waits for growth and one timer wakes them, for all. */
 function createFollowers({ grown, clock, limits, onDeath }: FeedParts, stop: AbortSignal) {

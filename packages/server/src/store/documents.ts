@@ -18,6 +18,7 @@ export interface Documents {
   readonly setup: SetupDocument
   readonly keyring: KeyringDocument
   readonly destroyed: DestroyedDocument
+  readonly "archive-segment": ArchiveSegmentDocument
 }
 
 export type DocumentKind = keyof Documents
@@ -278,6 +279,32 @@ export interface DestroyedDocument {
     readonly digests: readonly string[]
     readonly by: string
   }[]
+}
+
+/**
+ * A file of the archive that has the bodies of entries. One that is written anew has a new document
+ * under a new id, so that who has read the list sees that it is another.
+ */
+export interface ArchiveSegmentDocument {
+  readonly ledgerId: string
+  /** The sequences of its first and its last entry. */
+  readonly first: number
+  readonly last: number
+  /** Its name in the archive. */
+  readonly file: string
+  readonly bytes: number
+  /** The SHA-256 of the file, in hex. */
+  readonly sha256: string
+  /** Of its lines, unpacked. */
+  readonly textBytes: number
+}
+
+/** The id of a segment's document. */
+export function segmentDocumentId({
+  first,
+  sha256,
+}: Pick<ArchiveSegmentDocument, "first" | "sha256">): string {
+  return `${String(first).padStart(12, "0")}-${sha256.slice(0, 16)}`
 }
 
 /** The place of a document in lists of its kind, which begin with the newest. */

@@ -1,7 +1,9 @@
 // Opens the data of a configuration for the operator's tools: like open.ts, it chooses the driver.
 
+import { systemClock } from "../clock.ts"
+import { withArchive } from "./archive/archived-bodies.ts"
 import type { DerivedStore, Snapshot, StoppedStore } from "./offline.ts"
-import type { StorePlace } from "./open.ts"
+import { archiveOf, type StorePlace } from "./open.ts"
 import { isLocked } from "./sqlite/lock.ts"
 import { openSqliteAnew, openSqliteSnapshot, openSqliteStopped } from "./sqlite/offline.ts"
 import { openSqliteWhole } from "./sqlite/whole-ledger.ts"
@@ -11,34 +13,52 @@ import type { Whole } from "./whole-ledger.ts"
 const postgres = () => import("./postgres/offline.ts")
 
 /** Removes all derived data, for a program that makes it again. No service may run. */
-export async function openAnew({ data, databaseUrl }: StorePlace): Promise<DerivedStore> {
-  return databaseUrl === undefined
-    ? openSqliteAnew(data)
-    : (await postgres()).openPostgresAnew(databaseUrl)
+export async function openAnew(place: StorePlace): Promise<DerivedStore> {
+  const { data, databaseUrl } = place
+  const opened =
+    databaseUrl === undefined
+      ? openSqliteAnew(data)
+      : await (await postgres()).openPostgresAnew(databaseUrl)
+  return {
+    watched: archived(opened.watched, place),
+    filing: archived(opened.filing, place),
+    close: () => opened.close(),
+  }
 }
 
 /** For a program that reads the state of this moment. The service may run. */
-export async function openSnapshot({ data, databaseUrl }: StorePlace): Promise<Snapshot> {
-  return databaseUrl === undefined
-    ? openSqliteSnapshot(data)
-    : (await postgres()).openPostgresSnapshot(databaseUrl)
+export async function openSnapshot(place: StorePlace): Promise<Snapshot> {
+  const { data, databaseUrl } = place
+  const snapshot =
+    databaseUrl === undefined
+      ? openSqliteSnapshot(data)
+      : await (await postgres()).openPostgresSnapshot(databaseUrl)
+  return archived(snapshot, place)
 }
 
 /** No service may run. */
-export async function openStopped({ data, databaseUrl }: StorePlace): Promise<StoppedStore> {
-  return databaseUrl === undefined
-    ? openSqliteStopped(data)
-    : (await postgres()).openPostgresStopped(databaseUrl)
+export async function openStopped(place: StorePlace): Promise<StoppedStore> {
+  const { data, databaseUrl } = place
+  const store =
+    databaseUrl === undefined
+      ? openSqliteStopped(data)
+      : await (await postgres()).openPostgresStopped(databaseUrl)
+  return archived(store, place)
 }
 
 /** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
 export async function openWhole(
-  { data, databaseUrl }: StorePlace,
+  place: StorePlace,
   options: { readonly alone: boolean },
 ): Promise<Whole> {
-  if (databaseUrl === undefined) return openSqliteWhole(data, options)
+  const { data, databaseUrl } = place
+  if (databaseUrl === undefined) return archived(openSqliteWhole(data, options), place)
   const { openPostgresWhole } = await import("./postgres/whole-ledger.ts")
-  return await openPostgresWhole(databaseUrl, options)
+  return archived(await openPostgresWhole(databaseUrl, options), place)
+}
+
+function archived<S extends Parameters<typeof withArchive>[0]>(store: S, place: StorePlace): S {
+  return withArchive(store, archiveOf(place), systemClock)
 }
 
 export interface CheckedServer {

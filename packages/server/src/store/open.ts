@@ -1,7 +1,10 @@
 // Opens the store of a configuration: the one place that chooses the driver. A driver is a folder
 // beside this file and a line here.
 
-import type { Config } from "../config.ts"
+import { systemClock } from "../clock.ts"
+import type { ArchivePlace, Config } from "../config.ts"
+import { withArchive } from "./archive/archived-bodies.ts"
+import { archiveIn } from "./archive/open-archive.ts"
 import { openHeads, readHeads, type Heads, type SignedHead } from "./heads.ts"
 import { openSqlite, openSqliteFiling, openSqliteWatched } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
@@ -13,6 +16,12 @@ const postgres = () => import("./postgres/open-postgres.ts")
 export interface StorePlace {
   readonly data: string
   readonly databaseUrl?: string | undefined
+  /** Absent: in the folder. */
+  readonly archive?: ArchivePlace | undefined
+}
+
+export function archiveOf({ data, archive }: StorePlace): ArchivePlace {
+  return archive ?? archiveIn(data)
 }
 
 /** What sentences call it. A URL may have a password. */
@@ -26,27 +35,35 @@ export type StoreConfig = StorePlace & Pick<Config, "limits">
 
 /** `progress`: data of an older version is brought forward before anything is served. */
 export async function openStore(
-  { data, databaseUrl, limits }: StoreConfig,
+  config: StoreConfig,
   onDeath: (cause: Error) => void,
   progress?: (done: number, entries: number) => void,
 ): Promise<Store> {
+  const { data, databaseUrl, limits } = config
+  const archive = archiveOf(config)
   return databaseUrl === undefined
-    ? openSqlite({ data, limits }, onDeath, progress)
-    : (await postgres()).openPostgres({ databaseUrl, limits }, onDeath)
+    ? openSqlite({ data, limits, archive }, onDeath, progress)
+    : (await postgres()).openPostgres({ databaseUrl, limits, archive }, onDeath)
 }
 
 /** For the program that watches. The serving program opens the store first. */
-export async function openWatched({ data, databaseUrl }: StorePlace): Promise<WatchedStore> {
-  return databaseUrl === undefined
-    ? openSqliteWatched(data)
-    : (await postgres()).openPostgresWatched(databaseUrl)
+export async function openWatched(place: StorePlace): Promise<WatchedStore> {
+  const { data, databaseUrl } = place
+  const store =
+    databaseUrl === undefined
+      ? openSqliteWatched(data)
+      : (await postgres()).openPostgresWatched(databaseUrl)
+  return withArchive(store, archiveOf(place), systemClock)
 }
 
 /** For the program that files. The serving program opens the store first. */
-export async function openFiling({ data, databaseUrl }: StorePlace): Promise<FilingStore> {
-  return databaseUrl === undefined
-    ? openSqliteFiling(data)
-    : (await postgres()).openPostgresFiling(databaseUrl)
+export async function openFiling(place: StorePlace): Promise<FilingStore> {
+  const { data, databaseUrl } = place
+  const store =
+    databaseUrl === undefined
+      ? openSqliteFiling(data)
+      : (await postgres()).openPostgresFiling(databaseUrl)
+  return withArchive(store, archiveOf(place), systemClock)
 }
 
 /** What was signed, by whom it is listed. */

@@ -62,8 +62,8 @@ export interface FsckResult {
 }
 
 export async function fsck(options: FsckOptions): Promise<FsckResult> {
-  const { data, databaseUrl } = options
-  const place = { data, databaseUrl }
+  const { data, databaseUrl, archive } = options
+  const place = { data, databaseUrl, archive }
   await using whole = closing(await openWhole(place, { alone: true }))
   const chosen = await chosenOf(whole, options)
   // Starting a thread takes longer than checking a small ledger.

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from "../../clock.ts"
 import type { Config } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
 import { startThread } from "../../runtime/worker-thread.ts"
+import { openArchivedBodies, withArchived } from "../archive/archived-bodies.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth } from "../growth.ts"
 import { readHeld } from "../held-entries.ts"
@@ -26,7 +27,7 @@ import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader
 import { indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 
-export interface PostgresConfig extends Pick<Config, "limits"> {
+export interface PostgresConfig extends Pick<Config, "limits" | "archive"> {
   readonly databaseUrl: string
 }
 
@@ -37,18 +38,23 @@ const threadConnections = 3
 
 /** Calls `onDeath` when a thread has died. */
 export async function openPostgres(
-  { databaseUrl: url, limits }: PostgresConfig,
+  { databaseUrl: url, limits, archive }: PostgresConfig,
   onDeath: (cause: Error) => void,
 ): Promise<Store> {
   const { isCluster } = await migrate(url)
-  const options: ReaderOptions = { database: { url, connections: threadConnections }, limits }
+  const options: ReaderOptions = {
+    database: { url, connections: threadConnections },
+    limits,
+    archive,
+  }
   const start = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
   const [lists, searches] = await Promise.all([start(), start()])
   const database = openDatabase({ url, connections: limits.databaseConnectionsMax })
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
   const growth = createGrowth(patient(registry, systemClock))
   const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
-  const journal = createJournal({
+  const bodies = openArchivedBodies(archive, registry, systemClock)
+  const stored = createJournal({
     database,
     isCluster,
     limits,
@@ -58,6 +64,13 @@ export async function openPostgres(
       growth.report(workspace)
     },
   })
+  const journal: Store["journal"] = {
+    ...withArchived(stored, bodies),
+    async byReceipt(workspace, receipt) {
+      const entry = await stored.byReceipt(workspace, receipt)
+      return (await bodies.filled(workspace, [entry]))[0]
+    },
+  }
   const index = indexReads(database)
   const segments = segmentReads(database)
   return {
@@ -81,6 +94,7 @@ export async function openPostgres(
     async close() {
       poll.close()
       for (const one of [searches, lists]) await one.close()
+      bodies.close()
       await database.close()
     },
   }

@@ -1,9 +1,15 @@
 // A reader's thread, for what takes processor time: searches, and tiles that are hashed. The serving
 // program has two, so that a broad search delays no list.
 
-import { threadClock } from "../../clock.ts"
+import { systemClock, threadClock } from "../../clock.ts"
+import type { ArchivePlace } from "../../config.ts"
 import type { Limits } from "../../limits.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
+import {
+  openArchivedBodies,
+  withArchived,
+  type ArchivedBodies,
+} from "../archive/archived-bodies.ts"
 import type { Log } from "../epochs.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
@@ -12,12 +18,14 @@ import { createLeafReader, type SignedTree } from "../tree-reads.ts"
 import { openDatabase, type Database, type DatabaseConfig } from "./connection.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
+import { registryOf } from "./registry.ts"
 
 export const readerModule = import.meta.filename
 
 export interface ReaderOptions {
   readonly database: DatabaseConfig
   readonly limits: Pick<Limits, "searchCacheBytesMax">
+  readonly archive: ArchivePlace
 }
 
 export type ReaderQuestions = ReturnType<typeof questions>
@@ -25,11 +33,20 @@ export type ReaderQuestions = ReturnType<typeof questions>
 const given = givenToThread<ReaderOptions>(readerModule)
 if (given !== undefined) {
   const database = openDatabase(given.database)
-  answer<ReaderQuestions>(questions(given.limits, database), () => database.close())
+  const bodies = openArchivedBodies(given.archive, registryOf(database), systemClock)
+  answer<ReaderQuestions>(questions(given.limits, database, bodies), () => {
+    bodies.close()
+    return database.close()
+  })
 }
 
-function questions({ searchCacheBytesMax }: ReaderOptions["limits"], database: Database) {
-  const store = { journal: journalReads(database), index: indexReads(database) }
+function questions(
+  { searchCacheBytesMax }: ReaderOptions["limits"],
+  database: Database,
+  bodies: ArchivedBodies,
+) {
+  const journal = withArchived(journalReads(database), bodies)
+  const store = { journal, index: indexReads(database) }
   const readLeaves = createLeafReader(store)
   const finding = createSegmentSearch({
     recorded: recordedIn(store.journal),

@@ -12,6 +12,7 @@ import { createJournal } from "./journal.ts"
 import { openSqlite } from "./open-sqlite.ts"
 import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { createTail } from "./recent-keys.ts"
+import { archiveIn } from "../archive/open-archive.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 test("when the writer's answer is lost, what it kept is found again, and no document is believed to be what it was", async (t) => {
@@ -25,7 +26,7 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
     { folder, limits } satisfies WriterOptions,
     { onDeath },
   )
-  const options = { folder, limits } satisfies ReaderOptions
+  const options = { folder, limits, archive: archiveIn(folder) } satisfies ReaderOptions
   const reader = await startThread<ReaderQuestions>(readerModule, options, { onDeath })
   t.after(() => Promise.all([writer.close(), reader.close()]))
 

@@ -8,6 +8,7 @@ import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
 import type { FilingStore, Store, WatchedStore } from "../store.ts"
+import { archiveIn } from "../archive/open-archive.ts"
 import { copied, isMarked } from "./copy.ts"
 import { createContentKeeper } from "./content.ts"
 import { openForReading, openForWriting } from "./database.ts"
@@ -27,7 +28,7 @@ import { createSegments } from "./sqlite-segments.ts"
 import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
-export type StoreConfig = Pick<Config, "data" | "limits">
+export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
 
 /**
  * Calls `onDeath` when a storage thread has died. What it was doing is unknown, so the process must
@@ -49,14 +50,14 @@ export async function openSqlite(
 }
 
 async function openLocked(
-  { data: folder, limits }: StoreConfig,
+  { data: folder, limits, archive = archiveIn(folder) }: StoreConfig,
   onDeath: (cause: Error) => void,
   lock: Lock,
   progress: UpgradeProgress | undefined,
 ): Promise<Store> {
   const { isCopy } = prepare(folder, progress)
   const startReader = async () => {
-    const options = { folder, limits } satisfies ReaderOptions
+    const options = { folder, limits, archive } satisfies ReaderOptions
     return reading(await startThread<ReaderQuestions>(readerModule, options, { onDeath }))
   }
   // They load their code while this thread reads the tail.

@@ -3,9 +3,15 @@
 
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { threadClock } from "../../clock.ts"
+import { systemClock, threadClock } from "../../clock.ts"
+import type { ArchivePlace } from "../../config.ts"
 import type { Limits } from "../../limits.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
+import {
+  openArchivedBodies,
+  withArchived,
+  type ArchivedBodies,
+} from "../archive/archived-bodies.ts"
 import { readHeld, type HeldLog } from "../held-entries.ts"
 import type { Log } from "../epochs.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
@@ -23,6 +29,7 @@ import {
   useReads,
   type Place,
 } from "./reads.ts"
+import { registryOf } from "./registry.ts"
 import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
 
 export const readerModule = import.meta.filename
@@ -30,6 +37,7 @@ export const readerModule = import.meta.filename
 export interface ReaderOptions {
   readonly folder: string
   readonly limits: Pick<Limits, "searchCacheBytesMax">
+  readonly archive: ArchivePlace
 }
 
 export type ReaderQuestions = ReturnType<typeof questions>
@@ -39,7 +47,9 @@ if (given !== undefined) {
   const journal = openForReading(join(given.folder, "journal.db"))
   const index = openForReading(join(given.folder, "index.db"))
   const search = openForReading(join(given.folder, "search.db"))
-  answer<ReaderQuestions>(questions(given.limits, journal, index, search), () => {
+  const bodies = openArchivedBodies(given.archive, registryOf(journal), systemClock)
+  answer<ReaderQuestions>(questions(given.limits, journal, index, search, bodies), () => {
+    bodies.close()
     journal.close()
     index.close()
     search.close()
@@ -56,12 +66,13 @@ function questions(
   journalFile: DatabaseSync,
   indexFile: DatabaseSync,
   searchFile: DatabaseSync,
+  bodies: ArchivedBodies,
 ) {
   const [journal, documents] = [journalReads(journalFile), documentReads(journalFile)]
   const index = indexReads(indexFile)
   const segments = cachedSegmentReads(searchFile)
   const store = {
-    journal: readerOf(journal),
+    journal: withArchived(readerOf(journal), bodies),
     index: {
       tiles: async (...asked: Parameters<IndexReads["tiles"]>) => index.tiles(...asked),
       checkpoint: async (...asked: Parameters<IndexReads["checkpoint"]>) =>
@@ -78,11 +89,11 @@ function questions(
   return {
     head: (workspace: string) => journal.head(workspace),
     at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
-      journal.at(workspace, sequences, bytesMax),
-    after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
-      journal.after(workspace, sequence, limit).map(plainOf),
+      store.journal.at(workspace, sequences, bytesMax),
+    after: async ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
+      (await store.journal.after(workspace, sequence, limit)).map(plainOf),
     linked: ([workspace, sequence, limit]: Parameters<JournalReads["linked"]>) =>
-      journal.linked(workspace, sequence, limit),
+      store.journal.linked(workspace, sequence, limit),
     records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) =>
       journal.records(workspace, sequence, count),
     recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) =>
@@ -90,11 +101,11 @@ function questions(
     places: ([afterN, limit]: Parameters<JournalReads["places"]>) => [
       ...journal.places(afterN, limit),
     ],
-    byReceipt([workspace, receipt]: readonly [string, string]) {
+    async byReceipt([workspace, receipt]: readonly [string, string]) {
       for (const n of index.entriesOfReceipt(receipt)) {
         const place = journal.place(n)
         if (place?.workspace === workspace && place.receipt === receipt)
-          return journal.at(workspace, [place.sequence])[0]
+          return (await store.journal.at(workspace, [place.sequence]))[0]
       }
       return undefined
     },
@@ -108,14 +119,7 @@ function questions(
           .find((place) => place?.idem === idem),
       ),
     filters: (fromRun: number) => index.filters(fromRun),
-    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) =>
-      documents.get(kind, workspace, id),
-    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) =>
-      documents.workspaceOf(kind, id),
-    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) =>
-      documents.list(kind, workspace, before, limit),
-    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) =>
-      documents.count(kind, workspace),
+    ...documentQuestions(documents),
     position: (workspace: string) => index.position(workspace),
     findableUpTo: (workspace: string) =>
       findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
@@ -131,5 +135,18 @@ function questions(
     held: ([log, sequences, bytesMax]: readonly [HeldLog, readonly number[], number]) =>
       readHeld(store, log, sequences, bytesMax),
     ...finderQuestions(finding, store),
+  }
+}
+
+function documentQuestions(documents: DocumentReads) {
+  return {
+    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) =>
+      documents.get(kind, workspace, id),
+    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) =>
+      documents.workspaceOf(kind, id),
+    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) =>
+      documents.list(kind, workspace, before, limit),
+    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) =>
+      documents.count(kind, workspace),
   }
 }

@@ -1,0 +1,132 @@
+// Makes a segment from frames, and checks one that lies in storage, with every body in it.
+
+import { strict as assert } from "node:assert"
+import { bodySaltBytes, commitsTo, parseRecord } from "@tallystick/proof"
+import { sha256 } from "../../runtime/sha256.ts"
+import { openFrame } from "../body-frame.ts"
+import type { Frame } from "../content-keeper.ts"
+import type { ArchiveSegmentDocument } from "../documents.ts"
+import type { Log } from "../epochs.ts"
+import type { ArchiveStorage } from "./archive-storage.ts"
+import { sha256Hex } from "./s3-signature.ts"
+import { formatSegment, readFramePlaces } from "./segment-file.ts"
+
+export interface MadeSegment {
+  readonly document: ArchiveSegmentDocument
+  readonly content: Uint8Array
+}
+
+/**
+ * The segment of frames that follow each other in one ledger. Undefined if none of them has a body.
+ */
+export function makeSegment(
+  frames: readonly Frame[],
+  ledgerId: string,
+  { before }: Pick<Log, "before">,
+): MadeSegment | undefined {
+  const indexOf = (sequence: number): number => sequence - 1 - before
+  const withBodies = frames.flatMap(({ first, bytes }) => {
+    if (bytes.length === 0) return []
+    const opened = openFrame(bytes)
+    if (typeof opened === "string") throw new Error(`the frame of entry ${first} ${opened}`)
+    return [{ index: indexOf(first), bytes, textBytes: opened.textBytes }]
+  })
+  const [first, last] = [frames[0], frames.at(-1)]
+  if (first === undefined || last === undefined || withBodies.length === 0) return undefined
+  const content = formatSegment(indexOf(first.first), withBodies)
+  const hash = sha256Hex(content)
+  const document = {
+    ledgerId,
+    first: first.first,
+    last: last.first + last.count - 1,
+    file: segmentFile(ledgerId, indexOf(first.first), hash),
+    bytes: content.length,
+    sha256: hash,
+    textBytes: withBodies.reduce((sum, { textBytes }) => sum + textBytes, 0),
+  }
+  return { document, content }
+}
+
+/** The name of a segment's file: the ledger, the index of the first entry, and the content. */
+function segmentFile(ledgerId: string, index: number, hash: string): string {
+  return `${ledgerId}/${String(index).padStart(12, "0")}-${hash}.jsonl.zst`
+}
+
+/** The index of a segment's first entry. */
+export function firstIndexOf({ file }: Pick<ArchiveSegmentDocument, "file">): number {
+  return Number(/\/(\d+)-/.exec(file)?.[1] ?? Number.NaN)
+}
+
+export interface CheckedSegment {
+  /** A phrase that follows "the segment"; undefined if all of it is right. */
+  readonly fault: string | undefined
+  /** The sequences whose bodies it does not have, of those that it could have. */
+  readonly missing: readonly number[]
+  /** Its frames, as the journal keeps them. */
+  readonly frames: readonly Frame[]
+}
+
+/**
+ * Reads a segment back, and hashes all of it again: the file against its document, and each body
+ * against the record of its entry. `recordsFrom` gives so many records from a sequence on.
+ */
+export async function checkSegment(
+  storage: Pick<ArchiveStorage, "get">,
+  segment: ArchiveSegmentDocument,
+  recordsFrom: (sequence: number, count: number) => Promise<readonly Uint8Array[]>,
+): Promise<CheckedSegment> {
+  const broken = (fault: string): CheckedSegment => ({ fault, missing: [], frames: [] })
+  const content = await storage.get(segment.file, { start: 0, end: segment.bytes })
+  if (content === undefined) return broken("is not in the archive")
+  if (sha256Hex(content) !== segment.sha256) return broken("is not the file that was recorded")
+  const firstIndex = firstIndexOf(segment)
+  const places = await readFramePlaces(firstIndex, content.length, async ({ start, end }) =>
+    content.subarray(start, end),
+  )
+  if (typeof places === "string") return broken(places)
+  const count = segment.last - segment.first + 1
+  const missing: number[] = []
+  const frames: Frame[] = []
+  let from = segment.first
+  for (const [at, { index, range }] of places.entries()) {
+    const first = segment.first + index - firstIndex
+    const next = places[at + 1]
+    const end = next === undefined ? segment.last + 1 : segment.first + next.index - firstIndex
+    if (first > segment.last || end > segment.last + 1)
+      return broken("has more entries than it should")
+    const bytes = content.subarray(range.start, range.end)
+    const records = await recordsFrom(first, end - first)
+    const found = checkFrame(bytes, index, records)
+    if (typeof found === "string") return broken(found)
+    for (; from < first; from++) missing.push(from)
+    for (let sequence = first; sequence < end; sequence++)
+      if (!found.has(sequence - first)) missing.push(sequence)
+    from = end
+    frames.push({ first, count: end - first, bytes })
+  }
+  assert(missing.length < count, "a segment has a body")
+  return { fault: undefined, missing, frames }
+}
+
+/** Which of these entries have a body in the frame; or a fault. */
+function checkFrame(
+  bytes: Uint8Array,
+  firstIndex: number,
+  records: readonly Uint8Array[],
+): ReadonlySet<number> | string {
+  const opened = openFrame(bytes)
+  if (typeof opened === "string") return `has a frame that ${opened}`
+  const found = new Set<number>()
+  for (const index of opened.indexes) {
+    const at = index - firstIndex
+    const fields = parseRecord(records[at] ?? new Uint8Array())
+    const salted = opened.salted(index)
+    if (fields === undefined || salted === undefined || fields.index !== index)
+      return `has a body of entry ${index}, which is not its own`
+    const [salt, body] = [salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes)]
+    if (!commitsTo(fields, salt, body, sha256))
+      return `has a body that the entry with index ${index} does not commit to`
+    found.add(at)
+  }
+  return found
+}

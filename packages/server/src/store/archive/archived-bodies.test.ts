@@ -1,0 +1,174 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test, { type TestContext } from "node:test"
+import { toHex } from "@tallystick/proof"
+import { sha256 } from "../../runtime/sha256.ts"
+import { digest, plain, write } from "../contract/written-entries.ts"
+import { destroyedChanges } from "../destroyed.ts"
+import { created, segmentDocumentId } from "../documents.ts"
+import { expectChain } from "../expect-chain.ts"
+import { openMemory } from "../memory.ts"
+import type { JournalReader, Stored } from "../store.ts"
+import { checkSegment, makeSegment } from "./archive-segment.ts"
+import { createArchivedBodies, withArchived } from "./archived-bodies.ts"
+import { openFolderStorage } from "./folder-storage.ts"
+
+const entries = 700
+const workspace = "acme"
+
+/** A chain of 700 entries, the first 640 of them in one segment. */
+async function openArchivedHouse(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-archived-"))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { served, filing } = openMemory()
+  await write(
+    served,
+    workspace,
+    Array.from({ length: entries }, (_, at) => `entry ${at}`),
+  )
+  for (let after = 0; ;) {
+    const packed = await filing.content.pack(workspace, after, entries)
+    if (packed === undefined) break
+    after = packed.last
+  }
+  const before = await served.journal.after(workspace, 0, entries)
+  const storage = openFolderStorage(folder)
+  const frames = await filing.content.frames(workspace, 0, Infinity)
+  const made = makeSegment(frames, digest(`ledger ${workspace}`).toString("hex"), { before: 0 })
+  assert.ok(made !== undefined)
+  const { document, content } = made
+  await storage.put(document.file, content)
+  const change = created("archive-segment", segmentDocumentId(document), document)
+  await write(served, workspace, ["the entry that says so"], [change])
+  await filing.content.dropBodies(workspace, document)
+  assert.equal((await served.journal.at(workspace, [640]))[0]?.body, undefined)
+  let asked = 0
+  const counting: typeof storage.get = (...given) => {
+    asked += 1
+    return storage.get(...given)
+  }
+  const bodies = createArchivedBodies({ get: counting }, served.registry)
+  const journal: JournalReader = withArchived<JournalReader>(served.journal, bodies)
+  const path = join(folder, document.file)
+  return { served, filing, storage, document, before, journal, path, asked: () => asked }
+}
+
+const shown = (found: readonly (Stored | undefined)[]) => found.map(plain)
+
+test("archived entries are read as before, however they are asked for", async (context) => {
+  const { served, before, journal, asked } = await openArchivedHouse(context)
+  assert.deepEqual(shown(await journal.after(workspace, 0, entries)), shown(before))
+  // The end of the file, and all frames in one request.
+  assert.equal(asked(), 2)
+  const some = [3, 700, 9999, 640, 64, 65, 1]
+  assert.deepEqual(
+    shown(await journal.at(workspace, some)),
+    shown(some.map((sequence) => before[sequence - 1])),
+  )
+  assert.equal(asked(), 2)
+  const bytes = (before[2]?.body?.length ?? 0) + (before[699]?.body?.length ?? 0)
+  for (const [most, count] of [
+    [bytes, 3],
+    [bytes - 1, 1],
+    [1, 1],
+  ] as const)
+    assert.equal((await journal.at(workspace, some, most)).length, count)
+  assert.deepEqual(
+    (await journal.linked(workspace, 0, entries)).flatMap(({ lengths }) => lengths),
+    before.map(({ body, bodySalt }) => 4 + (bodySalt?.length ?? 0) + (body?.length ?? 0)),
+  )
+  assert.equal((await expectChain(journal, workspace)).size, entries + 1)
+  await assert.rejects(expectChain(served.journal, workspace))
+})
+
+test("storage that is away, or has less, is an error and no entry less; what is hot is read", async (context) => {
+  const { before, journal, path } = await openArchivedHouse(context)
+  const unavailable = { name: "LedgerError", code: "archive_unavailable" }
+  const content = readFileSync(path)
+  renameSync(path, `${path}.away`)
+  await assert.rejects(journal.at(workspace, [700, 1]), unavailable)
+  await assert.rejects(journal.after(workspace, 600, 100), unavailable)
+  await assert.rejects(journal.linked(workspace, 0, 10), unavailable)
+  assert.deepEqual(
+    shown(await journal.at(workspace, [700, 641])),
+    shown([before[699], before[640]]),
+  )
+  writeFileSync(path, content.subarray(0, -1))
+  await assert.rejects(journal.at(workspace, [1]), unavailable)
+  writeFileSync(path, content)
+  assert.deepEqual(shown(await journal.at(workspace, [1])), shown(before.slice(0, 1)))
+})
+
+test("what was changed in storage is never shown, and read again when it is mended", async (context) => {
+  const { before, journal, path, storage, served, document } = await openArchivedHouse(context)
+  const content = readFileSync(path)
+  const recordsFrom = async (sequence: number, count: number) =>
+    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record)
+  const check = () => checkSegment(storage, document, recordsFrom)
+  const good = await check()
+  assert.deepEqual([good.fault, good.missing, good.frames.length], [undefined, [], 10])
+  for (let at = 0; at < content.length; at += Math.ceil(content.length / 60)) {
+    const changed = Buffer.from(content)
+    changed[at] = (changed[at] ?? 0) ^ 4
+    writeFileSync(path, changed)
+    const fresh = withArchived(served.journal, createArchivedBodies(storage, served.registry))
+    for (const [place, found] of (await fresh.after(workspace, 0, 640)).entries()) {
+      const { body, bodySalt } = before[place] ?? {}
+      const isSame =
+        found.body !== undefined && Buffer.compare(found.body, body ?? found.body) === 0
+      // Whoever checks the entry hashes salt and body against the record.
+      assert.ok(isSame || found.body === undefined || found.bodySalt !== bodySalt)
+    }
+    assert.equal((await check()).fault, "is not the file that was recorded")
+  }
+  writeFileSync(path, content)
+  assert.deepEqual(shown(await journal.after(workspace, 0, 640)), shown(before.slice(0, 640)))
+})
+
+test("a segment that was written anew is read under its new name, and what was destroyed is not", async (context) => {
+  const { served, filing, storage, before, journal, document, path } =
+    await openArchivedHouse(context)
+  assert.ok((await journal.at(workspace, [70]))[0]?.body !== undefined)
+  const chain = await expectChain(journal, workspace)
+  const gone = { why: "erased", bodies: [[70, 71]], fields: [] } as const
+  await write(
+    served,
+    workspace,
+    ["the erasure"],
+    await destroyedChanges(served.registry, workspace, gone, "era_1"),
+  )
+  assert.equal((await journal.at(workspace, [70]))[0]?.body, undefined)
+  // As whoever erases does it: frames are put back, emptied, and laid end to end again.
+  const { frames } = await checkSegment(storage, document, async (sequence, count) =>
+    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record),
+  )
+  await filing.content.putFrames(workspace, frames)
+  await filing.content.destroyBodies(workspace, [{ first: 70, last: 71 }])
+  const left = await filing.content.frames(workspace, 0, Infinity)
+  const made = makeSegment(left, document.ledgerId, { before: 0 })
+  assert.ok(made !== undefined)
+  await storage.put(made.document.file, made.content)
+  await write(
+    served,
+    workspace,
+    ["another segment"],
+    [
+      { kind: "archive-segment", id: segmentDocumentId(document), version: 1, value: null },
+      created("archive-segment", segmentDocumentId(made.document), made.document),
+    ],
+  )
+  await filing.content.dropBodies(workspace, document)
+  rmSync(path)
+  const found = await journal.after(workspace, 0, 640)
+  for (const { sequence, body } of found)
+    assert.equal(body === undefined, sequence === 70 || sequence === 71, String(sequence))
+  const files = readdirSync(join(path, ".."))
+  assert.deepEqual(files, [made.document.file.slice(document.ledgerId.length + 1)])
+  assert.equal(toHex(sha256(made.content)), made.document.sha256)
+  // No record has changed.
+  const records = Buffer.from(await journal.records(workspace, 1, chain.size))
+  const whole = before.concat((await served.journal.at(workspace, [entries + 1])) as Stored[])
+  assert.ok(records.equals(Buffer.concat(whole.map(({ record }) => record))))
+})

@@ -1,0 +1,61 @@
+// Which segment has the body of an entry, by the documents of the registry. What is remembered is
+// compared with the registry at each question: a segment that was written anew, because something
+// in it was destroyed, must not be read any more.
+
+import { every } from "../all-documents.ts"
+import type { ArchiveSegmentDocument } from "../documents.ts"
+import type { Registry } from "../store.ts"
+
+export interface SegmentDirectory {
+  /** In the order of their entries. */
+  list(workspace: string): Promise<readonly ArchiveSegmentDocument[]>
+}
+
+interface Known {
+  /** Differs after every change: a new segment has a new document, and one that goes is missing. */
+  readonly state: string
+  readonly segments: readonly ArchiveSegmentDocument[]
+}
+
+export function createSegmentDirectory(
+  registry: Pick<Registry, "list" | "count">,
+): SegmentDirectory {
+  const known = new Map<string, Known>()
+  return {
+    async list(workspace) {
+      const state = await stateOf(registry, workspace)
+      const before = known.get(workspace)
+      if (before?.state === state) return before.segments
+      const segments = (await Array.fromAsync(every(registry, "archive-segment", workspace)))
+        .map(({ value }) => value)
+        .toSorted((a, b) => a.first - b.first)
+      known.set(workspace, { state, segments })
+      return segments
+    },
+  }
+}
+
+async function stateOf(
+  registry: Pick<Registry, "list" | "count">,
+  workspace: string,
+): Promise<string> {
+  const [newest] = await registry.list("archive-segment", workspace, undefined, 1)
+  if (newest === undefined) return ""
+  const count = await registry.count("archive-segment", workspace)
+  return `${newest.id} ${newest.version} ${newest.created} ${count}`
+}
+
+/** The last of the segments that begin at this sequence or before, if it reaches so far. */
+export function segmentAt(
+  segments: readonly ArchiveSegmentDocument[],
+  sequence: number,
+): ArchiveSegmentDocument | undefined {
+  let [low, high] = [0, segments.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((segments[middle]?.first ?? Infinity) <= sequence) low = middle + 1
+    else high = middle
+  }
+  const found = segments[low - 1]
+  return found !== undefined && sequence <= found.last ? found : undefined
+}
