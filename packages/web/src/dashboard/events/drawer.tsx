@@ -5,7 +5,7 @@ import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
-import { Icon, crossIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
+import { Icon, crossIcon, erasedIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -17,6 +17,7 @@ import { EntryLink } from "./entry-link.tsx"
 import type { OpenedEntry } from "./entry-panel.ts"
 import { Sentence } from "./entry-sentence.tsx"
 import { Failure, Trail } from "./entry-trail.tsx"
+import { goneSentence, goneText } from "./gone-content.ts"
 import { Metadata } from "./metadata.tsx"
 import { Particulars } from "./particulars.tsx"
 import { related } from "./related.tsx"
@@ -51,7 +52,11 @@ export function createDrawer(parts: DrawerParts): Drawer {
   return {
     node,
     show: (opened) =>
-      frame(<Text of={opened.entry.action} />, opened.entry, <Whole opened={opened} {...parts} />),
+      frame(
+        goneText(opened.entry) ?? <Text of={opened.entry.action} />,
+        opened.entry,
+        <Whole opened={opened} {...parts} />,
+      ),
     refused: (refusal, retry) =>
       frame("Entry", undefined, <Refused refusal={refusal} retry={retry} isPart />),
     missing: (name) =>
@@ -124,16 +129,23 @@ interface WholeProps extends DrawerParts {
 
 function Whole({ opened, ...parts }: WholeProps) {
   const { entry, found } = opened
+  const gone = goneSentence(entry)
+  const isGone = goneText(entry) !== undefined
   return (
     <>
-      <Sentence of={entry} />
+      {!isGone && <Sentence of={entry} />}
+      {gone !== undefined && (
+        <p class="panel small">
+          <Icon of={erasedIcon} /> {gone}
+        </p>
+      )}
       <Trail {...opened} />
       {found.failure !== undefined && <Failure of={found} />}
-      <Particulars entry={entry} {...parts} />
-      <Metadata of={entry.metadata} find={parts.find} />
+      {!isGone && <Particulars entry={entry} {...parts} />}
+      {!isGone && <Metadata of={entry.metadata} find={parts.find} />}
       <EntryLink opened={opened} entryHref={parts.entryHref} />
       <ReceiptPart entry={entry} {...parts} />
-      <Provenance of={entry} find={parts.find} />
+      {!isGone && <Provenance of={entry} find={parts.find} />}
       {related(entry, parts.desk, parts.entryHref)}
       <Canonical of={entry} />
     </>

@@ -17,6 +17,7 @@ import { LaneLetter } from "../../parts/lane.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { goneText, timeOf } from "./gone-content.ts"
 import type { Row } from "./rows.ts"
 
 type Checkpoint = NonNullable<ChainState["checkpoint"]>
@@ -58,29 +59,28 @@ interface CellsProps extends Omit<EntryLineProps, "place" | "isShifted"> {
 }
 
 function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
-  const { occurredAt, actor, target, action, lane, sequence } = entry
-  const time = new Date(occurredAt)
+  const { actor, target, action, lane, sequence } = entry
+  const at = timeOf(entry)
+  const gone = goneText(entry)
   return (
     <>
       <td class="when wood">
         <Notch lane={lane} state={notchOf(row, entry)} />
         <a href={href} aria-current={isOpen ? "true" : undefined}>
-          <Time at={occurredAt} form="second" />
-          <span class="ms">.{String(time.getMilliseconds()).padStart(3, "0")}</span>
+          <Time at={at} form="second" />
+          <span class="ms">.{String(new Date(at).getMilliseconds()).padStart(3, "0")}</span>
         </a>
       </td>
       <td class="who">
         <Name of={actor} /> <ClockApart of={entry} />
       </td>
       <td class="act">
-        <Text of={action} />
+        {gone === undefined ? <Text of={action} /> : <span class="quiet">{gone}</span>}
       </td>
       <td class="tgt">
         <Name of={target} />
       </td>
-      <td class="lane">
-        <LaneLetter of={lane} />
-      </td>
+      <td class="lane">{gone === undefined && <LaneLetter of={lane} />}</td>
       <td class="seq">
         {isMarked && (
           <span class="marked-sign" title="Marked for a pack">
@@ -103,7 +103,8 @@ export function Name({ of: { id, name, email } }: { readonly of: Party }) {
 
 /** What is no text is not what this page expects of a name, and is not shown as one. */
 function nameOf({ id, name, email }: Readonly<Record<"id" | "name" | "email", unknown>>): string {
-  return [name, email, id].find((text) => typeof text === "string" && text !== "") as string // an id is one
+  const found = [name, email, id].find((text) => typeof text === "string" && text !== "")
+  return typeof found === "string" ? found : ""
 }
 
 function ClockApart({ of: entry }: { readonly of: ListedEntry }) {
@@ -123,6 +124,7 @@ function notchOf({ state }: Row, { integrity }: ListedEntry): ReturnType<typeof 
 
 const marks = {
   broken: ["broken", crossIcon, "Broken"],
+  expired: ["quiet", erasedIcon, "Expired: the content was destroyed, the hash holds"],
   erased: ["quiet", erasedIcon, "Erased: personal data destroyed, the hash holds"],
   pending: ["quiet", pendingIcon, "Recorded, not yet sealed"],
   unproven: ["attention", attentionIcon, "Not checked: no proof came with it"],
@@ -143,7 +145,8 @@ function StateMark({ row: { state }, entry }: { readonly row: Row; readonly entr
 
 function markOf(state: Row["state"], { integrity, storageTier }: ListedEntry): keyof typeof marks {
   if (state === "broken" || integrity === "broken") return "broken"
-  if (integrity === "erased" || integrity === "expired") return "erased"
+  if (integrity === "erased") return "erased"
+  if (integrity === "expired") return "expired"
   if (state === "pending" || state === "unproven") return state
   return storageTier === "archive" ? "archived" : "sealed"
 }

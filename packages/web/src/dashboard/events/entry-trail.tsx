@@ -5,13 +5,14 @@ import { Icon, attentionIcon, checkIcon, crossIcon, pendingIcon } from "../../pa
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { OpenedEntry } from "./entry-panel.ts"
+import { goneText } from "./gone-content.ts"
 import type { Recomputed } from "./recompute.ts"
 
 export function Trail({ entry, found }: OpenedEntry) {
   const isSealed = found.state === "sealed"
   const [, key = ""] = entry.proof?.vkey.split("+") ?? []
   const verified = {
-    sealed: ["intact", checkIcon, "Verified", "hash, link and place,", "in this browser"],
+    sealed: ["intact", checkIcon, "Verified", heldText(entry), "in this browser"],
     pending: ["intact", checkIcon, "Verified", "hash and link,", "in this browser"],
     unproven: ["attention", attentionIcon, "Not checked", "no proof came", "with it"],
     broken: ["broken", crossIcon, "Broken", "this is not what", "was recorded"],
@@ -42,6 +43,11 @@ export function Trail({ entry, found }: OpenedEntry) {
       </Step>
     </ol>
   )
+}
+
+/** Without its content, the hash is of a record alone. */
+function heldText(entry: OpenedEntry["entry"]): string {
+  return goneText(entry) === undefined ? "hash, link and place," : "record, link and place,"
 }
 
 interface StepProps {

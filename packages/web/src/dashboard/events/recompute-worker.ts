@@ -20,7 +20,7 @@ function recompute(
   const { record, eventHash, checkpoint } = verdict
   return {
     state: stateOf(verdict),
-    isKeyTrusted: verdict.verdict === "genuine",
+    isKeyTrusted: verdict.verdict === "genuine" || isOfRecord(verdict),
     ...(eventHash !== undefined && { hash: eventHash }),
     ...(record !== undefined && { previousHash: toHex(record.previousHash) }),
     ...(checkpoint !== undefined && { checkpointSize: checkpoint.size }),
@@ -34,8 +34,14 @@ function recompute(
 
 function stateOf(verdict: Verdict): Recomputed["state"] {
   if (verdict.verdict === "refuted") return "broken"
-  if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted") return "sealed"
+  if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted" || isOfRecord(verdict))
+    return "sealed"
   return verdict.because === "not_sealed" ? "pending" : "unproven"
+}
+
+/** Everything holds that is left without the content. */
+function isOfRecord(verdict: Verdict): boolean {
+  return verdict.verdict === "unconfirmed" && verdict.because === "content_missing"
 }
 
 /** The entries of a page are under one checkpoint, and its signature takes longer than the rest. */

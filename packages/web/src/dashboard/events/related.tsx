@@ -8,6 +8,7 @@ import { RefusedLine } from "../../parts/form.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
+import { goneText, timeOf } from "./gone-content.ts"
 
 const shownMax = 20
 
@@ -71,14 +72,14 @@ function List({ of: entries, entryHref }: ListProps) {
     return <p class="quiet small">It names no other entry, and none names it.</p>
   return (
     <ul class="small">
-      {entries.map(({ sequence, action, occurredAt }) => (
+      {entries.map((entry) => (
         <li>
-          <a href={entryHref(sequence)}>#{sequence.toLocaleString("en-GB")}</a>{" "}
+          <a href={entryHref(entry.sequence)}>#{entry.sequence.toLocaleString("en-GB")}</a>{" "}
           <code>
-            <Text of={action} />
+            <Text of={goneText(entry) ?? entry.action} />
           </code>{" "}
           <span class="quiet">
-            <Time at={occurredAt} form="minute" />
+            <Time at={timeOf(entry)} form="minute" />
           </span>
         </li>
       ))}

@@ -3,6 +3,7 @@
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../../ask.ts"
+import { timeOf } from "./gone-content.ts"
 import type { Recomputed } from "./recompute.ts"
 
 export interface Row {
@@ -167,8 +168,7 @@ const nothing: RowsState = {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 function rowOf({ proof: _, disclosures: __, ...entry }: ListedEntry): Row {
-  const { sequence, occurredAt } = entry
-  return { sequence, occurredAt, entry, state: "unchecked" }
+  return { sequence: entry.sequence, occurredAt: timeOf(entry), entry, state: "unchecked" }
 }
 
 /** Who scrolls down leaves the first ones behind. */
