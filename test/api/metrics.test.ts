@@ -174,8 +174,6 @@ test("gauges of followers and queues move under load and come to rest", async ()
   const before = await read()
   const writers = [write(), write()]
   const moving = [
-    "tallystick_packed_bytes_total",
-    "tallystick_packed_entries_total",
     "tallystick_queued_entries",
     "tallystick_checkpoint_age_seconds",
     ...["indexer", "checkpointer", "filing", "auditor"].map(lagOf),
