@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { zstdCompressSync } from "node:zlib"
 import { bodyHash, encodeRecord, eventHash, parseRecord } from "@tallystick/proof"
 import { fsck, passes, type Pass } from "../../packages/server/src/operator/fsck/fsck.ts"
 import type { Fault } from "../../packages/server/src/operator/fsck/fault.ts"
@@ -10,7 +11,8 @@ import { createSegmentBuilder } from "../../packages/server/src/store/search/seg
 import { packSegment } from "../../packages/server/src/store/search/segment-format.ts"
 import { firstOf, lastOf } from "../../packages/server/src/store/search/segment-plan.ts"
 import type { SegmentName } from "../../packages/server/src/store/search/segments.ts"
-import { openForReading } from "../../packages/server/src/store/sqlite/database.ts"
+import { createContentKeeper } from "../../packages/server/src/store/sqlite/content.ts"
+import { openForReading, openForWriting } from "../../packages/server/src/store/sqlite/database.ts"
 import { openSqliteFiling } from "../../packages/server/src/store/sqlite/open-sqlite.ts"
 import { idemOf, receiptOf } from "../../packages/server/src/store/sqlite/packed-text.ts"
 import { journalReads } from "../../packages/server/src/store/sqlite/reads.ts"
@@ -167,6 +169,7 @@ async function makeScene(entries: number): Promise<Scene> {
   const { data } = service
   assert.equal(await service.end(), 0)
   await makeSegments(data, workspace.id, entries < 4096 ? 0 : 1)
+  await packFirst(data, workspace.id)
   for (const name of fileNames) {
     // What the service's threads left in the log beside a file is part of it.
     using file = new DatabaseSync(join(data, name))
@@ -184,6 +187,36 @@ async function makeScene(entries: number): Promise<Scene> {
     checkpoint,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
+}
+
+/** The entries up to here are packed in every scene, and no others: what changes rows needs rows. */
+const packedEntries = 128
+
+async function packFirst(data: string, workspace: string): Promise<void> {
+  const path = join(data, "journal.db")
+  using journal = new DatabaseSync(path)
+  const reads = journalReads(journal)
+  const putBack = dropTriggers(journal)
+  journal.exec("BEGIN")
+  for (const { n, sequence } of journal.prepare("SELECT n, sequence FROM settled").all()) {
+    const [entry] = reads.at(workspace, [Number(sequence)])
+    const salted = Buffer.concat(
+      [entry?.bodySalt ?? [], entry?.body ?? []].map((one) => Buffer.from(one)),
+    )
+    run(
+      journal,
+      `INSERT INTO entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
+       SELECT n, workspace, sequence, receipt, idem, record, sealed, ? FROM settled WHERE n = ?`,
+      salted,
+      Number(n),
+    )
+  }
+  journal.exec("DELETE FROM frames; DELETE FROM settled; COMMIT;")
+  putBack()
+  using packing = openForWriting(path, "journal", "full")
+  const content = createContentKeeper(packing)
+  for (const after of [0, 64])
+    assert.equal((await content.pack(workspace, after, packedEntries))?.entries, 64)
 }
 
 /** One of each thing that is administered. */
@@ -289,7 +322,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
     act(files) {
       const [one, other] = [anyEntry(files), anyEntry(files)]
       // The first of them may be the same: then the last is another.
-      const to = one.n === other.n ? entryAt(files, (one.sequence % files.size) + 1) : other
+      const to = one.n === other.n ? entryAt(files, fromPlace(files, one.sequence)) : other
       return once(to.sequence, () =>
         run(
           files.journal,
@@ -333,7 +366,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return once(to.sequence, () =>
         run(
           files.journal,
-          "UPDATE entries SET receipt = (SELECT receipt FROM entries WHERE n = 1) WHERE n = ?",
+          "UPDATE entries SET receipt = (SELECT receipt FROM recorded WHERE n = 1) WHERE n = ?",
           to.n,
         ),
       )
@@ -431,12 +464,110 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       }
     },
   },
+  ...frameKinds(),
   ...besideKinds(),
   ...registryKinds(),
 }
 
 /** So many kinds that a run of this many mutations has each of them. */
 export const kindsCount = Object.keys(mutationKinds).length
+
+/** Of the frame with the bodies of the entries 1 to 64, or 65 to 128. */
+function frameKinds(): Readonly<Record<string, Kind>> {
+  const frame: Expected = [1, 64]
+  const changed = (says: RegExp, act: (files: Files) => void, pass: Pass = "index"): Kind => ({
+    act: (files) => ({ expected: frame, apply: () => act(files) }),
+    pass,
+    says,
+  })
+  const damaged = /^the frame with the bodies of entries 1 to 64 /
+  const missing = /^its body (is missing|does not match)/
+  const changeBytes = ({ journal, number }: Files, change: (bytes: Buffer) => Uint8Array): void => {
+    const part = "workspace = ? AND first = 1 AND part = 0"
+    const { bytes } = journal.prepare(`SELECT bytes FROM frames WHERE ${part}`).get(number) ?? {}
+    run(
+      journal,
+      `UPDATE frames SET bytes = ? WHERE ${part}`,
+      change(Buffer.from(blob(bytes))),
+      number,
+    )
+  }
+  const inverted = (bytes: Buffer): Uint8Array => bytes.map((byte, at) => (at === 4 ? ~byte : byte))
+  const swapFrames = ({ journal }: Files): void =>
+    journal.exec(
+      "UPDATE frames SET first = -first; UPDATE frames SET first = CASE first WHEN -1 THEN 65 ELSE 1 END;",
+    )
+  return {
+    "a frame's header is damaged": changed(damaged, (files) => changeBytes(files, inverted)),
+    "… and the chain misses its bodies": changed(
+      missing,
+      (files) => changeBytes(files, inverted),
+      "chain",
+    ),
+    "a byte of a frame is changed": {
+      act: (files) => ({
+        expected: frame,
+        apply: () =>
+          changeBytes(files, (bytes) => {
+            const at = 100 + files.chance.below(bytes.length - 100)
+            return bytes.map((byte, place) => (place === at ? ~byte : byte))
+          }),
+      }),
+    },
+    "a frame is cut off": changed(damaged, (files) =>
+      changeBytes(files, (bytes) => bytes.subarray(0, 700)),
+    ),
+    "a frame loses its last part": changed(damaged, ({ journal }) =>
+      journal.exec(
+        "DELETE FROM frames WHERE first = 1 AND part = (SELECT max(part) FROM frames WHERE first = 1)",
+      ),
+    ),
+    "a frame loses its first part": changed(/^journal.db has part 1 of a frame/, ({ journal }) =>
+      journal.exec("DELETE FROM frames WHERE first = 1 AND part = 0"),
+    ),
+    "a frame is removed": changed(
+      missing,
+      ({ journal }) => journal.exec("DELETE FROM frames WHERE first = 1"),
+      "chain",
+    ),
+    "two frames change places": changed(damaged, swapFrames),
+    "… and the chain finds other bodies": changed(missing, swapFrames, "chain"),
+    "a frame is that of another workspace": changed(
+      missing,
+      ({ journal }) => {
+        journal.exec(
+          "INSERT INTO workspaces (number, id) VALUES (99, 'wsp_other'); UPDATE frames SET workspace = 99 WHERE first = 1",
+        )
+      },
+      "chain",
+    ),
+    "… which has no such entries": changed(damaged, ({ journal }) => {
+      journal.exec(
+        "INSERT INTO workspaces (number, id) VALUES (99, 'wsp_other'); UPDATE frames SET workspace = 99 WHERE first = 1",
+      )
+    }),
+    "a frame unpacks to more than memory holds": changed(damaged, (files) =>
+      changeBytes(files, () => zstdCompressSync(Buffer.alloc(2 ** 27))),
+    ),
+    "a packed entry's record is changed": {
+      act: ({ journal, number, chance }) => {
+        const sequence = 1 + chance.below(packedEntries)
+        const where = "workspace = ? AND sequence = ?"
+        const row = journal
+          .prepare(`SELECT record FROM settled WHERE ${where}`)
+          .get(number, sequence)
+        const record = blob(row?.["record"])
+        const at = chance.below(118)
+        record[at] = (record[at] ?? 0) ^ (1 << chance.below(8))
+        return {
+          expected: [sequence, sequence + 1],
+          apply: () =>
+            run(journal, `UPDATE settled SET record = ? WHERE ${where}`, record, number, sequence),
+        }
+      },
+    },
+  }
+}
 
 /** What belongs to no entry, is counted and not there, or is there and not counted. */
 function besideKinds(): Readonly<Record<string, Kind>> {
@@ -823,7 +954,8 @@ function keptAsText(
 function swapped(files: Files): ReturnType<Act> {
   const { journal, size, number } = files
   const one = anyEntry(files)
-  const other = entryAt(files, ((one.sequence + files.chance.below(size - 1)) % size) + 1)
+  const beyond = one.sequence + files.chance.below(size - packedEntries - 1)
+  const other = entryAt(files, fromPlace(files, beyond - packedEntries))
   return once(Math.min(one.sequence, other.sequence), () => {
     const place = (n: number, sequence: number) =>
       run(
@@ -842,7 +974,7 @@ function swapped(files: Files): ReturnType<Act> {
 /** What follows moves by one: it is the first that does not stand where it was written. */
 function inserted(files: Files): ReturnType<Act> {
   const { journal, number, size, chance } = files
-  const before = entryAt(files, 1 + chance.below(size - 1))
+  const before = entryAt(files, packedEntries + 1 + chance.below(size - packedEntries - 1))
   const sequence = before.sequence + 1
   const apply = () => {
     run(
@@ -893,7 +1025,7 @@ function relinked(
   timed = (timeMs: number): number => timeMs,
 ): ReturnType<Act> {
   const { journal, number, size, chance } = files
-  const { sequence } = entryAt(files, size - chance.below(Math.min(2000, size - 10)))
+  const { sequence } = entryAt(files, size - chance.below(Math.min(2000, size - packedEntries - 1)))
   const apply = () => {
     const rows = journal
       .prepare(
@@ -922,7 +1054,7 @@ function relinked(
 }
 
 function cut(files: Files, isThorough: boolean): ReturnType<Act> {
-  const { sequence } = entryAt(files, files.size - files.chance.below(files.size - 10))
+  const { sequence } = entryAt(files, files.size - files.chance.below(files.size - packedEntries))
   return once(sequence, () => {
     run(
       files.journal,
@@ -971,14 +1103,19 @@ interface Row {
 }
 
 function anyEntry(files: Files): Row {
-  return entryAt(files, 1 + files.chance.below(files.size))
+  return entryAt(files, fromPlace(files, files.chance.below(files.size)))
 }
 
 /**
  * One of the events: each has something sealed, and a key. The first entries are the service's own.
  */
 function sealedEntry(files: Files): Row {
-  return entryAt(files, files.size - files.chance.below(files.size - 100))
+  return anyEntry(files)
+}
+
+/** The entry at this place of those that are not packed, counted round and round. */
+function fromPlace({ size }: Files, place: number): number {
+  return packedEntries + 1 + (place % (size - packedEntries))
 }
 
 function entryAt({ journal, number }: Files, sequence: number): Row {

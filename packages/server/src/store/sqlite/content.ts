@@ -8,7 +8,7 @@ import { bodySaltBytes } from "@tallystick/proof"
 import type { ContentKeeper, Frame, Remaining, SequenceRange } from "../content-keeper.ts"
 import { frameFault, frameWithout, nextFrame, stretchRead } from "../stretch.ts"
 import { within } from "./database.ts"
-import { framePartReads } from "./frame-reads.ts"
+import { frameLists, framePartReads } from "./frame-reads.ts"
 import { bytes } from "./joined-entries.ts"
 import { disclosuresOf, packDisclosures } from "./packed-text.ts"
 import { workspaceNumbers } from "./reads.ts"
@@ -25,6 +25,7 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
   const numberOf = workspaceNumbers(journal)
   const packing = packingOf(journal)
   const frames = framesOf(journal)
+  const listed = frameLists(journal)
   const destroying = destroyingOf(journal, frames)
   return {
     async pack(workspace, after, upTo) {
@@ -33,7 +34,7 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
     },
     async frames(workspace, after, bytesMax) {
       const number = numberOf(workspace)
-      return number === undefined ? [] : frames.after(number, after, bytesMax)
+      return number === undefined ? [] : listed(number, after, bytesMax)
     },
     async dropBodies(workspace, range) {
       const number = numberOf(workspace)
@@ -138,9 +139,6 @@ function framePuts(journal: DatabaseSync): (number: number, frame: Frame) => voi
 type Frames = ReturnType<typeof framesOf>
 
 function framesOf(journal: DatabaseSync) {
-  const listed = journal.prepare(
-    "SELECT first, count FROM frames WHERE workspace = ? AND first > ? AND part = 0 ORDER BY first",
-  )
   const overlapping = journal.prepare(
     `SELECT first, count FROM frames WHERE workspace = ?1 AND part = 0 AND first <= ?3 AND first + count > ?2
        AND first >= ifnull((SELECT max(first) FROM frames WHERE workspace = ?1 AND first <= ?2), ?2)
@@ -154,18 +152,6 @@ function framesOf(journal: DatabaseSync) {
   const remove = journal.prepare("DELETE FROM frames WHERE workspace = ? AND first = ?")
 
   const reads = {
-    after(number: number, after: number, bytesMax: number): readonly Frame[] {
-      const found: Frame[] = []
-      let size = 0
-      for (const row of listed.iterate(number, after)) {
-        const first = Number(row["first"])
-        const frame = { first, count: Number(row["count"]), bytes: parts(number, first) }
-        size += frame.bytes.length
-        if (size > bytesMax && found.length > 0) break
-        found.push(frame)
-      }
-      return found
-    },
     /** Up to a step of them. */
     in: (number: number, { first, last }: SequenceRange): readonly SequenceRange[] =>
       overlapping.all(number, first, last).map((row) => ({

@@ -3,6 +3,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { parseRecord } from "@tallystick/proof"
 import type { OpenFrame } from "../body-frame.ts"
+import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 
 /** The salt and the body of an entry; undefined if no frame has them. */
@@ -40,6 +41,28 @@ export function frameReads(journal: DatabaseSync): FrameReads {
       const index = parseRecord(record)?.index
       return index === undefined ? undefined : frame?.salted(index)
     }
+  }
+}
+
+/** Lists the frames that begin after a sequence. */
+export function frameLists(
+  journal: DatabaseSync,
+): (number: number, after: number, bytesMax: number) => readonly Frame[] {
+  const listed = journal.prepare(
+    "SELECT first, count FROM frames WHERE workspace = ? AND first > ? AND part = 0 ORDER BY first",
+  )
+  const parts = framePartReads(journal)
+  return (number, after, bytesMax) => {
+    const found: Frame[] = []
+    let size = 0
+    for (const row of listed.iterate(number, after)) {
+      const first = Number(row["first"])
+      const frame = { first, count: Number(row["count"]), bytes: parts(number, first) }
+      size += frame.bytes.length
+      if (size > bytesMax && found.length > 0) break
+      found.push(frame)
+    }
+    return found
   }
 }
 

@@ -46,6 +46,16 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
         what: `there is an entry ${num(before["sequence"])}, but the first entry is 1`,
       }
   }
+  const part = one(
+    journal,
+    `SELECT first, part FROM frames f WHERE workspace NOT IN (SELECT number FROM workspaces)
+       OR (part <> 0 AND NOT EXISTS (SELECT 1 FROM frames p
+         WHERE (p.workspace, p.first, p.part) = (f.workspace, f.first, f.part - 1))) LIMIT 1`,
+  )
+  if (part !== undefined)
+    yield {
+      what: `journal.db has part ${num(part["part"])} of a frame that begins with entry ${num(part["first"])}, but not what is before it`,
+    }
   const { count, first, last } =
     one(
       journal,

@@ -4,9 +4,11 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
+import { frameStrays } from "../frame-strays.ts"
 import type { Kept, KeptIndex, Keyed, Stray, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
+import { frameLists } from "./frame-reads.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
@@ -100,12 +102,26 @@ function straysIn(
   index: DatabaseSync | undefined,
   search: DatabaseSync | undefined,
 ): Whole["strays"] {
-  const inEach: Readonly<Record<Kept, () => Iterable<Stray>>> = {
-    journal: () => journalStrays(journal),
+  const inEach: Readonly<Record<Kept, () => AsyncIterable<Stray> | Iterable<Stray>>> = {
+    journal: () => allJournalStrays(journal),
     index: () => (index === undefined ? [] : indexStrays(index, journal)),
     search: () => (search === undefined ? [] : searchStrays(search, journal)),
   }
-  return async (of) => [...inEach[of]()]
+  return (of) => Array.fromAsync(inEach[of]())
+}
+
+async function* allJournalStrays(journal: DatabaseSync): AsyncGenerator<Stray> {
+  yield* journalStrays(journal)
+  const numberOf = workspaceNumbers(journal)
+  const listed = frameLists(journal)
+  const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number").all()
+  yield* frameStrays(
+    {
+      journal: readerOf(journalReads(journal)),
+      frames: async (workspace, ...asked) => listed(numberOf(workspace) ?? -1, ...asked),
+    },
+    ids.map(({ id }) => String(id)),
+  )
 }
 
 function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | "part"> {

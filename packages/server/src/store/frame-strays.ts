@@ -1,0 +1,59 @@
+// Finds frames that cannot be unpacked, or do not belong to the entries that they are stored for.
+// Whether a body is right is seen where its entry is checked.
+
+import { parseRecord, recordBytes } from "@tallystick/proof"
+import { openFrame } from "./body-frame.ts"
+import type { ContentKeeper, Frame } from "./content-keeper.ts"
+import type { JournalReader } from "./store.ts"
+import type { Stray } from "./whole-ledger.ts"
+
+export interface FramedJournal {
+  readonly journal: Pick<JournalReader, "records">
+  readonly frames: ContentKeeper["frames"]
+}
+
+/** Some hundred frames. */
+const readBytes = 2 ** 20
+
+export async function* frameStrays(
+  store: FramedJournal,
+  workspaces: readonly string[],
+): AsyncGenerator<Stray> {
+  for (const workspace of workspaces) {
+    let [after, end] = [Number.MIN_SAFE_INTEGER, 0]
+    for (;;) {
+      const frames = await store.frames(workspace, after, readBytes)
+      if (frames.length === 0) break
+      for (const frame of frames) {
+        const fault =
+          frame.first <= end
+            ? "has entries of another frame"
+            : await faultOf(store, workspace, frame)
+        after = frame.first
+        end = frame.first + frame.count - 1
+        if (fault !== undefined)
+          yield {
+            workspace,
+            sequence: frame.first,
+            what: `the frame with the bodies of entries ${frame.first} to ${end} ${fault}`,
+          }
+      }
+    }
+  }
+}
+
+async function faultOf(
+  { journal }: FramedJournal,
+  workspace: string,
+  { first, count, bytes }: Frame,
+): Promise<string | undefined> {
+  const opened = openFrame(bytes)
+  if (typeof opened === "string") return opened
+  const records = await journal.records(workspace, first, count)
+  if (records.length !== count * recordBytes) return "is of entries that are not there"
+  const [start, end] = [0, count - 1].map(
+    (place) => parseRecord(records.subarray(place * recordBytes, (place + 1) * recordBytes))?.index,
+  )
+  const isOwn = (index: number): boolean => index >= (start ?? 0) && index <= (end ?? Infinity)
+  return opened.indexes.every(isOwn) ? undefined : "has a body of an entry that is not its own"
+}
