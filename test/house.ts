@@ -20,7 +20,7 @@ const floors = [
     ],
   },
   { floor: 4, places: ["server/http/"] },
-  { floor: 3, places: ["server/workspace/"] },
+  { floor: 3, places: ["server/workspace/", "server/lifetime/"] },
   { floor: 2, places: ["server/ledger/", "server/followers/", "server/query/"] },
   { floor: 1, places: ["server/store/"] },
   {

@@ -118,6 +118,7 @@ const names: Readonly<Record<string, string>> = {
   KEY: "0".repeat(13),
   TOKEN: "0".repeat(13),
   MEMBER: "0".repeat(13),
+  ERASURE: `era_${"0".repeat(36)}`,
   PACK_MINE: packs.mine,
   PACK_CORE: packs.core,
   PACK_NONE: `pack_${"0".repeat(36)}`,
@@ -134,6 +135,8 @@ const fresh = (): string => `p-${crypto.randomUUID().slice(0, 13)}`
 /** The bodies, by the first word of their column; then come a workspace and a project. */
 const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) => object>> = {
   event: (workspaceId, projectId) => eventFor(workspaceId, { projectId }),
+  forget: () => ({ subject: { id: "usr_of_nothing" }, reason: "a test" }),
+  foretell: () => ({ subject: { id: "usr_of_nothing" }, reason: "a test", dryRun: true }),
   batch: (workspaceId, projectId) => ({
     events: [{ idempotencyKey: crypto.randomUUID(), ...eventFor(workspaceId, { projectId }) }],
   }),
@@ -263,6 +266,15 @@ PATCH NOWHERE                     days      | anon anon gone ws     ws    ws    
 POST OURS/exports                 out       | anon anon gone scope  scope scope scope     scope     ws      ws      204      | scope scope scope scope ws    | scope  scope ws      204
 POST THEIRS/exports               out       | anon anon gone ws     ws    ws    ws        ws        scope   scope   204      | ws    ws    ws    ws    scope | ws     ws    scope   204
 POST NOWHERE/exports              out       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+POST OURS/erasures                forget    | anon anon gone scope  scope 202   scope     scope     ws      ws      202      | scope scope scope scope ws    | scope  202   ws      202
+POST OURS/erasures                foretell  | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws    | scope  200   ws      200
+POST THEIRS/erasures              forget    | anon anon gone ws     ws    ws    ws        ws        scope   202     202      | ws    ws    ws    ws    scope | ws     ws    202     202
+POST NOWHERE/erasures             forget    | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/erasures                           | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws    | scope  200   ws      200
+GET THEIRS/erasures                         | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET NOWHERE/erasures                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/erasures/ERASURE                   | anon anon gone scope  scope 404   scope     scope     ws      ws      404      | scope scope scope scope ws    | scope  404   ws      404
+GET THEIRS/erasures/ERASURE                 | anon anon gone ws     ws    ws    ws        ws        scope   404     404      | ws    ws    ws    ws    scope | ws     ws    404     404
 POST OURS/tlog/keys                         | anon anon gone scope  scope 201   scope     scope     ws      ws      201      | scope scope scope scope ws    | scope  201   ws      201
 POST THEIRS/tlog/keys                       | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope | ws     ws    201     201
 POST NOWHERE/tlog/keys                      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
@@ -502,6 +514,7 @@ function templateOf(ask: string): string {
     .replace(/members\/[^/]+/, "members/{memberId}")
     .replace(/\/tokens\/[^/]+/, "/tokens/{tokenId}")
     .replace(/evidence-packs\/[^/]+/, "evidence-packs/{packId}")
+    .replace(/erasures\/[^/]+/, "erasures/{erasureId}")
     .replace(/published-policy\/(?!token)[^/]+/, "published-policy/{version}")
     .replace(/tile\/.+/, "tile/{tile}")
     .replace(/epochs\/[^/]+/, "epochs/{epoch}")

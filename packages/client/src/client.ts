@@ -2,6 +2,7 @@ import { callsBy } from "./call.ts"
 import { activityCalls } from "./calls/activity.ts"
 import { apiKeyCalls } from "./calls/api-keys.ts"
 import { consentCalls } from "./calls/consents.ts"
+import { erasureCalls } from "./calls/erasures.ts"
 import { eventCalls } from "./calls/events.ts"
 import { logCalls } from "./calls/log.ts"
 import { memberCalls } from "./calls/members.ts"
@@ -63,6 +64,7 @@ export function createClient({
     policies: policyCalls(call),
     packs: packCalls(call, trustedKeys),
     tokens: tokenCalls(call),
+    erasures: erasureCalls(call),
     workspaces: workspaceCalls(call),
     projects: projectCalls(call),
     apiKeys: apiKeyCalls(call),

@@ -1038,6 +1038,72 @@ export interface EntryFilter {
   readonly includeSystem?: boolean
 }
 
+/** A person, as events name them as actor or target. Without types: whatever the type is. */
+export interface ErasureSubject {
+  readonly id: string
+  readonly types?: readonly string[]
+}
+
+export interface NewErasure {
+  readonly subject: ErasureSubject
+  /** Why. It stays readable for ever, so it must not name the person. */
+  readonly reason: string
+  /** Such as the number of a letter. It stays readable too. */
+  readonly reference?: string
+  /**
+   * `fields` (absent): everything that is sealed about the person. `entries`: besides, the whole
+   * content of the events and consents in which they are actor or target, with their id.
+   */
+  readonly scope?: "fields" | "entries"
+  /** Says what would be erased, and erases nothing. */
+  readonly dryRun?: boolean
+}
+
+/** What left the ledger with the person's content in it. Nobody can recall it. */
+export interface HandedOut {
+  /** The ids of evidence packs. New downloads have none of what was erased. */
+  readonly packs: readonly string[]
+  /** The ids of tokens that show it, or once did. */
+  readonly tokens: readonly string[]
+  /** The receipts of exports that were made after the person's first entry. */
+  readonly exports: readonly string[]
+  /** How many there are besides; at most a hundred of each are listed. */
+  readonly more: number
+}
+
+export interface ErasurePreview {
+  readonly entries: number
+  readonly fields: number
+  /** The ids of the holds that it would wait for. */
+  readonly holds: readonly string[]
+  readonly handedOut: HandedOut
+}
+
+export interface Erasure {
+  readonly erasureId: string
+  readonly workspaceId: string
+  /** `held`: it waits until its holds are released. */
+  readonly state: Open<"held" | "running" | "done">
+  readonly scope: Open<"fields" | "entries">
+  readonly reason: string
+  readonly reference?: string
+  /** Of whole entries it is forgotten once the entries are known. */
+  readonly subject?: ErasureSubject
+  /** How many entries lose something, and how many sealed fields are destroyed. */
+  readonly entries: number
+  readonly fields: number
+  readonly holds?: readonly string[]
+  readonly handedOut: HandedOut
+  readonly requestedAt: Time
+  readonly requestedBy: string
+  readonly doneAt?: Time
+}
+
+export interface ErasureList {
+  readonly erasures: readonly Erasure[]
+  readonly nextCursor: string | null
+}
+
 /**
  * The body of `POST …/evidence-packs`: entries to be put together for somebody else, by their
  * receipts or by a filter.

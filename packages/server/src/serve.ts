@@ -7,6 +7,9 @@ import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
+import { eraseAgain } from "./lifetime/erase-again.ts"
+import { startErasing, type Erasing } from "./lifetime/erasing.ts"
+import { createErasures, type ErasureParts } from "./lifetime/erasures.ts"
 import type { Sighting } from "./followers/watching.ts"
 import { admit, guard, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
@@ -35,6 +38,7 @@ import type { VerificationSource } from "./query/verified-entries.ts"
 import { createFeed } from "./query/entry-feed.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { isSealedBy } from "./store/log-keys.ts"
+import { erasuresPath, openErasuresFile, readErasures } from "./store/erasures-file.ts"
 import { openStore, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
@@ -169,9 +173,13 @@ async function start(
   const pages = createBuiltPages()
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
+  const erasureParts = { ...parts, store, file, filing, workspaces, log }
+  const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
   const service: Service = {
     store,
     ...reads,
+    erasures,
+    erasing,
     uses,
     ledger,
     limits,
@@ -200,17 +208,64 @@ async function start(
     url: address.url,
     listensOn,
     service,
-    async close() {
-      // They would wait for what is recorded after the last request.
-      reads.feed.close()
-      await server.close()
-      health.close()
-      await ledger.sequencer.drained()
-      await uses.save()
-      await Promise.all([watching.close(), filing.close()])
-      await store.close()
-    },
+    close: () => stop({ ...service, server, erasing, health, watching, filing }),
   }
+}
+
+type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
+  readonly server: HttpServer
+  readonly erasing: Erasing
+  readonly health: Health
+  readonly watching: WatchingBeside
+  readonly filing: FilingBeside
+}
+
+async function stop(parts: Stopped): Promise<void> {
+  // They would wait for what is recorded after the last request.
+  parts.feed.close()
+  await parts.server.close()
+  await parts.erasing.close()
+  parts.health.close()
+  await parts.ledger.sequencer.drained()
+  await parts.uses.save()
+  await Promise.all([parts.watching.close(), parts.filing.close()])
+  await parts.store.close()
+}
+
+type MadeHere = "content" | "forget" | "erasuresFile" | "holdsOn"
+
+interface ErasingParts extends Omit<ErasureParts, MadeHere> {
+  readonly store: Store
+  readonly workspaces: Pick<Service["workspaces"], "get">
+  readonly filing: FilingBeside
+  readonly log: Logger
+}
+
+/** Before anybody is served, erases again what a copy from before an erasure still has. */
+async function beginErasing(
+  { heads }: Config,
+  { filing, log, ...parts }: ErasingParts,
+  readOnly: string | undefined,
+): Promise<Pick<Service, "erasures"> & { readonly erasing: Erasing }> {
+  const path = erasuresPath(heads)
+  const blocks = readErasures(path)
+  const { content } = filing
+  const erasures = createErasures({
+    ...parts,
+    content,
+    forget: (...asked) => filing.forget(...asked),
+    erasuresFile: openErasuresFile(path),
+    holdsOn: async () => [],
+  })
+  await eraseAgain({ ...parts, erasures, path, blocks, readOnly })
+  const erasing = startErasing({
+    ...parts,
+    erasures,
+    grown: parts.store.grown,
+    isOurs: async (workspace) => readOnly === undefined && (await content.isOurs(workspace)),
+    failed: (workspace, error) => log.error({ workspace, err: error }, "an erasure did not go on"),
+  })
+  return { erasures, erasing }
 }
 
 function placeOf({ data, databaseUrl, archive }: Config): StorePlace {

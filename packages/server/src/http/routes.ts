@@ -9,6 +9,7 @@ import { consentStateEndpoints } from "./v1/consent-state-endpoints.ts"
 import { countEndpoints } from "./v1/count-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { feedEndpoints } from "./v1/feed-endpoints.ts"
+import { erasureEndpoints } from "./v1/erasure-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
 import { integrityEndpoints } from "./v1/integrity-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
@@ -40,6 +41,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}
     ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}
     ...packEndpoints(service), //      POST, GET …/evidence-packs; GET …/{packId}, …/download
+    ...erasureEndpoints(service), //   POST, GET …/erasures; GET …/{erasureId}
     ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
     ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
     ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password

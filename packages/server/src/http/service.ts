@@ -22,6 +22,8 @@ import {
   type Principal,
   type TokenType,
 } from "../workspace/permissions.ts"
+import type { Erasing } from "../lifetime/erasing.ts"
+import type { Erasures } from "../lifetime/erasures.ts"
 import type { Accounts } from "../workspace/accounts.ts"
 import type { Cascade } from "../workspace/cascading-revocation.ts"
 import type { Authenticate } from "../workspace/credential-lookup.ts"
@@ -52,6 +54,8 @@ export interface Service {
   readonly policies: Policies
   readonly logKeys: LogKeys
   readonly packs: Packs
+  readonly erasures: Erasures
+  readonly erasing: Pick<Erasing, "poke">
   readonly queries: Queries
   readonly feed: EntryFeed
   /** Limits how many pages, receipts and tiles are read at once. */

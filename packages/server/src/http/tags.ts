@@ -6,6 +6,7 @@ export const tags = {
   Log: "The transparency log of a workspace, as C2SP tlog-tiles. It holds no content.",
   Policies: "Published versions of policies, which never change.",
   "Evidence packs": "Entries put together for somebody else, to be checked without the service.",
+  Erasures: "Destroying what the ledger has about a person, so that it stays provable.",
   Tokens: "Scoped tokens: each opens one thing, for somebody who has no key.",
   "API keys": "Credentials of programs.",
   Members: "People, and their sessions.",

@@ -19,6 +19,7 @@ export interface Documents {
   readonly keyring: KeyringDocument
   readonly destroyed: DestroyedDocument
   readonly "archive-segment": ArchiveSegmentDocument
+  readonly erasure: ErasureDocument
 }
 
 export type DocumentKind = keyof Documents
@@ -305,6 +306,57 @@ export function segmentDocumentId({
   sha256,
 }: Pick<ArchiveSegmentDocument, "first" | "sha256">): string {
   return `${String(first).padStart(12, "0")}-${sha256.slice(0, 16)}`
+}
+
+/**
+ * Sealed fields about the person; or besides, the whole bodies of the events and consents in which
+ * they are actor or target.
+ */
+export type ErasureScope = "fields" | "entries"
+
+/** Without types: whatever the type of the actor or target is. */
+export interface ErasureSubject {
+  readonly id: string
+  readonly types?: readonly string[]
+}
+
+/** A request to erase a person, and how far it has come (lifetime/erasures.ts). */
+export interface ErasureDocument {
+  /**
+   * `held`: nothing is recorded until its holds are released. `recording`: entries say what will be
+   * destroyed. `destroying`: all of it is said. `done`: all of it is destroyed.
+   */
+  readonly state: "held" | "recording" | "destroying" | "done"
+  readonly scope: ErasureScope
+  readonly reason: string
+  readonly reference?: string
+  readonly requestedAt: string
+  readonly requestedBy: string
+  /** Gone once everything is recorded, if whole entries are erased: the ledger forgets the id. */
+  readonly subject?: ErasureSubject
+  /** The ids of the holds that it waits for. */
+  readonly holds?: readonly string[]
+  /** Entries up to this sequence have been looked at. */
+  readonly after: number
+  /** How many entries say what is destroyed, and of how many entries and sealed fields. */
+  readonly parts: number
+  readonly entries: number
+  readonly fields: number
+  /** Who may have a copy. */
+  readonly handedOut: HandedOut
+  readonly doneAt?: string
+}
+
+/**
+ * What left the ledger with a person's content in it: at most a hundred ids of each, of as many as
+ * `more` says besides.
+ */
+export interface HandedOut {
+  readonly packs: readonly string[]
+  readonly tokens: readonly string[]
+  /** The receipts of the entries that record them. */
+  readonly exports: readonly string[]
+  readonly more: number
 }
 
 /** The place of a document in lists of its kind, which begin with the newest. */

@@ -24,7 +24,8 @@ const pageEntries = 1000
 
 /**
  * Fails unless the workspace's entries are one chain without a gap, and each holds together with
- * its body and its disclosures.
+ * its body and its disclosures. What is missing must be said by a later entry of an expiry or an
+ * erasure, and by no other.
  */
 export async function expectChain(
   journal: Pick<JournalReader, "head" | "after">,
@@ -32,6 +33,8 @@ export async function expectChain(
 ): Promise<ExpectedChain> {
   const hashes: string[] = []
   const seen = { receipts: new Set<string>(), keys: new Set<string>() }
+  /** What is missing and no entry has explained yet: a sequence, or a sequence and a digest. */
+  const missing = new Set<string>()
   const epochs: number[] = []
   let ledgerId: string | undefined
   let timeMs = 0n
@@ -60,12 +63,16 @@ export async function expectChain(
       assert.equal(record.toString("hex", 22, 54), ledgerId, say("all are of one ledger"))
       const previous = index === 0 ? ledgerId : hashes.at(-1)
       assert.equal(record.toString("hex", 54, 86), previous, say("it follows the entry before it"))
-      expectBody(entry, record.toString("hex", 86, 118), index === 0 ? ledgerId : undefined, say)
+      const bodyHash = record.toString("hex", 86, 118)
+      for (const one of expectBody(entry, bodyHash, index === 0 ? ledgerId : undefined, say))
+        missing.add(one)
+      if (record[4] === 4 || record[4] === 7) explain(missing, entry)
       expectOnce(seen, entry, say)
       hashes.push(createHash("sha256").update("\0").update(record).digest("hex"))
     }
     if (entries.length === 0) break
   }
+  assert.deepEqual([...missing], [], `${workspace}: entries say what else was destroyed`)
   const head = await journal.head(workspace)
   assert.equal(head?.sequence ?? 0, hashes.length, `${workspace}: the head is the last entry`)
   if (head !== undefined) {
@@ -106,17 +113,45 @@ function rootOf(leaves: readonly string[]): Buffer {
   return createHash("sha256").update("\x01").update(left).update(right).digest()
 }
 
-/** `ledgerId`: of the ledger that it is the first entry of. */
+/** An entry that says what was destroyed of earlier ones. */
+function explain(missing: Set<string>, { body, sequence }: Stored): void {
+  if (body === undefined) return
+  const said = membersOf(membersOf(JSON.parse(Buffer.from(body).toString("utf8")))["metadata"])
+  const { bodies = [], fields = [] } = said
+  assert.ok(Array.isArray(bodies) && Array.isArray(fields))
+  for (const [first, last] of bodies) {
+    assert.ok(Number(last) < sequence, "only what was recorded before is destroyed")
+    for (const one of missing) {
+      const at = Number(one.split(" ")[0])
+      if (at >= Number(first) && at <= Number(last)) missing.delete(one)
+    }
+  }
+  for (const { sequence: at, digests } of fields)
+    for (const digest of digests) missing.delete(`${at} ${digest}`)
+}
+
+/**
+ * Returns what is missing. `ledgerId`: of the ledger that it is the first entry of.
+ */
 function expectBody(
   entry: Stored,
   bodyHash: string,
   ledgerId: string | undefined,
   say: (what: string) => string,
-): void {
-  const { body, bodySalt, receipt, idem, workspace, disclosures } = entry
-  assert.ok(body !== undefined && bodySalt?.length === 16, say("it has a body and a salt"))
+): readonly string[] {
+  const { body, bodySalt, receipt, idem, workspace, disclosures, sequence } = entry
+  if (body === undefined) {
+    assert.equal(bodySalt, undefined, say("a body goes with its salt"))
+    assert.equal(disclosures, "", say("a body goes with its disclosures"))
+    return [`${sequence}`]
+  }
+  assert.equal(bodySalt?.length, 16, say("a body has a salt"))
   assert.equal(
-    createHash("sha256").update("ALB1").update(bodySalt).update(body).digest("hex"),
+    createHash("sha256")
+      .update("ALB1")
+      .update(bodySalt ?? "")
+      .update(body)
+      .digest("hex"),
     bodyHash,
     say("the body has the record's hash"),
   )
@@ -134,18 +169,16 @@ function expectBody(
       say("the genesis is the ledger's"),
     )
   }
-  expectDisclosures(said, disclosures === "" ? [] : disclosures.split("~"), say)
+  const lost = expectDisclosures(said, disclosures === "" ? [] : disclosures.split("~"), say)
+  return lost.map((digest) => `${sequence} ${digest}`)
 }
 
-/**
- * Each disclosure has its digest in the body, each digest its disclosure: nothing was lost, nothing
- * slipped in.
- */
+/** Each disclosure has its digest in the body. Returns the digests without a disclosure. */
 function expectDisclosures(
   said: Members,
   disclosures: readonly string[],
   say: (what: string) => string,
-): void {
+): readonly string[] {
   const expected = digestsIn(said)
   const salts = new Set<unknown>()
   const found = disclosures.map((disclosure) => {
@@ -159,17 +192,16 @@ function expectDisclosures(
     salts.add(parts[0])
     return createHash("sha256").update(disclosure, "ascii").digest("base64url")
   })
-  assert.deepEqual(
-    found.toSorted(),
-    expected.toSorted(),
-    say("disclosures and digests are the same"),
-  )
+  const strange = found.filter((digest) => !expected.includes(digest))
+  assert.deepEqual(strange, [], say("each disclosure has its digest"))
+  assert.equal(new Set(found).size, found.length, say("no disclosure is there twice"))
   assert.equal(salts.size, disclosures.length, say("no salt is used twice"))
   assert.equal(
     said["_sd_alg"],
     expected.length === 0 ? undefined : "sha-256",
     say("a body with sealed members names the hash"),
   )
+  return expected.filter((digest) => !found.includes(digest))
 }
 
 function digestsIn(value: unknown): string[] {

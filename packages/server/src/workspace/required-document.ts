@@ -12,6 +12,7 @@ const nouns = {
   token: "token",
   policy: "policy",
   pack: "evidence pack",
+  erasure: "erasure",
 } as const
 
 /** Throws `not_found` if the document does not exist. */

@@ -9,7 +9,7 @@ import type {
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { exampleEvent, repeatedShapes } from "./event.ts"
-import { EventId, Hash, ReceiptId } from "./id.ts"
+import { Hash, ReceiptId, ShownEventId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
 import { NamedPolicyVersion } from "./policy-version.ts"
@@ -19,7 +19,7 @@ import { sample } from "./sample.ts"
 
 /** The members of an entry, also on a page of entries. */
 export const entryFields = {
-  id: EventId,
+  id: ShownEventId,
   sequence: Type.Integer({
     minimum: 1,
     docs: {

@@ -38,16 +38,26 @@ export const ReceiptId = Type.String({
   docs: { examples: ["rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
-export const EventId = Type.String({
-  pattern: `^evt_${made}$`,
-  rule: "must be the id of an event: evt_ and 36 characters",
-  docs: { examples: ["evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+/** Of an entry that is shown: empty if its content was destroyed, or cannot be read. */
+export const ShownEventId = Type.String({
+  pattern: `^(?:evt_${made})?$`,
+  rule: "must be the id of an event, or empty",
+  docs: {
+    examples: ["evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"],
+    description: "Empty once the content was destroyed.",
+  },
 })
 
 export const PackId = Type.String({
   pattern: `^pack_${made}$`,
   rule: "must be the id of an evidence pack: pack_ and 36 characters",
   docs: { examples: ["pack_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+})
+
+export const ErasureId = Type.String({
+  pattern: `^era_${made}$`,
+  rule: "must be the id of an erasure: era_ and 36 characters",
+  docs: { examples: ["era_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
 /** The part of an API key that is not secret. */

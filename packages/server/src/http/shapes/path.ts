@@ -1,5 +1,5 @@
 import { Type } from "./type.ts"
-import { KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
+import { ErasureId, KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 
 // The parameters of paths.
 
@@ -13,6 +13,7 @@ export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
 export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: TokenId })
 export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
 export const PackParams = Type.Object({ workspaceId: WorkspaceId, packId: PackId })
+export const ErasureParams = Type.Object({ workspaceId: WorkspaceId, erasureId: ErasureId })
 const Tile = Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } })
 const EpochNumber = Type.String({ docs: { examples: ["1"] } })
 export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Tile })

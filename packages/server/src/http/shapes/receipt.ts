@@ -2,7 +2,7 @@ import { Type } from "./type.ts"
 import type { Receipt as WireReceipt } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { exampleEvent } from "./event.ts"
-import { EventId, Hash, ReceiptId } from "./id.ts"
+import { Hash, ReceiptId, ShownEventId } from "./id.ts"
 import { lanes, open, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
 import { NamedPolicyVersion } from "./policy-version.ts"
@@ -30,7 +30,7 @@ export const Receipt = shapeOf<WireReceipt>()(
   Type.Object(
     {
       accepted: Type.Boolean(),
-      eventId: EventId,
+      eventId: ShownEventId,
       receipt: ReceiptId,
       eventHash: Hash,
       previousHash: Hash,

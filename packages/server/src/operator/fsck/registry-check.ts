@@ -35,6 +35,7 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   setup: "set-up token of",
   keyring: "the",
   destroyed: "the list of what was destroyed in block",
+  erasure: "erasure",
 }
 
 export async function beginReplay(
@@ -119,6 +120,7 @@ function otherMember({ members }: ReplayedDocument, { id, value }: Listed): stri
     ...kept,
     id,
     isRevoked: "revokedAt" in kept,
+    isDone: "doneAt" in kept,
     hasJoined: "joinedAt" in kept,
     isEnded: false,
     ...derived(value),

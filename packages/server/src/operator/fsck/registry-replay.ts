@@ -72,6 +72,7 @@ export const checkedKinds = [
   "setup",
   "keyring",
   "destroyed",
+  "erasure",
 ] as const satisfies readonly DocumentKind[]
 export type CheckedKind = (typeof checkedKinds)[number]
 
@@ -113,6 +114,7 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
   }
   applyThing(making, act)
   applyDestroyed(making, act)
+  applyErasure(making, act)
   applyPerson(making, act)
   applySession(making, act, registered)
 }
@@ -178,6 +180,22 @@ function applyDestroyed({ put, found }: Making, { id: by, destroyed }: RecordedA
     // It was put there by this function.
     const before = found("destroyed", block) as DestroyedDocument | undefined
     put("destroyed", { ...withDestroyed(before, part, by) }, block)
+  }
+}
+
+function applyErasure({ put, remove }: Making, { action, metadata }: RecordedAct): void {
+  const { scope, reason, reference, part, tokens } = metadata
+  switch (action) {
+    case "privacy.erasure.request":
+    case "privacy.erasure.repeat":
+      return put("erasure", { scope, reason, reference, parts: 0, isDone: false })
+    case "privacy.subject.erase":
+      // A token of the person's activity goes with the entries that name the person.
+      for (const token of Array.isArray(tokens) ? tokens : [])
+        if (typeof token === "string") remove("token", token)
+      return put("erasure", { parts: part })
+    case "privacy.erasure.complete":
+      return put("erasure", { isDone: true })
   }
 }
 

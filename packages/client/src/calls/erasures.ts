@@ -1,0 +1,52 @@
+import { path, type Call } from "../call.ts"
+import type { CallOptions } from "../exchange.ts"
+import { eachOf, nextOf } from "../paging.ts"
+import type { Erasure, ErasureList, ErasurePreview, ListQuery, NewErasure } from "../wire.ts"
+
+export function erasureCalls(call: Call) {
+  const post = <T>(workspaceId: string, body: NewErasure, options?: CallOptions): Promise<T> =>
+    call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/erasures`, body }, options)
+  const list = (
+    workspaceId: string,
+    query: Partial<ListQuery> = {},
+    options?: CallOptions,
+  ): Promise<ErasureList> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/erasures`, query: { ...query } },
+      options,
+    )
+  return {
+    /** Asks to erase a person. It is carried out when the answer has come, or once holds end. */
+    request: (
+      workspaceId: string,
+      erasure: Omit<NewErasure, "dryRun">,
+      options?: CallOptions,
+    ): Promise<Erasure> => post(workspaceId, erasure, options),
+
+    /** What an erasure would destroy. Nothing is erased. */
+    preview: (
+      workspaceId: string,
+      erasure: Omit<NewErasure, "dryRun">,
+      options?: CallOptions,
+    ): Promise<ErasurePreview> => post(workspaceId, { ...erasure, dryRun: true }, options),
+
+    list,
+
+    each: (
+      workspaceId: string,
+      query: Partial<ListQuery> = {},
+      options?: CallOptions,
+    ): AsyncGenerator<Erasure, void, undefined> =>
+      eachOf(
+        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
+        (page) => ({ items: page.erasures, next: nextOf(page) }),
+        query.cursor,
+      ),
+
+    get: (workspaceId: string, erasureId: string, options?: CallOptions): Promise<Erasure> =>
+      call.json(
+        { method: "GET", path: path`/v1/workspaces/${workspaceId}/erasures/${erasureId}` },
+        options,
+      ),
+  }
+}

@@ -1,0 +1,95 @@
+// Erasures: what the ledger has about a person is destroyed, and recorded as destroyed.
+
+import type { Erasure as WireErasure } from "@tallystick/client/wire"
+import type { Document } from "../../store/store.ts"
+import type { Listed, ListPlace } from "../../store/store.ts"
+import { required } from "../../workspace/required-document.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { Erasure, ErasureList, ErasurePreview, NewErasure } from "../shapes/erasure.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { ErasureParams, WorkspaceParams } from "../shapes/path.ts"
+
+export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/erasures",
+      operation: "requestErasure",
+      tag: "Erasures",
+      summary: "Erase a person",
+      description:
+        "Destroys what the ledger has sealed about a person, or whole entries, up to the entry that records this request. It is carried out after the answer, or when the last hold on it is released. With `dryRun`, 200 says what would be destroyed.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: NewErasure,
+      answers: { 200: ErasurePreview, 202: Erasure },
+      async handle({
+        caller,
+        params: { workspaceId },
+        body: { dryRun = false, scope = "fields", ...asked },
+        incoming: { signal },
+      }) {
+        const workspace = await changeable(service, workspaceId)
+        const request = { ...asked, scope }
+        if (dryRun)
+          return {
+            status: 200,
+            body: await service.erasures.preview(workspace, request, signal),
+          }
+        const erasure = await service.erasures.request(caller, workspace, request, signal)
+        service.erasing.poke(workspaceId)
+        return { status: 202, body: erasureJson(erasure) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/erasures",
+      operation: "listErasures",
+      tag: "Erasures",
+      summary: "List the erasures",
+      description: "What was asked to be erased, and how far that has come, newest first.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: ErasureList },
+      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(workspaceId)
+        const read = (before: ListPlace | undefined, limit: number) =>
+          service.store.registry.list("erasure", id, before, limit)
+        const page = await service.lists.page(`${id}/erasures`, query, signal, read)
+        const { items, nextCursor } = page
+        return { status: 200, body: { erasures: items.map(erasureJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/erasures/{erasureId}",
+      operation: "getErasure",
+      tag: "Erasures",
+      summary: "Get an erasure",
+      description: "How far an erasure has come, and who may have a copy of what it destroyed.",
+      access: { action: "administer" },
+      params: ErasureParams,
+      answers: { 200: Erasure },
+      async handle({ params: { workspaceId, erasureId } }) {
+        const { id } = await service.workspaces.get(workspaceId)
+        const erasure = await required(service.store.registry, "erasure", id, erasureId)
+        return { status: 200, body: erasureJson(erasure) }
+      },
+    }),
+  ]
+}
+
+function erasureJson({
+  id,
+  workspace,
+  value,
+}: Document<"erasure"> | Listed<"erasure">): WireErasure {
+  const { state, after: _, parts: __, ...shown } = value
+  return {
+    erasureId: id,
+    workspaceId: workspace,
+    state: state === "held" || state === "done" ? state : "running",
+    ...shown,
+  }
+}

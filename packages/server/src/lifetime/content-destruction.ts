@@ -1,0 +1,105 @@
+// Destroys content that an entry says is to be destroyed, everywhere that this service has it: rows
+// and frames, the search, and the logs of both. Each step may be done again.
+
+import {
+  digest,
+  isJsonObject,
+  parseBody,
+  type Destroyed,
+  type SequenceRange,
+} from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import type { DestroyedContent } from "../followers/segment-cleaning.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import type { ContentKeeper, Remaining } from "../store/content-keeper.ts"
+import { disclosuresOf } from "../store/opened-entry.ts"
+import type { JournalReader, Stored } from "../store/store.ts"
+
+export interface DestroyingParts {
+  readonly journal: Pick<JournalReader, "at">
+  readonly content: ContentKeeper
+  readonly clock: Clock
+  /** As `Filing.forget`. */
+  readonly forget: (workspace: string, destroyed: DestroyedContent) => Promise<void>
+}
+
+/** Entries that are read at once: some milliseconds of work. */
+const readAtOnce = 64
+const readBytesMax = 4 * 1024 * 1024
+/** Readers hold an earlier state for some milliseconds. */
+const clearEveryMs = 50
+
+/** When it resolves, no file of the engine has any of it, and no search finds by it. */
+export async function destroyContent(
+  parts: DestroyingParts,
+  workspace: string,
+  all: readonly Destroyed[],
+): Promise<void> {
+  const { content, clock, forget } = parts
+  const owners = { actor: [] as number[], target: [] as number[] }
+  const bodies: SequenceRange[] = []
+  for (const destroyed of all) {
+    await destroyFields(parts, workspace, destroyed.fields, owners)
+    await destroyBodies(content, workspace, destroyed.bodies)
+    bodies.push(...destroyed.bodies)
+  }
+  await forget(workspace, { bodies, ...owners })
+  while (!(await content.clearLog())) await clock.sleep(clearEveryMs)
+}
+
+async function destroyBodies(
+  content: ContentKeeper,
+  workspace: string,
+  bodies: readonly SequenceRange[],
+): Promise<void> {
+  const ranges = bodies.map(([first, last]) => ({ first, last }))
+  for (let [at, left] = [0, ranges]; left.length > 0;) {
+    at = await content.destroyBodies(workspace, left)
+    const done = at
+    left = left
+      .filter(({ last }) => last > done)
+      .map(({ first, last }) => ({ first: Math.max(first, done + 1), last }))
+  }
+}
+
+/** Notes whose fields they were, as the search must forget them. */
+async function destroyFields(
+  { journal, content }: DestroyingParts,
+  workspace: string,
+  fields: Destroyed["fields"],
+  owners: Readonly<Record<"actor" | "target", number[]>>,
+): Promise<void> {
+  for (let at = 0; at < fields.length;) {
+    const batch = fields.slice(at, at + readAtOnce)
+    const asked = batch.map(({ sequence }) => sequence)
+    const entries = await journal.at(workspace, asked, readBytesMax)
+    let left: Remaining[] = []
+    for (const [place, entry] of entries.entries()) {
+      // A body that is gone has taken its sealed fields with it.
+      if (entry?.body === undefined) continue
+      const gone = new Set(batch[place]?.digests)
+      for (const owner of ownersOf(entry, gone)) owners[owner].push(entry.sequence)
+      const all = disclosuresOf(entry)
+      const kept = all.filter((one) => !gone.has(digest(one, sha256)))
+      if (kept.length < all.length)
+        left.push({ sequence: entry.sequence, disclosures: kept.join("~") })
+    }
+    while (left.length > 0) {
+      const done = await content.keepDisclosures(workspace, left)
+      left = left.filter(({ sequence }) => sequence > done)
+    }
+    at += entries.length
+  }
+}
+
+function ownersOf({ body, workspace }: Stored, gone: ReadonlySet<string>): ("actor" | "target")[] {
+  const read = body === undefined ? "canonical" : parseBody(body, workspace)
+  const target = typeof read === "string" ? undefined : read["target"]
+  const digests = isJsonObject(target) ? target["_sd"] : undefined
+  const isTargets = (one: string): boolean => Array.isArray(digests) && digests.includes(one)
+  const all = [...gone]
+  return [
+    ...(all.every((one) => isTargets(one)) ? [] : (["actor"] as const)),
+    ...(all.some((one) => isTargets(one)) ? (["target"] as const) : []),
+  ]
+}

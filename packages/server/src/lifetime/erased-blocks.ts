@@ -1,0 +1,100 @@
+// What was erased, as the file beside the heads file has it, which knows epochs and no workspaces.
+
+import { digest, eventHash, toBase64, type Destroyed } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
+import { epochAt, epochsOf } from "../store/epochs.ts"
+import type { ErasedBlock } from "../store/erasures-file.ts"
+import { disclosuresOf } from "../store/opened-entry.ts"
+import type { Document, JournalReader, Stored } from "../store/store.ts"
+import type { Personal } from "./subject-entries.ts"
+
+const recordsAtOnce = 1000
+
+/** One block for each epoch of which something was erased. */
+export async function erasedBlocks(
+  journal: Pick<JournalReader, "recordsAt">,
+  workspace: Document<"workspace">,
+  id: string,
+  all: readonly Destroyed[],
+): Promise<readonly ErasedBlock[]> {
+  const epochs = epochsOf(workspace)
+  const blocks = new Map<string, { bodies: Body[]; fields: Fields[] }>()
+  const placeOf = (sequence: number) => {
+    const { origin, before } = epochAt(epochs, sequence)
+    const block = blocks.get(origin) ?? { bodies: [], fields: [] }
+    blocks.set(origin, block)
+    return { block, index: sequence - 1 - before }
+  }
+  const sequences = all.flatMap(({ bodies }) =>
+    bodies.flatMap(([first, last]) => upTo(first, last)),
+  )
+  for (let at = 0; at < sequences.length; at += recordsAtOnce) {
+    const some = sequences.slice(at, at + recordsAtOnce)
+    for (const [place, record] of (await journal.recordsAt(workspace.id, some)).entries()) {
+      const { block, index } = placeOf(some[place] ?? 0)
+      if (record !== undefined)
+        block.bodies.push({ index, hash: toBase64(eventHash(record, sha256)) })
+    }
+  }
+  for (const { sequence, digests } of all.flatMap(({ fields }) => fields)) {
+    const { block, index } = placeOf(sequence)
+    block.fields.push({ index, digests })
+  }
+  return [...blocks].map(([origin, block]) => ({ origin, id, ...block }))
+}
+
+/** What of these blocks a ledger still has, by sequence. */
+export async function stillThere(
+  journal: Pick<JournalReader, "at">,
+  workspace: Document<"workspace">,
+  blocks: readonly ErasedBlock[],
+): Promise<readonly Personal[]> {
+  const found: Personal[] = []
+  for (const epoch of epochsOf(workspace))
+    for (const { bodies, fields } of blocks.filter(({ origin }) => origin === epoch.origin)) {
+      const isBody = new Map(bodies.map(({ index, hash }) => [index, hash]))
+      const wanted = [
+        ...bodies.map(({ index }) => ({ index, digests: [] as readonly string[] })),
+        ...fields.filter(({ index }) => !isBody.has(index)),
+      ]
+      for (let at = 0; at < wanted.length; at += entriesAtOnce) {
+        const some = wanted.slice(at, at + entriesAtOnce)
+        const asked = some.map(({ index }) => epoch.before + index + 1)
+        const entries: (Stored | undefined)[] = []
+        while (entries.length < asked.length)
+          entries.push(...(await journal.at(workspace.id, asked.slice(entries.length), bytesMax)))
+        for (const [place, entry] of entries.entries()) {
+          const { index, digests } = some[place] ?? { index: 0, digests: [] }
+          const one = entry && leftOf(entry, isBody.get(index), digests)
+          if (one !== undefined && one.sequence <= (epoch.end ?? Infinity)) found.push(one)
+        }
+      }
+    }
+  return found.toSorted((one, other) => one.sequence - other.sequence)
+}
+
+/** Another entry may have come into the place of one that was lost: it has another hash. */
+function leftOf(
+  entry: Stored,
+  hash: string | undefined,
+  digests: readonly string[],
+): Personal | undefined {
+  const { sequence, record, body } = entry
+  const own = disclosuresOf(entry).map((one) => digest(one, sha256))
+  if (hash !== undefined)
+    return body !== undefined && toBase64(eventHash(record, sha256)) === hash
+      ? { sequence, isBody: true, digests: own }
+      : undefined
+  const left = own.filter((one) => digests.includes(one))
+  return left.length === 0 ? undefined : { sequence, isBody: false, digests: left }
+}
+
+const entriesAtOnce = 64
+const bytesMax = 4 * 1024 * 1024
+
+type Body = ErasedBlock["bodies"][number]
+type Fields = ErasedBlock["fields"][number]
+
+function upTo(first: number, last: number): readonly number[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at)
+}

@@ -1,0 +1,83 @@
+// Carries out erasures in the background: those that were just asked for, those that a crash cut
+// short, and those whose last hold was released.
+
+import type { Clock } from "../clock.ts"
+import type { Store } from "../store/store.ts"
+import type { Workspaces } from "../workspace/workspaces.ts"
+import type { Erasures } from "./erasures.ts"
+
+export interface Erasing {
+  /** Something was asked for, or a hold was released. */
+  poke(workspace: string): void
+  close(): Promise<void>
+}
+
+export interface ErasingParts {
+  readonly erasures: Pick<Erasures, "carryOut">
+  readonly workspaces: Pick<Workspaces, "get">
+  readonly grown: Store["grown"]
+  readonly isOurs: (workspace: string) => Promise<boolean>
+  readonly clock: Clock
+  readonly failed: (workspace: string, error: unknown) => void
+}
+
+/** How often a workspace is looked after at most, for what another server has left open. */
+const lookEveryMs = 60_000
+/** The pause after a failure, so that a failing disk is not asked all the time. */
+const retryAfterMs = 5000
+
+export function startErasing({
+  erasures,
+  workspaces,
+  grown,
+  isOurs,
+  clock,
+  failed,
+}: ErasingParts): Erasing {
+  const stop = new AbortController()
+  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  const running = new Map<string, Promise<void>>()
+  const lookedAtMs = new Map<string, number>()
+
+  /** Once more, if it is asked for while it runs. */
+  const again = new Set<string>()
+  const poke = (workspace: string): void => {
+    if (stop.signal.aborted) return
+    if (running.has(workspace)) again.add(workspace)
+    else running.set(workspace, run(workspace))
+  }
+  const run = async (workspace: string): Promise<void> => {
+    do {
+      again.delete(workspace)
+      try {
+        await erasures.carryOut(await workspaces.get(workspace), stop.signal)
+      } catch (error) {
+        if (stop.signal.aborted) break
+        failed(workspace, error)
+        again.add(workspace)
+        await Promise.race([clock.sleep(retryAfterMs), stopped])
+      }
+    } while (again.has(workspace) && !stop.signal.aborted)
+    running.delete(workspace)
+  }
+  const look = async (): Promise<void> => {
+    for await (const names of grown(stop.signal))
+      for (const workspace of names) {
+        const now = clock.elapsed()
+        if (now - (lookedAtMs.get(workspace) ?? -Infinity) < lookEveryMs) continue
+        lookedAtMs.set(workspace, now)
+        if (!stop.signal.aborted && (await isOurs(workspace))) poke(workspace)
+      }
+  }
+  const looking = look()
+
+  return {
+    poke,
+    async close() {
+      stop.abort()
+      resolve()
+      await looking
+      await Promise.all(running.values())
+    },
+  }
+}

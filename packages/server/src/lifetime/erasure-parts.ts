@@ -1,0 +1,82 @@
+// What an erasure destroys, as its entries say it: each entry names sequences and digests, never
+// values. An entry has a bounded size, so an erasure has as many of these as it needs.
+
+import {
+  formatDestroyed,
+  type Destroyed,
+  type DestroyedFields,
+  type JsonObject,
+} from "@tallystick/proof"
+import type { NamingDocument, Personal } from "./subject-entries.ts"
+
+export interface ErasurePart {
+  readonly destroyed: Destroyed
+  readonly naming: readonly NamingDocument[]
+  /** Up to and with this sequence everything is in this part or an earlier one. */
+  readonly last: number
+  readonly entries: number
+  readonly fields: number
+}
+
+/** Of an entry as JSON: a quarter of what an event may have. */
+const partBytesMax = 64 * 1024
+/** A body takes a range of two sequences at most. */
+const bodyBytes = 40
+const digestBytes = 46
+const fieldsBytes = 40
+
+/** Puts what is found into parts, in order. */
+export async function* partsOf(
+  found: AsyncIterable<readonly Personal[]> | Iterable<readonly Personal[]>,
+): AsyncGenerator<ErasurePart> {
+  let part: Personal[] = []
+  let bytes = 0
+  for await (const batch of found)
+    for (const one of batch) {
+      part.push(one)
+      bytes += one.isBody ? bodyBytes : fieldsBytes + one.digests.length * digestBytes
+      if (bytes < partBytesMax) continue
+      yield partWith(part)
+      part = []
+      bytes = 0
+    }
+  if (part.length > 0) yield partWith(part)
+}
+
+/** Of these alone. */
+export function partWith(found: readonly Personal[]): ErasurePart {
+  const bodies: [first: number, last: number][] = []
+  const fields: DestroyedFields[] = []
+  for (const { sequence, isBody, digests } of found) {
+    const range = bodies.at(-1)
+    if (!isBody) fields.push({ sequence, digests })
+    else if (range?.[1] === sequence - 1) range[1] = sequence
+    else bodies.push([sequence, sequence])
+  }
+  return {
+    destroyed: { why: "erased", bodies, fields },
+    naming: found.flatMap(({ naming }) => naming ?? []),
+    last: found.at(-1)?.sequence ?? 0,
+    entries: found.length,
+    fields: found.reduce((sum, { digests }) => sum + digests.length, 0),
+  }
+}
+
+/** Each once: a token has an entry of its making and one of its end. */
+export function idsOf(
+  naming: readonly NamingDocument[],
+  kind: NamingDocument["kind"],
+): readonly string[] {
+  return [...new Set(naming.filter((one) => one.kind === kind).map(({ id }) => id))]
+}
+
+/** The metadata of the entry that records a part. */
+export function partJson(
+  erasureId: string,
+  part: number,
+  { destroyed, naming }: ErasurePart,
+): JsonObject {
+  const tokens = idsOf(naming, "token")
+  const named = tokens.length === 0 ? {} : { tokens: [...tokens] }
+  return { erasureId, part, ...named, ...formatDestroyed(destroyed) }
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { digest, parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
+import { systemClock } from "../clock.ts"
+import { startFiling } from "../followers/filing.ts"
+import type { Draft } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import { memoryErasures } from "../store/erasures-file.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
+import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
+import { createErasures } from "./erasures.ts"
+
+const workspace = testWorkspace("acme", { personalKeys: ["note"] })
+const by = { kind: "instance" } as const
+
+function openHouse(holds: () => readonly string[] = () => []) {
+  const store = openMemory()
+  const { served, filing: filed } = store
+  const ledger = openTestLedger(served.journal, { registry: served.registry })
+  const filing = startFiling({
+    store: filed,
+    clock: systemClock,
+    limits: defaultLimits,
+    report: () => {},
+  })
+  const erasuresFile = memoryErasures()
+  const erasures = createErasures({
+    store: served,
+    registry: served.registry,
+    ledger,
+    clock: systemClock,
+    keyring: testKeyring,
+    limits: defaultLimits,
+    content: filed.content,
+    forget: (...asked) => filing.forget(...asked),
+    file: async (id) => void (await filing.catchUp(id)),
+    erasuresFile,
+    holdsOn: async () => holds(),
+  })
+  return {
+    ...store,
+    erasures,
+    erasuresFile,
+    write: (drafts: readonly Draft[]) => ledger.record(workspace, drafts),
+    async entry(sequence: number) {
+      const [entry] = await served.journal.at(workspace.id, [sequence])
+      return entry ?? assert.fail(`entry ${sequence} is missing`)
+    },
+    async erase(subject: ErasureSubject, scope: ErasureScope = "fields") {
+      const request = { subject, scope, reason: "asked by letter" }
+      const { id, value } = await erasures.request(by, workspace, request)
+      await erasures.carryOut(workspace)
+      const done = await served.registry.get("erasure", workspace.id, id)
+      return { id, asked: value, done: done?.value ?? assert.fail("it is kept") }
+    },
+    async [Symbol.asyncDispose]() {
+      await filing.close()
+      await expectChain(served.journal, workspace.id)
+    },
+  }
+}
+
+const ada = { id: "usr_ada", type: "user", email: "ada@example.com", name: "Ada" }
+const bob = { id: "usr_bob", type: "user", email: "bob@example.com", name: "Bob" }
+const context = { requestId: "req_1" }
+
+function shown(entry: Parameters<typeof disclosuresOf>[0]) {
+  const {
+    actor,
+    target,
+    metadata,
+    context: at,
+  } = openEntry(entry, disclosuresOf(entry))?.content ?? {}
+  return { actor, target, metadata, context: at }
+}
+
+const bare = ({ id, type }: typeof ada) => ({ id, type })
+
+test("where the person is actor, all but the target's fields go; where target, the target's alone", async () => {
+  await using house = openHouse()
+  const metadata = { note: "hers", amount: 1 }
+  await house.write([
+    testEvent({ actor: ada, target: bob, metadata, context }),
+    testEvent({ actor: bob, target: ada, metadata, context }),
+    testEvent({ actor: ada, target: ada, metadata, context }),
+    testEvent({ actor: bob, target: bob, metadata, context }),
+    testEvent({ actor: { ...ada, type: "robot" }, target: bob, metadata, context }),
+    testEvent({ actor: { ...ada, id: "USR_ADA" }, target: bob, metadata, context }),
+  ])
+  const untouched = await Promise.all([4, 5, 6].map((sequence) => house.entry(sequence)))
+  const { asked, done } = await house.erase({ id: "usr_ada", types: ["user"] })
+  assert.deepEqual([asked.state, asked.entries, asked.fields], ["recording", 3, 4 + 2 + 6])
+  assert.deepEqual([done.state, done.parts], ["done", 1])
+  const left = { amount: 1 }
+  assert.deepEqual(shown(await house.entry(1)), {
+    actor: bare(ada),
+    target: bob,
+    metadata: left,
+    context: undefined,
+  })
+  assert.deepEqual(shown(await house.entry(2)), {
+    actor: bob,
+    target: bare(ada),
+    metadata,
+    context,
+  })
+  assert.deepEqual(shown(await house.entry(3)), {
+    actor: bare(ada),
+    target: bare(ada),
+    metadata: left,
+    context: undefined,
+  })
+  assert.deepEqual(await Promise.all([4, 5, 6].map((sequence) => house.entry(sequence))), untouched)
+})
+
+test("the entry names sequences and digests, comes before, and a last one says that it is done", async () => {
+  await using house = openHouse()
+  await house.write([
+    testEvent({ actor: ada, target: bob }),
+    testEvent({ actor: bob, target: bob }),
+  ])
+  const digests = disclosuresFor(await house.entry(1), "actor").map((one) => digest(one, sha256))
+  const { id } = await house.erase({ id: "usr_ada" })
+  const own = await Promise.all([3, 4, 5].map((sequence) => house.entry(sequence)))
+  const bodies = own.map(({ body }) => parseBody(body ?? new Uint8Array()))
+  const said = bodies.map((body) => (typeof body === "string" ? body : body["action"]))
+  assert.deepEqual(said, [
+    "privacy.erasure.request",
+    "privacy.subject.erase",
+    "privacy.erasure.complete",
+  ])
+  const kinds = own.map(({ record }) => parseRecord(record)?.kind)
+  assert.deepEqual(kinds, ["admin", "erasure", "erasure"])
+  const part = bodies[1]
+  assert.ok(typeof part === "object")
+  const fields = [{ sequence: 1, digests: digests.toSorted() }]
+  const destroyed = readDestroyed("erasure", 4, part)
+  assert.deepEqual(
+    destroyed?.fields.map((one) => ({ ...one, digests: one.digests.toSorted() })),
+    fields,
+  )
+  for (const entry of own)
+    assert.ok(!Buffer.from(entry.body ?? []).includes("usr_ada"), "no body names the person")
+  assert.ok(house.erasuresFile.has(workspace.value.origin, id))
+})
+
+test("of whole entries the bodies go, and the request and its document forget the id", async () => {
+  await using house = openHouse()
+  await house.write([
+    testEvent({ actor: ada, target: bob }),
+    testEvent({ actor: bob, target: bob }),
+    testEvent({ actor: bob, target: ada }),
+  ])
+  const { id, asked, done } = await house.erase({ id: "usr_ada" }, "entries")
+  assert.deepEqual([asked.entries, asked.fields, asked.subject], [2, 8, { id: "usr_ada" }])
+  assert.deepEqual([done.state, done.subject], ["done", undefined])
+  const gone = await Promise.all([1, 3].map((sequence) => house.entry(sequence)))
+  assert.deepEqual(
+    gone.map(({ body, bodySalt, disclosures }) => [body, bodySalt, disclosures]),
+    [
+      [undefined, undefined, ""],
+      [undefined, undefined, ""],
+    ],
+  )
+  assert.ok((await house.entry(2)).body !== undefined)
+  const all = await house.served.journal.after(workspace.id, 0, 100)
+  for (const entry of all) {
+    const text = `${Buffer.from(entry.body ?? []).toString()} ${disclosuresOf(entry)
+      .map((one) => Buffer.from(one, "base64url").toString())
+      .join()}`
+    assert.ok(!text.includes("usr_ada"), `entry ${entry.sequence}: ${text}`)
+  }
+  assert.equal((await house.served.registry.get("erasure", workspace.id, id))?.value.state, "done")
+})
+
+test("what is recorded later is not covered, and a second erasure finds it", async () => {
+  await using house = openHouse()
+  await house.write([testEvent({ actor: ada, target: bob })])
+  await house.erase({ id: "usr_ada" })
+  await house.write([testEvent({ actor: ada, target: bob })])
+  const later = (await house.served.journal.head(workspace.id))?.sequence ?? 0
+  assert.deepEqual(shown(await house.entry(later)).actor, ada)
+  const { asked } = await house.erase({ id: "usr_ada" })
+  assert.deepEqual([asked.entries, asked.fields], [1, 2])
+  assert.deepEqual(shown(await house.entry(later)).actor, bare(ada))
+})
+
+test("an erasure that is held waits for the last hold", async () => {
+  let holds: readonly string[] = ["hold_1", "hold_2"]
+  await using house = openHouse(() => holds)
+  await house.write([testEvent({ actor: ada, target: bob })])
+  const { id, asked, done } = await house.erase({ id: "usr_ada" })
+  assert.deepEqual([asked.state, asked.holds, done.state], ["held", holds, "held"])
+  holds = ["hold_2"]
+  await house.erasures.carryOut(workspace)
+  assert.deepEqual(shown(await house.entry(1)).actor, ada)
+  holds = []
+  await house.erasures.carryOut(workspace)
+  const released = await house.served.registry.get("erasure", workspace.id, id)
+  assert.deepEqual([released?.value.state, released?.value.holds], ["done", undefined])
+  assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
+})
+
+test("many entries are said in several parts, and ids of any length and form are found", async () => {
+  await using house = openHouse()
+  const ids = ["z".repeat(700), `${"z".repeat(700)}z`, "@@", "a b", "İß"]
+  for (const id of ids) {
+    const one = { ...ada, id }
+    const drafts = Array.from({ length: 12 }, (_, at) =>
+      testEvent({ actor: at % 2 === 0 ? one : bob, target: at % 2 === 0 ? bob : one }),
+    )
+    await house.write(drafts)
+  }
+  for (const id of ids) {
+    const { asked, done } = await house.erase({ id })
+    assert.deepEqual([asked.entries, done.state], [12, "done"], id.slice(0, 9))
+  }
+  await house.write(Array.from({ length: 1000 }, () => testEvent({ actor: ada, target: ada })))
+  const { done } = await house.erase({ id: ada.id })
+  assert.deepEqual([done.entries, done.fields, done.state], [1000, 4000, "done"])
+  assert.ok(done.parts > 2)
+})

@@ -1,0 +1,480 @@
+// Erases a person. First entries say what will be destroyed, each with the documents that say it;
+// then it is destroyed; then an entry says that it was. What was cut short is resumed from these
+// documents and entries. An erasure covers what was recorded before its own first entry.
+
+import { strict as assert } from "node:assert"
+import { digest, parseBody, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
+import { isoTime } from "../clock.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import { every } from "../store/all-documents.ts"
+import { destroyedChanges } from "../store/destroyed.ts"
+import {
+  changed,
+  created,
+  type ErasureDocument,
+  type ErasureScope,
+  type ErasureSubject,
+  type HandedOut,
+} from "../store/documents.ts"
+import type { ErasedBlock, ErasuresFile } from "../store/erasures-file.ts"
+import { disclosuresFor } from "../store/opened-entry.ts"
+import type { Change, Document, Registry, Store, Stored } from "../store/store.ts"
+import { nameOf, recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
+import type { Principal } from "../workspace/permissions.ts"
+import { required } from "../workspace/required-document.ts"
+import { destroyContent, type DestroyingParts } from "./content-destruction.ts"
+import { erasedBlocks, stillThere } from "./erased-blocks.ts"
+import { idsOf, partJson, partsOf, partWith, type ErasurePart } from "./erasure-parts.ts"
+import { handedOut } from "./handed-out.ts"
+import {
+  personalEntries,
+  requestAction,
+  sequencesOf,
+  type NamingDocument,
+  type Personal,
+} from "./subject-entries.ts"
+
+export interface ErasureRequest {
+  readonly subject: ErasureSubject
+  readonly scope: ErasureScope
+  readonly reason: string
+  readonly reference?: string | undefined
+}
+
+/** What an erasure would destroy now. */
+export interface ErasurePreview {
+  readonly entries: number
+  readonly fields: number
+  readonly holds: readonly string[]
+  readonly handedOut: HandedOut
+}
+
+export interface Erasures {
+  preview(
+    workspace: Document<"workspace">,
+    request: Pick<ErasureRequest, "subject" | "scope">,
+    signal?: AbortSignal,
+  ): Promise<ErasurePreview>
+  /** Records the request and begins. Resolves before it is carried out. */
+  request(
+    by: Principal,
+    workspace: Document<"workspace">,
+    request: ErasureRequest,
+    signal?: AbortSignal,
+  ): Promise<Document<"erasure">>
+  /** Carries out what is open of a workspace. Resolves when nothing is left but what is held. */
+  carryOut(workspace: Document<"workspace">, stop?: AbortSignal): Promise<void>
+  /**
+   * Erases again what the file beside the heads file lists and this data still has, because it is a
+   * copy from before. Records it first.
+   */
+  repeat(
+    workspace: Document<"workspace">,
+    id: string,
+    blocks: readonly ErasedBlock[],
+  ): Promise<void>
+}
+
+export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal"> {
+  readonly store: Pick<Store, "journal" | "search" | "registry">
+  /** As `FilingBeside.catchUp`. */
+  readonly file: (workspace: string) => Promise<void>
+  readonly erasuresFile: ErasuresFile
+  /** The ids of the holds on these entries, or on the person. */
+  readonly holdsOn: (
+    workspace: string,
+    subject: ErasureSubject,
+    sequences: readonly number[],
+  ) => Promise<readonly string[]>
+}
+
+const eraseAction = "privacy.subject.erase"
+const repeatAction = "privacy.erasure.repeat"
+
+export function createErasures(parts: ErasureParts): Erasures {
+  const { registry, ledger, store } = parts
+  const running = new Map<string, Promise<void>>()
+
+  return {
+    async preview(workspace, { subject, scope }, signal) {
+      const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
+      const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
+      const { entries, fields, sequences } = found
+      return {
+        entries,
+        fields,
+        holds: await parts.holdsOn(workspace.id, subject, sequences),
+        handedOut: await handedOut(sourceOf(parts), workspace.id, new Set(sequences), subject),
+      }
+    },
+
+    async request(by, workspace, request, signal) {
+      const { subject, scope, reason, reference } = request
+      const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
+      const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
+      const { entries, fields } = found
+      const sequences = new Set(found.sequences)
+      const out = await handedOut(sourceOf(parts), workspace.id, sequences, subject)
+      const said = { scope, reason, ...(reference !== undefined && { reference }) }
+      const { id } = await recordPlanned(parts, workspace, async (nowMs) => {
+        const id = ledger.makeId("era", nowMs)
+        const holds = await parts.holdsOn(workspace.id, subject, found.sequences)
+        const value: ErasureDocument = {
+          ...(holds.length > 0 ? { state: "held", holds } : { state: "recording" }),
+          ...said,
+          requestedAt: isoTime(nowMs),
+          requestedBy: nameOf(by),
+          subject,
+          after: 0,
+          parts: 0,
+          entries,
+          fields,
+          handedOut: out,
+        }
+        const types = subject.types === undefined ? {} : { types: [...subject.types] }
+        // The person is a member of the target, which is sealed; metadata of these entries is not.
+        const target = { ...targetOf(id), subject: { id: subject.id, ...types } }
+        const counts = { entries, fields }
+        const metadata = { erasureId: id, ...said, counts, holds: [...holds] }
+        const changes = [created("erasure", id, value)]
+        return { by, action: requestAction, target, metadata, changes, id }
+      })
+      return required(registry, "erasure", workspace.id, id)
+    },
+
+    repeat: (...asked) => repeat(parts, ...asked),
+
+    async carryOut(workspace, stop) {
+      // One at a time of a workspace: what one destroys, the next does not find.
+      const before = running.get(workspace.id) ?? Promise.resolve()
+      const next = before.catch(() => undefined).then(() => carryOutAll(parts, workspace, stop))
+      running.set(workspace.id, next)
+      try {
+        await next
+      } finally {
+        if (running.get(workspace.id) === next) running.delete(workspace.id)
+      }
+    },
+  }
+}
+
+async function carryOutAll(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  stop: AbortSignal | undefined,
+): Promise<void> {
+  for await (const { id, value } of every(parts.registry, "erasure", workspace.id))
+    if (value.state !== "done") await carryOut(parts, workspace, id, stop)
+}
+
+/** Goes on from where it stands. */
+async function carryOut(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+  stop?: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    stop?.throwIfAborted()
+    const { value } = await required(parts.registry, "erasure", workspace.id, id)
+    switch (value.state) {
+      case "held":
+        if (!(await begin(parts, workspace, id))) return
+        break
+      case "recording":
+        if (isRepeated(value)) return
+        await recordParts(parts, workspace, id)
+        break
+      case "destroying":
+        await destroy(parts, workspace, id)
+        break
+      case "done":
+        return
+    }
+  }
+}
+
+/** Records an erasure that this data does not know, with its parts, and carries it out. */
+async function repeat(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+  blocks: readonly ErasedBlock[],
+): Promise<void> {
+  const { registry, store } = parts
+  if ((await registry.get("erasure", workspace.id, id)) === undefined) {
+    const found = await stillThere(store.journal, workspace, blocks)
+    await recordPlanned(parts, workspace, async (nowMs) => repeated(id, found, nowMs))
+  }
+  const { value } = await required(registry, "erasure", workspace.id, id)
+  if (isRepeated(value)) {
+    const found = await stillThere(store.journal, workspace, blocks)
+    const left = found.filter(({ sequence }) => sequence > value.after)
+    await recordEach(parts, workspace, id, partsOf([left]), (last) => last ?? partWith([]))
+  }
+  await carryOut(parts, workspace, id)
+}
+
+/** It knows places and no person, so only the file can say what is left of it. */
+function isRepeated({ state, subject }: ErasureDocument): boolean {
+  return state === "recording" && subject === undefined
+}
+
+function repeated(id: string, found: readonly Personal[], nowMs: number): Act {
+  const fields = found.reduce((sum, { digests }) => sum + digests.length, 0)
+  const counts = { entries: found.length, fields }
+  const said = {
+    scope: found.some(({ isBody }) => isBody) ? "entries" : "fields",
+    reason: "erased before this copy of the data was put back",
+  } as const
+  const value: ErasureDocument = {
+    state: "recording",
+    ...said,
+    ...counts,
+    requestedAt: isoTime(nowMs),
+    requestedBy: "instance",
+    handedOut: { packs: [], tokens: [], exports: [], more: 0 },
+    after: 0,
+    parts: 0,
+  }
+  const metadata = { erasureId: id, ...said, counts, holds: [] }
+  return { ...actOf(id, repeatAction), metadata, changes: [created("erasure", id, value)] }
+}
+
+interface Asked {
+  readonly subject: ErasureSubject
+  readonly scope: ErasureScope
+  readonly upTo: number
+}
+
+/** Everything that an erasure would destroy. */
+async function survey(
+  parts: ErasureParts,
+  workspace: string,
+  asked: Asked,
+  signal?: AbortSignal,
+): Promise<{ entries: number; fields: number; sequences: readonly number[] }> {
+  const sequences: number[] = []
+  let fields = 0
+  for await (const batch of personalEntries(sourceOf(parts), { workspace, after: 0, ...asked })) {
+    signal?.throwIfAborted()
+    for (const { sequence, digests } of batch) {
+      sequences.push(sequence)
+      fields += digests.length
+    }
+  }
+  return { entries: sequences.length, fields, sequences }
+}
+
+/** Whether its last hold is released. */
+async function begin(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+): Promise<boolean> {
+  const { value } = await required(parts.registry, "erasure", workspace.id, id)
+  const { subject, scope } = value
+  assert(subject !== undefined, "an erasure that is held says of whom")
+  const upTo = await requestedAt(parts, workspace.id, id)
+  const { sequences } = await survey(parts, workspace.id, { subject, scope, upTo })
+  const planned = await recordPlanned(parts, workspace, async () => {
+    const document = await required(parts.registry, "erasure", workspace.id, id)
+    const holds = await parts.holdsOn(workspace.id, subject, sequences)
+    if (document.value.state !== "held" || holds.length > 0) return undefined
+    const { holds: _, ...rest } = document.value
+    const change = changed(document, { ...rest, state: "recording" })
+    return { ...actOf(id, "privacy.erasure.begin"), changes: [change] }
+  })
+  return planned !== undefined
+}
+
+/** The sequence before its own first entry. */
+async function requestedAt(parts: ErasureParts, workspace: string, id: string): Promise<number> {
+  const [first] = await ownEntries(parts, workspace, id)
+  assert(first !== undefined, "an erasure has the entry of its request")
+  return first.sequence - 1
+}
+
+async function recordParts(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+): Promise<void> {
+  const { value } = await required(parts.registry, "erasure", workspace.id, id)
+  const { subject, scope, after } = value
+  assert(subject !== undefined, "an erasure that is not recorded yet says of whom")
+  const [request] = await ownEntries(parts, workspace.id, id)
+  assert(request !== undefined, "an erasure has the entry of its request")
+  const upTo = request.sequence - 1
+  const asked = { workspace: workspace.id, subject, scope, after, upTo }
+  // Of whole entries the id goes as well, so the request names nobody either.
+  const named = scope === "entries" ? disclosuresFor(request, "target") : []
+  const own = named.map((one) => digest(one, sha256))
+  await recordEach(parts, workspace, id, partsOf(personalEntries(sourceOf(parts), asked)), (last) =>
+    withOwn(last, request.sequence, own),
+  )
+}
+
+/** The last part is always recorded: with it, all of it is said. */
+async function recordEach(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+  all: AsyncIterable<ErasurePart>,
+  lastOf: (part: ErasurePart | undefined) => ErasurePart,
+): Promise<void> {
+  let waiting: ErasurePart | undefined
+  for await (const part of all) {
+    if (waiting !== undefined) await recordPart(parts, workspace, id, waiting, false)
+    waiting = part
+  }
+  await recordPart(parts, workspace, id, lastOf(waiting), true)
+}
+
+function withOwn(
+  part: ErasurePart = partWith([]),
+  sequence: number,
+  digests: readonly string[],
+): ErasurePart {
+  if (digests.length === 0) return part
+  const fields = [...part.destroyed.fields, { sequence, digests }]
+  return { ...part, destroyed: { ...part.destroyed, fields } }
+}
+
+/** Records a part, with everything that the registry says of it. */
+async function recordPart(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+  part: ErasurePart,
+  isLast: boolean,
+): Promise<void> {
+  const { registry } = parts
+  await recordPlanned(parts, workspace, async () => {
+    const document = await required(registry, "erasure", workspace.id, id)
+    const { value } = document
+    assert(value.state === "recording", "an erasure is carried out by one program at a time")
+    const { subject: _, ...nameless } = value
+    const change = changed(document, {
+      ...(isLast && value.scope === "entries" ? nameless : value),
+      state: isLast ? "destroying" : "recording",
+      after: Math.max(value.after, part.last),
+      parts: value.parts + 1,
+    })
+    return {
+      ...actOf(id, eraseAction),
+      kind: "erasure",
+      metadata: partJson(id, value.parts + 1, part),
+      changes: [
+        change,
+        ...(await destroyedChanges(registry, workspace.id, part.destroyed, id)),
+        ...(await withoutName(registry, workspace.id, part.naming)),
+      ],
+    } as const
+  })
+}
+
+/** The changes after which these documents name nobody. */
+async function withoutName(
+  registry: Registry,
+  workspace: string,
+  naming: readonly NamingDocument[],
+): Promise<readonly Change[]> {
+  const changes: Change[] = []
+  for (const id of idsOf(naming, "token")) {
+    const token = await registry.get("token", workspace, id)
+    if (token !== undefined) changes.push(changed(token, null))
+  }
+  for (const id of idsOf(naming, "erasure")) {
+    const erasure = await registry.get("erasure", workspace, id)
+    // One that is open needs to know whom it is about, and has its turn next.
+    if (erasure?.value.state !== "done") continue
+    const { subject: _, ...nameless } = erasure.value
+    changes.push(changed(erasure, nameless))
+  }
+  return changes
+}
+
+async function destroy(
+  parts: ErasureParts,
+  workspace: Document<"workspace">,
+  id: string,
+): Promise<void> {
+  const { registry, store, erasuresFile } = parts
+  const { value } = await required(registry, "erasure", workspace.id, id)
+  const own = await ownEntries(parts, workspace.id, id)
+  const all = own.flatMap((entry) => destroyedBy(entry) ?? [])
+  const said = own.filter(({ record }) => parseRecord(record)?.kind === "erasure")
+  assert(said.length >= value.parts, "every part of an erasure is found")
+  for (const block of await erasedBlocks(store.journal, workspace, id, all)) erasuresFile.add(block)
+  const sequences = new Set(all.flatMap((one) => [...sequencesIn(one)]))
+  const out = await handedOut(sourceOf(parts), workspace.id, sequences, value.subject)
+  await destroyContent({ ...parts, journal: store.journal }, workspace.id, all)
+  await recordPlanned(parts, workspace, async (nowMs) => {
+    const document = await required(registry, "erasure", workspace.id, id)
+    if (document.value.state === "done") return undefined
+    const doneAt = isoTime(nowMs)
+    const { entries, fields } = document.value
+    const metadata = { erasureId: id, counts: { entries, fields } }
+    const change = changed(document, { ...document.value, state: "done", doneAt, handedOut: out })
+    return {
+      ...actOf(id, "privacy.erasure.complete"),
+      kind: "erasure",
+      metadata,
+      changes: [change],
+    } as const
+  })
+}
+
+function* sequencesIn({ bodies, fields }: Destroyed): Generator<number> {
+  for (const [first, last] of bodies)
+    for (let sequence = first; sequence <= last; sequence++) yield sequence
+  for (const { sequence } of fields) yield sequence
+}
+
+/** Its own entries, which all have it as their target, oldest first. */
+async function ownEntries(
+  parts: ErasureParts,
+  workspace: string,
+  id: string,
+): Promise<readonly Stored[]> {
+  const term = { kind: "field", field: "target", not: false, value: id, isPrefix: false } as const
+  const wanted = { system: "only", query: { terms: [term] } } as const
+  const sequences: number[] = []
+  for await (const some of sequencesOf(sourceOf(parts), workspace, wanted)) sequences.push(...some)
+  sequences.reverse()
+  const entries: Stored[] = []
+  while (entries.length < sequences.length) {
+    const some = await parts.store.journal.at(
+      workspace,
+      sequences.slice(entries.length),
+      ownBytesMax,
+    )
+    for (const entry of some) {
+      assert(entry !== undefined, "what a search finds is stored")
+      entries.push(entry)
+    }
+  }
+  return entries
+}
+
+const ownBytesMax = 4 * 1024 * 1024
+
+function destroyedBy({ workspace, record, sequence, body }: Stored): Destroyed | undefined {
+  const kind = parseRecord(record)?.kind
+  const read = body === undefined ? undefined : parseBody(body, workspace)
+  if (kind === undefined || read === undefined || typeof read === "string") return undefined
+  return readDestroyed(kind, sequence, read)
+}
+
+function actOf(id: string, action: string): Pick<Act, "by" | "action" | "target"> {
+  return { by: { kind: "instance" }, action, target: targetOf(id) }
+}
+
+function targetOf(id: string) {
+  return { id, type: "erasure" }
+}
+
+function sourceOf({ store, file }: ErasureParts) {
+  return { ...store, file }
+}

@@ -1,0 +1,105 @@
+// Finds what left the ledger with a person's content in it: evidence packs, scoped tokens, exports.
+// It cannot be recalled, so whoever erases is told of it.
+
+import { openEntry } from "../store/opened-entry.ts"
+import { every } from "../store/all-documents.ts"
+import type { ErasureSubject, HandedOut, TokenBound } from "../store/documents.ts"
+import type { Journal, Registry } from "../store/store.ts"
+import { sequencesOf, type SubjectSource } from "./subject-entries.ts"
+
+export interface HandedOutSource extends Omit<SubjectSource, "journal"> {
+  readonly journal: Pick<Journal, "at" | "byReceipt">
+  readonly registry: Registry
+}
+
+/** Ids of each kind that are listed. */
+const listedMax = 100
+/** The actions of the entries that record exports. */
+const exportActions = ["workspace.export", "workspace.events.export"]
+const readAtOnce = 64
+
+/** `sequences` are the person's entries. */
+export async function handedOut(
+  source: HandedOutSource,
+  workspace: string,
+  sequences: ReadonlySet<number>,
+  subject: ErasureSubject | undefined,
+): Promise<HandedOut> {
+  const packs = await packsWith(source, workspace, sequences)
+  const tokens = await tokensFor(source, workspace, { sequences, subject, packs: new Set(packs) })
+  const exports = await exportsSince(source, workspace, Math.min(...sequences))
+  const all = [packs, tokens, exports]
+  const more = all.reduce((sum, { length }) => sum + Math.max(length - listedMax, 0), 0)
+  const [listedPacks = [], listedTokens = [], listedExports = []] = all.map((ids) =>
+    ids.slice(0, listedMax),
+  )
+  return { packs: listedPacks, tokens: listedTokens, exports: listedExports, more }
+}
+
+async function packsWith(
+  { registry }: HandedOutSource,
+  workspace: string,
+  sequences: ReadonlySet<number>,
+): Promise<readonly string[]> {
+  const ids: string[] = []
+  for await (const { id } of every(registry, "pack", workspace)) {
+    const pack = await registry.get("pack", workspace, id)
+    if (pack?.value.sequences.some((sequence) => sequences.has(sequence)) === true) ids.push(id)
+  }
+  return ids
+}
+
+interface GivenAway {
+  readonly sequences: ReadonlySet<number>
+  readonly subject: ErasureSubject | undefined
+  readonly packs: ReadonlySet<string>
+}
+
+async function tokensFor(
+  { registry, journal }: HandedOutSource,
+  workspace: string,
+  { sequences, subject, packs }: GivenAway,
+): Promise<readonly string[]> {
+  const shows = async (bound: TokenBound): Promise<boolean> => {
+    switch (bound.type) {
+      case "receipt": {
+        const entry = await journal.byReceipt(workspace, bound.receipt)
+        return entry !== undefined && sequences.has(entry.sequence)
+      }
+      case "activity":
+        return bound.subject.id === subject?.id
+      case "evidence":
+        return packs.has(bound.packId)
+      case "policy":
+        return false
+    }
+  }
+  const ids: string[] = []
+  for await (const { id, value } of every(registry, "token", workspace))
+    if (await shows(value.bound)) ids.push(id)
+  return ids
+}
+
+/** An export may have the person's entries if it was made after the first of them. */
+async function exportsSince(
+  source: HandedOutSource,
+  workspace: string,
+  first: number,
+): Promise<readonly string[]> {
+  const terms = exportActions.map((value) => {
+    return { kind: "field", field: "action", not: false, isPrefix: false, value } as const
+  })
+  const wanted = { system: "only", query: { terms }, firstSequence: first } as const
+  const receipts: string[] = []
+  if (!Number.isFinite(first)) return receipts
+  for await (const sequences of sequencesOf(source, workspace, wanted))
+    for (let at = 0; at < sequences.length; at += readAtOnce)
+      for (const entry of await source.journal.at(workspace, sequences.slice(at, at + readAtOnce)))
+        if (entry !== undefined && isExport(openEntry(entry, [])?.content.action))
+          receipts.push(entry.receipt)
+  return receipts
+}
+
+function isExport(action: string | undefined): boolean {
+  return action !== undefined && exportActions.includes(action)
+}

@@ -1,0 +1,209 @@
+// Finds everything that the ledger has about a person: the search says which entries may have it,
+// and each of them is read and decided by its own body.
+
+import {
+  digest,
+  isJsonObject,
+  parseBody,
+  parseDisclosure,
+  parseRecord,
+  type Json,
+  type JsonObject,
+} from "@tallystick/proof"
+import { wordsOf, type Term } from "@tallystick/client/grammar"
+import { sha256 } from "../runtime/sha256.ts"
+import { disclosuresFor } from "../store/opened-entry.ts"
+import { systemProject } from "../store/search/searchable-fields.ts"
+import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
+import type { Finder, Wanted } from "../store/search/search.ts"
+import type { JournalReader, Stored } from "../store/store.ts"
+
+/** What an erasure destroys of one entry. */
+export interface Personal {
+  readonly sequence: number
+  /** The whole body, with everything sealed in it. */
+  readonly isBody: boolean
+  /** Digests of the sealed fields. */
+  readonly digests: readonly string[]
+  /** A document that names the person as this entry does. */
+  readonly naming?: NamingDocument | undefined
+}
+
+/** A token of the person's activity goes; an erasure forgets whom it was about. */
+export interface NamingDocument {
+  readonly kind: "token" | "erasure"
+  readonly id: string
+}
+
+export interface SubjectSource {
+  readonly journal: Pick<JournalReader, "at">
+  readonly search: Pick<Finder, "find">
+  /** Resolves when a search can look through everything that was recorded. */
+  readonly file: (workspace: string) => Promise<void>
+}
+
+export interface SubjectAsked {
+  readonly workspace: string
+  readonly subject: ErasureSubject
+  readonly scope: ErasureScope
+  /** The entries after the first and up to the last of these sequences. */
+  readonly after: number
+  readonly upTo: number
+}
+
+/** Sequences of a search that are asked for at once. */
+const foundAtOnce = 1000
+/** Entries that are read at once: some milliseconds of work. */
+const readAtOnce = 64
+const readBytesMax = 4 * 1024 * 1024
+
+/** In the order of their sequences, in batches. */
+export async function* personalEntries(
+  { journal, ...finding }: SubjectSource,
+  { workspace, subject, scope, after, upTo }: SubjectAsked,
+): AsyncGenerator<readonly Personal[]> {
+  const bounds = { firstSequence: after + 1, lastSequence: upTo }
+  const found = new Set<number>()
+  for (const wanted of searchesFor(subject))
+    for await (const some of sequencesOf(finding, workspace, { ...wanted, ...bounds }))
+      for (const sequence of some) found.add(sequence)
+  const sequences = Float64Array.from(found).sort()
+  for (let at = 0; at < sequences.length;) {
+    const asked = [...sequences.subarray(at, at + readAtOnce)]
+    const entries = await journal.at(workspace, asked, readBytesMax)
+    yield entries.flatMap((entry) => personalIn(entry, subject, scope) ?? [])
+    at += entries.length
+  }
+}
+
+/** All sequences that a search finds, newest first. */
+export async function* sequencesOf(
+  { search, file }: Omit<SubjectSource, "journal">,
+  workspace: string,
+  wanted: Wanted,
+): AsyncGenerator<readonly number[]> {
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    let hits = await search.find(workspace, wanted, before, foundAtOnce)
+    for (; hits === undefined; hits = await search.find(workspace, wanted, before, foundAtOnce))
+      await file(workspace)
+    yield hits.sequences
+    before = hits.sequences.at(-1) ?? 0
+    if (!hits.hasMore || before === 0) return
+  }
+}
+
+/** What may be about the person. Values are found in lower case, so these find more than is asked. */
+function searchesFor({ id }: ErasureSubject): readonly Wanted[] {
+  const value = shortened(id)
+  const isPrefix = value.length < id.length
+  const terms: Term[] = (["actor", "target"] as const).map((field) => {
+    return { kind: "field", not: false, field, value, isPrefix }
+  })
+  const words = wordsOf(value)
+  const named: Term[] =
+    words.length === 0 ? [] : [{ kind: "text", not: false, words, isPrefix: true }]
+  return [
+    ...terms.map((term) => ({ system: "with", query: { terms: [term] } }) as const),
+    ...named.map((term) => ({ system: "only", query: { terms: [term] } }) as const),
+  ]
+}
+
+/** No search has a longer value. The cut parts no character. */
+const valueMax = 500
+
+function shortened(id: string): string {
+  if (id.length <= valueMax) return id
+  const cut = id.toLowerCase().slice(0, valueMax)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
+}
+
+/** Undefined if nothing of the entry is to be destroyed, or is left. */
+function personalIn(
+  entry: Stored | undefined,
+  subject: ErasureSubject,
+  scope: ErasureScope,
+): Personal | undefined {
+  const body = entry?.body && parseBody(entry.body, entry.workspace)
+  if (entry === undefined || body === undefined || typeof body === "string") return undefined
+  const { sequence } = entry
+  const isOwn = body["projectId"] === systemProject
+  const isActor = isSubject(body["actor"], subject)
+  const isTarget = isSubject(body["target"], subject)
+  const kind = parseRecord(entry.record)?.kind
+  const naming = scope === "entries" && isOwn ? tokenIn(body, subject) : undefined
+  if (naming !== undefined) return { sequence, isBody: true, digests: [], naming }
+  if (scope === "entries" && (isActor || isTarget) && (kind === "event" || kind === "consent"))
+    return { sequence, isBody: true, digests: digestsOf(disclosuresFor(entry, "all")) }
+  const disclosures = [
+    ...(isActor ? disclosuresFor(entry, "actor") : []),
+    ...(isTarget ? disclosuresFor(entry, "target") : []),
+  ]
+  if (isOwn && !isTarget) {
+    const named = namedIn(entry, body, subject, scope)
+    if (named.length > 0) {
+      const digests = digestsOf([...disclosures, ...named])
+      return { sequence, isBody: false, digests, naming: erasureIn(body) }
+    }
+  }
+  return disclosures.length === 0
+    ? undefined
+    : { sequence, isBody: false, digests: digestsOf(disclosures) }
+}
+
+function digestsOf(disclosures: readonly string[]): readonly string[] {
+  return disclosures.map((disclosure) => digest(disclosure, sha256))
+}
+
+function isSubject(party: Json | undefined, { id, types }: ErasureSubject): boolean {
+  if (!isJsonObject(party) || party["id"] !== id) return false
+  const { type } = party
+  return types === undefined || (typeof type === "string" && types.includes(type))
+}
+
+const tokenActs: readonly Json[] = ["security.token.create", "security.token.revoke"]
+
+/** The token of the person's activity that the service's own entry is about. */
+function tokenIn(
+  { action, target, metadata }: JsonObject,
+  subject: ErasureSubject,
+): NamingDocument | undefined {
+  if (!tokenActs.includes(action ?? null) || !isJsonObject(target)) return undefined
+  const bound = isJsonObject(metadata) ? metadata["subject"] : undefined
+  if (!isJsonObject(bound) || bound["id"] !== subject.id) return undefined
+  return typeof target["id"] === "string" ? { kind: "token", id: target["id"] } : undefined
+}
+
+export const requestAction = "privacy.erasure.request"
+
+/** The erasure whose request this entry is. */
+function erasureIn({ action, target }: JsonObject): NamingDocument | undefined {
+  const id = isJsonObject(target) ? target["id"] : undefined
+  return action === requestAction && typeof id === "string" ? { kind: "erasure", id } : undefined
+}
+
+/**
+ * Sealed fields of the service's own entry in which somebody named the person: to look up consents,
+ * to export what a filter finds. A request to erase fields says whom it was about as long as other
+ * entries have the id.
+ */
+function namedIn(
+  entry: Stored,
+  body: JsonObject,
+  { id }: ErasureSubject,
+  scope: ErasureScope,
+): readonly string[] {
+  if (scope === "fields" && erasureIn(body) !== undefined) return []
+  const names = (value: Json | undefined): boolean => {
+    if (typeof value === "string") return isNamedIn(value, id)
+    if (typeof value !== "object" || value === null) return false
+    return Object.values(value).some((member: Json) => names(member))
+  }
+  return disclosuresFor(entry, "target").filter((one) => names(parseDisclosure(one)?.value))
+}
+
+/** A text may be a search, such as `actor:usr_1 action:"a b"`. */
+function isNamedIn(text: string, id: string): boolean {
+  return partsOfSearch.test(id) ? text.includes(id) : text.split(partsOfSearch).includes(id)
+}
+
+const partsOfSearch = /[\s":*]+/

@@ -1,0 +1,121 @@
+// What was erased, in a file beside the heads file: digests and places, never values. It does not
+// travel with a copy of the data, so a copy that was made before an erasure can be erased again
+// before anybody is shown what it still has.
+//
+//   erasure <origin> <id>
+//   body <index> <event hash in base64>
+//   fields <index> <digest> <digest> …
+//   end
+//
+// An erasure has one block for each epoch of the ledger. It is synced before anything is destroyed.
+
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from "node:fs"
+import { dirname } from "node:path"
+import { StartError } from "../error.ts"
+import { syncPath } from "../runtime/durable-file.ts"
+
+/** What was erased of one ledger. The index of an entry counts from 0 within its epoch. */
+export interface ErasedBlock {
+  readonly origin: string
+  readonly id: string
+  readonly bodies: readonly { readonly index: number; readonly hash: string }[]
+  readonly fields: readonly { readonly index: number; readonly digests: readonly string[] }[]
+}
+
+export interface ErasuresFile {
+  has(origin: string, id: string): boolean
+  /** The block is on the disk when it returns. Does nothing if the file has it. */
+  add(block: ErasedBlock): void
+}
+
+export function erasuresPath(heads: string): string {
+  return `${heads.replace(/\.heads$/, "")}.erasures`
+}
+
+/** One process writes the file. */
+export function openErasuresFile(path: string): ErasuresFile {
+  const known = new Set(readErasures(path).map(({ origin, id }) => `${origin} ${id}`))
+  return {
+    has: (origin, id) => known.has(`${origin} ${id}`),
+    add(block) {
+      const name = `${block.origin} ${block.id}`
+      if (known.has(name)) return
+      append(path, formatBlock(block))
+      known.add(name)
+    },
+  }
+}
+
+export function memoryErasures(): ErasuresFile {
+  const known = new Set<string>()
+  return {
+    has: (origin, id) => known.has(`${origin} ${id}`),
+    add: ({ origin, id }) => void known.add(`${origin} ${id}`),
+  }
+}
+
+/** A crash may have left the beginning of a block: it is cut off before the next one. */
+function append(path: string, text: string): void {
+  const isNew = !existsSync(path)
+  const file = openSync(path, isNew ? "ax" : "r+", 0o600)
+  try {
+    const good = isNew ? 0 : goodBytes(readFileSync(path, "utf8"))
+    ftruncateSync(file, good)
+    writeSync(file, Buffer.from(text), 0, undefined, isNew ? null : good)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  if (isNew) syncPath(dirname(path))
+}
+
+const blockEnd = "end\n"
+
+function goodBytes(text: string): number {
+  const last = text.lastIndexOf(`\n${blockEnd}`)
+  return last < 0 ? 0 : Buffer.byteLength(text.slice(0, last + 1 + blockEnd.length))
+}
+
+function formatBlock({ origin, id, bodies, fields }: ErasedBlock): string {
+  return [
+    `erasure ${origin} ${id}`,
+    ...bodies.map(({ index, hash }) => `body ${index} ${hash}`),
+    ...fields.map(({ index, digests }) => `fields ${index} ${digests.join(" ")}`),
+    blockEnd,
+  ].join("\n")
+}
+
+/** Empty if there is no file. */
+export function readErasures(path: string): readonly ErasedBlock[] {
+  if (!existsSync(path)) return []
+  const text = readFileSync(path, "utf8")
+  return text
+    .slice(0, goodBytes(text))
+    .split(/^end\n/m)
+    .filter((block) => block !== "")
+    .map((block) => parseBlock(path, block))
+}
+
+function parseBlock(path: string, text: string): ErasedBlock {
+  const wrong = (): never => {
+    throw new StartError(`${path} has a line that is not one of what was erased`)
+  }
+  const [first = "", ...lines] = text.trimEnd().split("\n")
+  const [, origin = wrong(), id = wrong()] = /^erasure (\S+) (\S+)$/.exec(first) ?? []
+  const bodies: { index: number; hash: string }[] = []
+  const fields: { index: number; digests: readonly string[] }[] = []
+  for (const line of lines) {
+    const [, kind, index, rest = ""] = /^(body|fields) (\d+) (\S+(?: \S+)*)$/.exec(line) ?? wrong()
+    if (kind === "body") bodies.push({ index: Number(index), hash: rest })
+    else fields.push({ index: Number(index), digests: rest.split(" ") })
+  }
+  return { origin, id, bodies, fields }
+}

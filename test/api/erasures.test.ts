@@ -1,0 +1,221 @@
+import assert from "node:assert/strict"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, test } from "node:test"
+import { zstdDecompressSync } from "node:zlib"
+import { verifyPack } from "@tallystick/proof"
+import { tallystick } from "../program.ts"
+import {
+  eventually,
+  make,
+  makeKey,
+  makeWorkspace,
+  settingsOf,
+  startService,
+  writeEvent,
+  writeMany,
+  type Client,
+  type Workspace,
+} from "../service.ts"
+import { startWatched } from "./watched.ts"
+
+// Erasures: what the ledger has sealed about a person is destroyed wherever it was, and everything
+// that was given out before stays true.
+
+const service = await startWatched()
+after(() => service[Symbol.asyncDispose]())
+const { root } = service
+
+/** Whatever is personal about the person, which no file may have afterwards. */
+const personal = {
+  email: "zuleika.dobson@example.com",
+  name: "Zuleika Dobson",
+  phone: "+44 7700 900123",
+  note: "asked for the yellow room",
+  request: "req-of-zuleika-1911",
+}
+const zuleika = {
+  id: "usr_1911",
+  type: "user",
+  email: personal.email,
+  name: personal.name,
+  phone: personal.phone,
+}
+const someone = { id: "usr_2", type: "user", email: "noaks@example.com", name: "Noaks" }
+
+interface Erasure {
+  readonly erasureId: string
+  readonly state: string
+  readonly entries: number
+  readonly fields: number
+  readonly subject?: object
+  readonly handedOut: Record<"packs" | "tokens" | "exports", readonly string[]>
+}
+
+const request = { subject: { id: zuleika.id }, reason: "Article 17", reference: "DSR-7" }
+
+async function erase(admin: Client, { path }: Workspace, more: object = {}): Promise<Erasure> {
+  const asked = await admin.post(`${path}/erasures`, { ...request, ...more })
+  assert.equal(asked.status, 202, asked.text)
+  const { erasureId } = asked.json<Erasure>()
+  return eventually("the erasure is done", async () => {
+    const reply = await admin.get(`${path}/erasures/${erasureId}`)
+    assert.equal(reply.status, 200, reply.text)
+    const erasure = reply.json<Erasure>()
+    return erasure.state === "done" ? erasure : undefined
+  })
+}
+
+/** The names of the files that have one of these texts, in clear or in a part of a segment. */
+async function filesWith(folder: string, texts: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = []
+  const has = (bytes: Buffer): boolean =>
+    texts.some((text) => bytes.includes(text) || bytes.includes(text.toLowerCase()))
+  for (const name of await readdir(folder, { recursive: true })) {
+    const bytes = await readFile(join(folder, name)).catch(() => Buffer.alloc(0))
+    if (has(bytes)) found.push(name)
+    if (name.endsWith("search.db")) {
+      using search = new DatabaseSync(join(folder, name), { readOnly: true })
+      const parts = search.prepare("SELECT bytes FROM parts WHERE part > 0").all()
+      const unpacked = parts.map(({ bytes: packed }) => zstdDecompressSync(packed as Uint8Array))
+      if (unpacked.some(has)) found.push(`${name}, unpacked`)
+    }
+  }
+  return found
+}
+
+test("what was erased is in no file, and nothing that was given out before is refuted", async () => {
+  const workspace = await makeWorkspace(service, { personalKeys: ["note"] })
+  const { id, path } = workspace
+  const admin = await makeKey(service, id, { scopes: ["admin"] })
+  await root.patch(`${path}/projects/core`, { activityLinks: true })
+  const metadata = { note: personal.note, amount: 7 }
+  const receipts = await writeMany(workspace, 4200, {
+    atOnce: 700,
+    changes: (at) => (at % 100 === 0 ? { actor: zuleika, metadata } : { actor: someone }),
+  })
+  const context = { "x-request-id": personal.request }
+  const last = await writeEvent(workspace, { actor: zuleika, target: zuleika }, context)
+  await writeEvent(workspace, { actor: someone, target: zuleika })
+  const pack = await make(root, `${path}/evidence-packs`, {
+    title: "Before",
+    receiptIds: [receipts[0]?.receipt, receipts[1]?.receipt],
+  })
+  const before = await root.get(`${path}/evidence-packs/${pack.packId}/download`)
+  const { tokenId } = await make(root, `${path}/activity/token`, {
+    projectId: "core",
+    subject: zuleika.id,
+  })
+  const exported = await make(root, `${path}/events/exports`, {
+    format: "csv",
+    filter: { query: `actor:${zuleika.id}` },
+  })
+  const every = Object.values(personal)
+  await eventually("a segment is made", async () => {
+    const files = await filesWith(service.data, every)
+    return files.includes("search.db, unpacked") ? files : undefined
+  })
+  assert.ok((await filesWith(service.data, every)).includes("journal.db-wal"))
+  const foundBy = async (query: string): Promise<number> =>
+    (await root.get(`${path}/events?query=${encodeURIComponent(query)}`)).json().total
+  assert.deepEqual([await foundBy(personal.email), await foundBy("dobson")], [44, 44])
+
+  const preview = await admin.post(`${path}/erasures`, { ...request, dryRun: true })
+  assert.equal(preview.status, 200, preview.text)
+  const counts = { entries: 45, fields: 42 * 5 + 7 + 3 + 1 }
+  assert.deepEqual(preview.json(), {
+    ...counts,
+    holds: [],
+    handedOut: {
+      packs: [pack.packId],
+      tokens: [tokenId],
+      exports: [exported.exportReceiptId],
+      more: 0,
+    },
+  })
+  assert.equal(await foundBy(personal.email), 44, "a preview erases nothing")
+
+  const done = await erase(admin, workspace)
+  assert.deepEqual({ entries: done.entries, fields: done.fields }, counts)
+  assert.deepEqual(done.subject, { id: zuleika.id })
+  assert.deepEqual(done.handedOut, preview.json().handedOut)
+  assert.deepEqual(await filesWith(service.data, every), [])
+  for (const query of [personal.email, "dobson", "yellow", `actor:${zuleika.id} dobson`])
+    assert.equal(await foundBy(query), 0, query)
+  assert.equal(await foundBy(`actor:${zuleika.id}`), 43, "the id is in the bodies")
+
+  const shown = (await root.get(`${path}/receipts/${last.receipt}`)).json().entry
+  assert.deepEqual(
+    [shown.integrity, shown.actor, shown.target, shown.provenance],
+    ["erased", { id: zuleika.id, type: "user" }, { id: zuleika.id, type: "user" }, undefined],
+  )
+  const again = await root.get(`${path}/evidence-packs/${pack.packId}/download`)
+  const trustedKeys = [(await root.get(`${path}/tlog/log.vkey`)).text.trim()]
+  for (const [bytes, withheld] of [
+    [before.bytes, 0],
+    [again.bytes, 5],
+  ] as const) {
+    const verdict = verifyPack(new Uint8Array(bytes), { trustedKeys })
+    assert.equal(verdict.verdict, "genuine")
+    assert.equal("packHash" in verdict && verdict.packHash, pack.packHash)
+    assert.equal("withheld" in verdict && verdict.withheld, withheld)
+  }
+
+  const backup = join(service.data, "..", "backup")
+  const made = await tallystick(["backup", backup], settingsOf(service))
+  assert.equal(made.code, 0, made.errors)
+  assert.deepEqual(await filesWith(backup, every), [])
+})
+
+test("of whole entries the content goes too, and no file has the id", async () => {
+  const workspace = await makeWorkspace(service)
+  const { id, path } = workspace
+  const admin = await makeKey(service, id, { scopes: ["admin"] })
+  await root.patch(`${path}/projects/core`, { activityLinks: true })
+  const secret = { id: "usr_very_personal_id", type: "user" }
+  const first = await writeEvent(workspace, { actor: secret })
+  const other = await writeEvent(workspace)
+  const consent = { policyVersion: 1, mode: "explicit", surface: "signup" }
+  const given = await root.post(
+    "/v1/consents",
+    { workspaceId: id, subject: { id: secret.id, email: "x@example.com" }, ...consent },
+    { "idempotency-key": "consent-of-the-person" },
+  )
+  assert.equal(given.status, 202, given.text)
+  await make(root, `${path}/activity/token`, { projectId: "core", subject: secret.id })
+  assert.ok((await filesWith(service.data, [secret.id])).length > 0)
+  const subject = { id: secret.id }
+  const done = await erase(admin, workspace, { subject, scope: "entries" })
+  assert.deepEqual([done.entries, done.subject], [3, undefined])
+  assert.deepEqual(await filesWith(service.data, [secret.id]), [])
+  for (const { receipt } of [first, other]) await root.get(`${path}/receipts/${receipt}/proof`)
+  const { entry } = (await root.get(`${path}/receipts/${first.receipt}`)).json()
+  assert.equal(entry.integrity, "erased")
+  assert.equal(
+    (await root.get(`${path}/receipts/${other.receipt}`)).json().entry.integrity,
+    "verified",
+  )
+  assert.deepEqual((await root.get(`${path}/tokens`)).json().tokens, [])
+})
+
+test("an erasure is for administrators, and says what is wrong with it", async () => {
+  const workspace = await makeWorkspace(service)
+  const { path, reader } = workspace
+  assert.equal((await reader.post(`${path}/erasures`, request)).status, 403)
+  assert.equal((await reader.get(`${path}/erasures`)).status, 403)
+  for (const wrong of [{ reason: "" }, { subject: { id: "" } }, { scope: "all" }, { more: 1 }])
+    assert.equal((await root.post(`${path}/erasures`, { ...request, ...wrong })).status, 400)
+  const nobody = await erase(root, workspace)
+  assert.deepEqual([nobody.entries, nobody.fields], [0, 0])
+  const { erasures } = (await root.get(`${path}/erasures`)).json()
+  assert.deepEqual(erasures, [nobody])
+  const none = await root.get(`${path}/erasures/era_${"0".repeat(36)}`)
+  assert.equal(none.status, 404)
+})
+
+test("everything is still true, and a start finds nothing of it", async () => {
+  await service.finish()
+  await using restarted = await startService({ data: service.data })
+  assert.deepEqual(await filesWith(restarted.data, Object.values(personal)), [])
+})
