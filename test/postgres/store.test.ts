@@ -8,6 +8,7 @@ import {
   write,
 } from "../../packages/server/src/store/contract/written-entries.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
+import { contentContract } from "../../packages/server/src/store/contract/content-contract.ts"
 import { indexContract } from "../../packages/server/src/store/contract/index-contract.ts"
 import { journalContract } from "../../packages/server/src/store/contract/journal-contract.ts"
 import { registryContract } from "../../packages/server/src/store/contract/registry-contract.ts"
@@ -88,4 +89,5 @@ test("groups of several workspaces share a transaction, and a lost race is linke
 for (const contract of [journalContract, registryContract, indexContract])
   contract("postgres", async () => openStore(await server.createDatabase()))
 
-segmentsContract("postgres", async () => openFiling(await server.createDatabase()))
+for (const contract of [segmentsContract, contentContract])
+  contract("postgres", async () => openFiling(await server.createDatabase()))

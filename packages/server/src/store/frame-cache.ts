@@ -4,6 +4,7 @@
 import { openFrame, type OpenFrame } from "./body-frame.ts"
 
 export interface FrameCache {
+  has(place: string, version: number): boolean
   /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
   open(place: string, version: number, read: () => Uint8Array): OpenFrame
 }
@@ -21,6 +22,7 @@ export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
     frames.delete(place)
   }
   return {
+    has: (place, version) => frames.get(place)?.version === version,
     open(place, version, read) {
       const known = frames.get(place)
       if (known?.version === version) {

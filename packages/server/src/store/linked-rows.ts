@@ -85,3 +85,29 @@ function partOf(
     bodies: bodies.subarray(bytes(from), bytes(to)),
   }
 }
+
+/**
+ * Puts the bodies that are elsewhere between those of the rows: `saltedOf` gives the salt and the
+ * body of an entry without one here, undefined if it knows none.
+ */
+export function withBodies(
+  saltedOf: (sequence: number, record: Uint8Array) => Uint8Array | undefined,
+  rows: LinkedRows,
+): LinkedRows {
+  if (!rows.lengths.includes(0)) return rows
+  const bodies: Uint8Array[] = []
+  const lengths: number[] = []
+  let at = 0
+  for (const [place, length] of rows.lengths.entries()) {
+    const leaf = place * leafBytes + 1
+    const salted =
+      length > 0
+        ? undefined
+        : saltedOf(rows.sequences[place] ?? 0, rows.leaves.subarray(leaf, leaf + recordBytes))
+    if (salted !== undefined) bodies.push(tag, salted)
+    else if (length > 0) bodies.push(rows.bodies.subarray(at, at + length))
+    lengths.push(salted === undefined ? length : tag.length + salted.length)
+    at += length
+  }
+  return { ...rows, lengths, bodies: Buffer.concat(bodies) }
+}

@@ -10,11 +10,11 @@ import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth } from "../growth.ts"
 import { readHeld } from "../held-entries.ts"
 import { findWith } from "../search/finder-thread.ts"
-import type { ContentKeeper } from "../content-keeper.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, Registry, Store, WatchedStore } from "../store.ts"
 import { openDatabase } from "./connection.ts"
+import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
 import { pollGrowth } from "./growth-poll.ts"
 import { sharedHeads } from "./heads.ts"
@@ -145,27 +145,12 @@ export function openPostgresFiling(url: string): FilingStore {
     registry: registryOf(database),
     index: indexReads(database),
     segments: createSegments(database, journal),
-    content: nothingPacked,
+    content: createContentKeeper(database),
     async close() {
       await leases.close()
       await database.close()
     },
   }
-}
-
-/** Until a database packs bodies. */
-const nothingPacked: ContentKeeper = {
-  pack: async () => undefined,
-  frames: async () => [],
-  dropBodies: async (_, { last }) => last,
-  putFrames: cannotYet,
-  destroyBodies: cannotYet,
-  keepDisclosures: cannotYet,
-  clearLog: async () => true,
-}
-
-async function cannotYet(): Promise<never> {
-  throw new Error("this engine cannot change the content of entries yet")
 }
 
 /** In front of this server's own file. */

@@ -1,9 +1,12 @@
 // All reads of the journal and of the index, one statement for each question.
 
 import { bodyTag, recordBytes } from "@tallystick/proof"
+import { frameEntries } from "../body-frame.ts"
+import { bytesOf, upToBytes } from "../entries.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import type { Head, IndexReader, Journal, JournalReader, Stored } from "../store.ts"
+import { frameReads, type FramedBodies } from "./frame-reads.ts"
 import { bytes, optionalBytes, type Queries, type Row, type Statement } from "./connection.ts"
 
 /** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
@@ -101,6 +104,30 @@ const sequenceOfKey: Statement = {
 }
 
 export function journalReads(database: Queries): Omit<Journal, "append"> {
+  const frames = frameReads(database)
+  /** The first entries, one at least, with no more than so many bytes. */
+  const filled = async (
+    workspace: string,
+    entries: readonly (Stored | undefined)[],
+    bytesMax: number,
+  ): Promise<readonly (Stored | undefined)[]> => {
+    const whole: (Stored | undefined)[] = []
+    let bytes = 0
+    // A few at a time: the sizes of bodies in frames are only known now.
+    for (let at = 0; at < entries.length && bytes <= bytesMax; at += frameEntries) {
+      const some = entries.slice(at, at + frameEntries)
+      const framed = await frames.bodies(
+        workspace,
+        some.flatMap((entry) => (entry !== undefined && !entry.body ? [entry.sequence] : [])),
+      )
+      for (const entry of some) {
+        const filledOne = entry && withBody(entry, framed)
+        whole.push(filledOne)
+        bytes += bytesOf(filledOne)
+      }
+    }
+    return [...upToBytes(whole, bytesMax)]
+  }
   const reader: JournalReader = {
     async head(workspace) {
       const [row] = await database.rows(headOfChain, [workspace])
@@ -121,14 +148,18 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
         if (bytes > bytesMax && place > 0) break
         entries.push(row.length === 0 ? undefined : storedOf(workspace, row))
       }
-      return entries
+      return filled(workspace, entries, bytesMax)
     },
-    after: async (workspace, sequence, limit) =>
-      (await database.rows(entriesAfter, [workspace, sequence, limit])).map((row) =>
-        storedOf(workspace, row),
-      ),
-    linked: async (workspace, sequence, limit) =>
-      (await database.rows(linkedAfter, [workspace, sequence, limit])).map(linkedOf),
+    async after(workspace, sequence, limit) {
+      const rows = await database.rows(entriesAfter, [workspace, sequence, limit])
+      const entries = rows.map((row) => storedOf(workspace, row))
+      // Each of them is there.
+      return (await filled(workspace, entries, afterBytesMax)) as readonly Stored[]
+    },
+    async linked(workspace, sequence, limit) {
+      const rows = await database.rows(linkedAfter, [workspace, sequence, limit])
+      return frames.filled(workspace, rows.map(linkedOf), afterBytesMax)
+    },
     async records(workspace, sequence, count) {
       const [row] = await database.rows(recordsFrom, [workspace, sequence, count])
       return optionalBytes(row?.[0]) ?? new Uint8Array()
@@ -143,7 +174,8 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
     ...reader,
     async byReceipt(workspace, receipt) {
       const [row] = await database.rows(entryOfReceipt, [workspace, receipt])
-      return row === undefined ? undefined : storedOf(workspace, row)
+      const entries = row === undefined ? [] : [storedOf(workspace, row)]
+      return (await filled(workspace, entries, afterBytesMax))[0]
     },
     async byKey(workspace, idem) {
       const [row] = await database.rows(sequenceOfKey, [workspace, idem])
@@ -154,6 +186,13 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
 
 export function headOf([sequence, hash, timeMs]: Row): Head {
   return { sequence: Number(sequence), hash: bytes(hash), timeMs: Number(timeMs) }
+}
+
+function withBody(entry: Stored, framed: FramedBodies): Stored {
+  const both = entry.body === undefined ? framed(entry.sequence, entry.record) : undefined
+  return both === undefined
+    ? entry
+    : { ...entry, bodySalt: both.subarray(0, saltBytes), body: both.subarray(saltBytes) }
 }
 
 function storedOf(

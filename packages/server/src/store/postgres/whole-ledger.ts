@@ -1,9 +1,11 @@
 // The whole database for a program that derives everything again.
 
+import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
-import type { KeptIndex, Whole } from "../whole-ledger.ts"
+import type { KeptIndex, Stray, Whole } from "../whole-ledger.ts"
 import { requireAlone, requireLedger } from "./alone.ts"
 import { bytes, openTool, type Queries, type Statement } from "./connection.ts"
+import { framesBehind } from "./frame-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type PartNames } from "./orphans.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
@@ -63,7 +65,7 @@ export async function openPostgresWhole(
   const workspaces = () => workspacesWithEntries(tool)
   const segments = (workspace: string) => tiedSegments(tool, workspace)
   const strays = {
-    journal: () => journalStrays(tool, names, workspaces),
+    journal: () => allJournalStrays(tool, workspaces),
     index: () => indexStrays(tool, names),
     search: () => searchStrays(tool, names, segments),
   }
@@ -86,6 +88,15 @@ export async function openPostgresWhole(
     part: (...asked) => parts.part(...asked),
     close: () => tool.close(),
   }
+}
+
+async function* allJournalStrays(
+  tool: Queries,
+  workspaces: () => Promise<readonly string[]>,
+): AsyncGenerator<Stray> {
+  yield* journalStrays(tool, names, workspaces)
+  const frames: FramedJournal["frames"] = (...asked) => framesBehind(tool, ...asked)
+  yield* frameStrays({ journal: journalReads(tool), frames }, await workspaces())
 }
 
 async function workspacesWithEntries({ rows }: Queries): Promise<readonly string[]> {

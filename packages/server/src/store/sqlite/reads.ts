@@ -17,10 +17,10 @@ import type {
   TileName,
   Tree,
 } from "../store.ts"
-import { leafBytes, type LinkedRows } from "../linked-rows.ts"
+import { withBodies, type LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../entries.ts"
 import { atMost } from "./database.ts"
-import { frameReads, type FramedBodies, type FrameReads } from "./frame-reads.ts"
+import { frameReads, type FrameReads } from "./frame-reads.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
@@ -129,7 +129,7 @@ function linkedReads(
       after,
       limit,
     ) as unknown as readonly [string | null, Uint8Array | null, string | null, Uint8Array | null]
-    return withFramed(frames(number), {
+    return withBodies(frames(number), {
       sequences: integersOf(sequences),
       leaves: leaves ?? new Uint8Array(),
       lengths: integersOf(lengths),
@@ -137,28 +137,6 @@ function linkedReads(
     })
   }
 }
-
-/** Puts the bodies that are in frames between those of the rows. */
-function withFramed(framed: FramedBodies, rows: LinkedRows): LinkedRows {
-  if (!rows.lengths.includes(0)) return rows
-  const bodies: Uint8Array[] = []
-  const lengths: number[] = []
-  let at = 0
-  for (const [place, length] of rows.lengths.entries()) {
-    const leaf = place * leafBytes + 1
-    const salted =
-      length > 0
-        ? undefined
-        : framed(rows.sequences[place] ?? 0, rows.leaves.subarray(leaf, leaf + recordBytes))
-    if (salted !== undefined) bodies.push(tag, salted)
-    else if (length > 0) bodies.push(rows.bodies.subarray(at, at + length))
-    lengths.push(salted === undefined ? length : tag.length + salted.length)
-    at += length
-  }
-  return { ...rows, lengths, bodies: Buffer.concat(bodies) }
-}
-
-const tag = Buffer.from(bodyTag)
 
 /** The records from a sequence on, up to a hole. */
 function recordReads(

@@ -1,0 +1,250 @@
+// Packs, gives, drops and destroys the content of entries in the database (../content-keeper.ts).
+// The rows of packed entries stay, without a body. Several servers may do it at once: each step
+// finds what it has read unchanged, or does nothing.
+
+import { strict as assert } from "node:assert"
+import { bodySaltBytes as saltBytes } from "@tallystick/proof"
+import { sha256 } from "../../runtime/sha256.ts"
+import type { ContentKeeper, Frame, Packed, Remaining, SequenceRange } from "../content-keeper.ts"
+import { frameFault, frameWithout, nextFrame, stretchRead } from "../stretch.ts"
+import { bytes, optionalBytes, type Database, type Queries, type Statement } from "./connection.ts"
+import { framesBehind } from "./frame-reads.ts"
+
+/** What one step removes or writes anew: some milliseconds. */
+const framesPerStep = 32
+const rowsPerStep = 256
+
+const packedUpTo: Statement = {
+  name: "packed up to",
+  text: "SELECT sequence FROM tallystick.packed WHERE workspace_id = $1",
+}
+/** Never the end of the chain, which the next entry is linked to. */
+const unpacked: Statement = {
+  name: "unpacked",
+  text: `SELECT e.sequence, e.record, e.salted FROM tallystick.entries e
+         WHERE e.workspace_id = $1 AND e.sequence > $2 AND e.sequence <= $3
+           AND e.sequence < (SELECT h.sequence FROM tallystick.heads h WHERE h.workspace_id = $1)
+         ORDER BY e.sequence LIMIT ${stretchRead}`,
+}
+const passOn: Statement = {
+  name: "pass on",
+  text: `INSERT INTO tallystick.packed AS p (workspace_id, sequence) VALUES ($1, $2)
+         ON CONFLICT (workspace_id) DO UPDATE SET sequence = greatest(p.sequence, excluded.sequence)`,
+}
+const putFrame: Statement = {
+  name: "put frame",
+  text: `INSERT INTO tallystick.frames (workspace_id, first, count, version, bytes)
+         VALUES ($1, $2, $3, $4, $5)`,
+}
+const emptyRows: Statement = {
+  name: "empty rows",
+  text: `UPDATE tallystick.entries SET salted = NULL
+         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 AND salted IS NOT NULL
+         RETURNING sequence`,
+}
+const recordsOf: Statement = {
+  name: "records of frame",
+  text: `SELECT sequence, record FROM tallystick.entries
+         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence`,
+}
+/** Held, so that two servers do not write one anew at once. */
+const framesIn: Statement = {
+  name: "frames in",
+  text: `SELECT first, count, bytes FROM tallystick.frames
+         WHERE workspace_id = $1 AND first <= $3 AND first + count > $2
+           AND first >= coalesce((SELECT max(f.first) FROM tallystick.frames f
+                                  WHERE f.workspace_id = $1 AND f.first <= $2), $2)
+         ORDER BY first LIMIT $4 FOR UPDATE`,
+}
+const removeFrame: Statement = {
+  name: "remove frame",
+  text: "DELETE FROM tallystick.frames WHERE workspace_id = $1 AND first = $2",
+}
+const destroyRows: Statement = {
+  name: "destroy rows",
+  text: `UPDATE tallystick.entries SET salted = NULL, sealed = ''
+         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3
+           AND (salted IS NOT NULL OR sealed <> '')`,
+}
+const sealedOf: Statement = {
+  name: "sealed of",
+  text: `SELECT sequence, sealed FROM tallystick.entries
+         WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[]) FOR UPDATE`,
+}
+const keepSealed: Statement = {
+  name: "keep sealed",
+  text: `UPDATE tallystick.entries e SET sealed = k.sealed
+         FROM unnest($2::bigint[], $3::text[]) AS k (sequence, sealed)
+         WHERE e.workspace_id = $1 AND e.sequence = k.sequence`,
+}
+/** This connection's commits do not wait for the disk otherwise. */
+const waitForDisk: Statement = {
+  name: "wait for the disk",
+  text: "SELECT set_config('synchronous_commit', 'on', true)",
+}
+
+export function createContentKeeper(database: Database): ContentKeeper {
+  return {
+    pack: (...asked) => pack(database, ...asked),
+    frames: (...asked) => framesBehind(database, ...asked),
+    dropBodies: (workspace, range) =>
+      database.within(async (queries) => {
+        const some = await framesOf(queries, workspace, range, framesPerStep)
+        for (const { first, count } of some) {
+          const isWhole = first >= range.first && first + count - 1 <= range.last
+          assert(isWhole, "no frame lies partly in what is dropped")
+          await queries.rows(removeFrame, [workspace, first])
+        }
+        const last = some.at(-1)
+        return some.length < framesPerStep || last === undefined
+          ? range.last
+          : last.first + last.count - 1
+      }),
+    async putFrames(workspace, frames) {
+      for (const frame of frames)
+        await database.within((queries) => putBack(queries, workspace, frame))
+    },
+    destroyBodies: (workspace, ranges) =>
+      database.within(async (queries) => {
+        await queries.rows(waitForDisk)
+        return (await destroy(queries, workspace, ranges)) ?? ranges.at(-1)?.last ?? 0
+      }),
+    async keepDisclosures(workspace, remaining) {
+      const some = remaining.slice(0, rowsPerStep)
+      await database.within(async (queries) => {
+        await queries.rows(waitForDisk)
+        await keepDisclosures(queries, workspace, some)
+      })
+      return some.at(-1)?.sequence ?? 0
+    },
+    // The database writes its log ahead by itself: docs/operating.md says what remains in it.
+    clearLog: async () => true,
+  }
+}
+
+async function pack(
+  database: Database,
+  workspace: string,
+  after: number,
+  upTo: number,
+): Promise<Packed | undefined> {
+  const [passed] = await database.rows(packedUpTo, [workspace])
+  const rows = await database.rows(unpacked, [
+    workspace,
+    Math.max(after, Number(passed?.[0] ?? 0)),
+    upTo,
+  ])
+  const entries = rows.map(([sequence, record, salted]) => {
+    const both = optionalBytes(salted)
+    const [bodySalt, body] = [both?.subarray(0, saltBytes), both?.subarray(saltBytes)]
+    return { sequence: Number(sequence), record: bytes(record), bodySalt, body }
+  })
+  const next = nextFrame(entries)
+  if (next === undefined) return undefined
+  if ("last" in next) {
+    await database.rows(passOn, [workspace, next.last])
+    return { last: next.last, entries: 0, bytes: 0 }
+  }
+  const { first, count, bytes: frame } = next.frame
+  const last = first + count - 1
+  const bodies = entries.filter(({ sequence, body }) => sequence <= last && body !== undefined)
+  await database.within(async (queries) => {
+    await put(queries, workspace, next.frame)
+    const emptied = await queries.rows(emptyRows, [workspace, first, last])
+    // Otherwise some were destroyed after they were read.
+    assert.equal(emptied.length, bodies.length, "what is packed is what the rows have")
+    await queries.rows(passOn, [workspace, last])
+  })
+  return { last, entries: count, bytes: frame.length }
+}
+
+/** An empty frame is not stored. */
+async function put({ rows }: Queries, workspace: string, frame: Frame): Promise<void> {
+  const { first, count, bytes: content } = frame
+  if (content.length === 0) return
+  const version = Buffer.from(sha256(content)).readUIntBE(0, 6)
+  await rows(putFrame, [workspace, first, count, version, Buffer.from(content)])
+}
+
+async function framesOf(
+  { rows }: Queries,
+  workspace: string,
+  { first, last }: SequenceRange,
+  limit: number,
+): Promise<readonly Frame[]> {
+  const found = await rows(framesIn, [workspace, first, last, limit])
+  return found.map(([start, count, content]) => ({
+    first: Number(start),
+    count: Number(count),
+    bytes: bytes(content),
+  }))
+}
+
+async function entriesOf({ rows }: Queries, workspace: string, { first, count }: Frame) {
+  const found = await rows(recordsOf, [workspace, first, first + count - 1])
+  return found.map(([sequence, record]) => ({ sequence: Number(sequence), record: bytes(record) }))
+}
+
+async function putBack(queries: Queries, workspace: string, frame: Frame): Promise<void> {
+  const { first, count } = frame
+  const [there] = await framesOf(queries, workspace, { first, last: first + count - 1 }, 1)
+  if (there !== undefined) {
+    assert.deepEqual([there.first, there.count], [first, count], "it has the same entries")
+    return
+  }
+  const fault = frameFault(frame, await entriesOf(queries, workspace, frame))
+  assert.equal(fault, undefined, `the frame of entry ${first} ${fault}`)
+  await put(queries, workspace, frame)
+}
+
+/** Returns how far it came; undefined if it came to the end. */
+async function destroy(
+  queries: Queries,
+  workspace: string,
+  ranges: readonly SequenceRange[],
+): Promise<number | undefined> {
+  const isGone = (sequence: number): boolean =>
+    ranges.some(({ first, last }) => sequence >= first && sequence <= last)
+  let left = framesPerStep
+  for (const range of ranges) {
+    for (let { first } = range; first <= range.last;) {
+      if (left <= 0) return first - 1
+      const some = await framesOf(queries, workspace, { first, last: range.last }, left)
+      const end = some.at(-1)
+      const reached =
+        some.length < left || end === undefined ? range.last : end.first + end.count - 1
+      const last = Math.min(reached, range.last, first + rowsPerStep - 1)
+      for (const frame of some.filter((one) => one.first <= last)) {
+        const without = frameWithout(frame, await entriesOf(queries, workspace, frame), isGone)
+        await queries.rows(removeFrame, [workspace, frame.first])
+        await put(queries, workspace, without)
+        left -= 1
+      }
+      await queries.rows(destroyRows, [workspace, first, last])
+      left -= 1
+      first = last + 1
+    }
+  }
+  return undefined
+}
+
+async function keepDisclosures(
+  { rows }: Queries,
+  workspace: string,
+  remaining: readonly Remaining[],
+): Promise<void> {
+  const sequences = remaining.map(({ sequence }) => sequence)
+  const found = new Map(
+    (await rows(sealedOf, [workspace, sequences])).map(([sequence, sealed]) => [
+      Number(sequence),
+      String(sealed).split("~"),
+    ]),
+  )
+  for (const { sequence, disclosures } of remaining)
+    assert(
+      disclosures === "" ||
+        disclosures.split("~").every((one) => found.get(sequence)?.includes(one) === true),
+      "only disclosures that the entry has can remain",
+    )
+  await rows(keepSealed, [workspace, sequences, remaining.map(({ disclosures }) => disclosures)])
+}
