@@ -497,7 +497,7 @@ test("a pack of a person's consents proves what was shown and when they agreed",
       ask: packs,
       send: { ...send, filter: {} },
       gets: "400 invalid_field",
-      has: [/one of receiptIds, filter and consents/],
+      has: [/either receiptIds or filter or consents/],
     },
     {
       as: shop.reader,

@@ -34,7 +34,7 @@ export function newPackOf(receiptsMax: number) {
       ),
       ({ receiptIds, filter, consents }) =>
         [receiptIds, filter, consents].filter((each) => each !== undefined).length === 1,
-      () => "must have one of receiptIds, filter and consents",
+      () => "must have either receiptIds or filter or consents",
     ),
     { title: "Invoices of January", receiptIds: [sample.receipt] },
   )
