@@ -60,7 +60,7 @@ export function describedBy(document: Schema): Described {
       if (method === "HEAD" || content["schema"].format === "binary") return []
       return faults(
         content["schema"],
-        type.startsWith("application/json") ? JSON.parse(body) : body,
+        /^application\/json(;|$)/.test(type) ? JSON.parse(body) : body,
         `${method} ${path} ${status}:`,
         document,
       )

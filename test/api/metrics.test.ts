@@ -61,6 +61,7 @@ const metrics = [
   "tallystick_disk_free_bytes",
   "tallystick_disk_reserve_bytes",
   "tallystick_entries_total",
+  "tallystick_exported_entries_total",
   "tallystick_failed_logins_total",
   "tallystick_failures_total",
   "tallystick_follower_lag_entries",

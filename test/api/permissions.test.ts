@@ -209,6 +209,10 @@ GET OURS/events/feed                        | anon anon gone scope  200   200   
 GET OURS/events/feed?projectId=core         | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET OURS/events/feed?includeSystem=true     | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/events/feed                      | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET OURS/events/export                      | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET OURS/events/export?projectId=core       | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET OURS/events/export?includeSystem=true   | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/events/export                    | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET OURS/events/values?field=actor          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/events/values?field=actor        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 POST OURS/consents/lookup   whom            | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200

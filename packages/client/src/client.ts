@@ -4,6 +4,7 @@ import { apiKeyCalls } from "./calls/api-keys.ts"
 import { consentCalls } from "./calls/consents.ts"
 import { erasureCalls } from "./calls/erasures.ts"
 import { eventCalls } from "./calls/events.ts"
+import { exportCalls } from "./calls/export.ts"
 import { logCalls } from "./calls/log.ts"
 import { memberCalls } from "./calls/members.ts"
 import { packCalls } from "./calls/packs.ts"
@@ -56,7 +57,7 @@ export function createClient({
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
   const writing = { newKey, context }
   return {
-    events: eventCalls(call, writing, effects),
+    events: { ...eventCalls(call, writing, effects), ...exportCalls(call) },
     consents: consentCalls(call, writing),
     activity: activityCalls(call),
     receipts: receiptCalls(call, trustedKeys),

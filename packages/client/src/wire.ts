@@ -401,6 +401,32 @@ export interface FeedQuery extends EventsFilter {
   readonly wait: number
 }
 
+/** How the entries of an export are written. */
+export type ExportFormat = "jsonl" | "csv" | "parquet"
+
+/** The query of `GET …/events/export`. */
+export interface EventsExportQuery extends EventsFilter {
+  readonly format: ExportFormat
+  /** Only entries above this sequence: where an export that was cut short goes on. */
+  readonly after: number
+  /** Of `jsonl` alone. */
+  readonly include?: "proof"
+}
+
+/** The last line of an export as `jsonl`: without it, lines are missing. */
+export interface ExportEnd {
+  readonly end: {
+    /** Of the lines before it. */
+    readonly count: number
+    /** How many of them are not what was recorded. */
+    readonly broken: number
+    /** Of the last entry that was recorded when the export began. */
+    readonly sequence: number
+    /** In hex: of all bytes before it. */
+    readonly sha256: string
+  }
+}
+
 /** Records of an epoch. */
 export interface RecordsQuery {
   /** How many are passed over; 0 begins with the first. */

@@ -71,26 +71,28 @@ export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 /**
  * The body with each disclosed claim as a member of the object that lists its digest; `withheld`
  * counts digests without a disclosure. The arguments are not changed, but the result may share
- * parts of them. One disclosure that does not fit exactly once fails the whole.
+ * parts of them. One disclosure that does not fit exactly once fails the whole. `digestOf` may be
+ * what the platform has in place of `digest`.
  */
 export function openBody(
   body: JsonObject,
   disclosures: readonly string[],
   hash: Sha256 = sha256,
+  digestOf = (text: string): string => digest(text, hash),
 ): OpenedBody {
   const claims = new Map<string, Disclosed>()
   for (const text of disclosures) {
     const claim = parseDisclosure(text)
     if (!claim) return { ok: false, reason: "malformed" }
-    const key = digest(text, hash)
+    const key = digestOf(text)
     if (claims.has(key)) return { ok: false, reason: "repeated" }
     claims.set(key, claim)
   }
 
-  const { _sd_alg: algorithm, ...members } = body
+  const algorithm = body["_sd_alg"]
   if (algorithm !== undefined && algorithm !== "sha-256") return { ok: false, reason: "malformed" }
   const opening: Opening = { claims, seen: new Set(), matched: 0 }
-  const value = openObject(algorithm === undefined ? body : members, opening)
+  const value = openObject(body, opening, algorithm === undefined ? undefined : "_sd_alg")
   if (opening.failure) return { ok: false, reason: opening.failure }
   if (opening.matched < claims.size) return { ok: false, reason: "unmatched" }
   if (!hasClaimForms(value)) return { ok: false, reason: "malformed" }
@@ -114,20 +116,21 @@ function openValue(value: Json, opening: Opening): Json {
   return value
 }
 
-function openObject(object: JsonObject, opening: Opening): JsonObject {
-  let members: { [name: string]: Json } | undefined
+/** The member `without` is left out. A new object is made only where something differs. */
+function openObject(object: JsonObject, opening: Opening, without?: string): JsonObject {
+  const isSealed = Object.hasOwn(object, "_sd")
+  let members: { [name: string]: Json } | undefined =
+    isSealed || without !== undefined ? {} : undefined
   for (const name of Object.keys(object)) {
-    if (name === "_sd") continue
+    if (name === "_sd" || name === without) continue
     if (reservedNames.has(name)) return fail(opening, "malformed", object)
     const member = object[name] as Json
     const opened = openValue(member, opening)
-    if (opened === member) continue
-    members ??= { ...object }
-    members[name] = opened
+    if (members !== undefined) members[name] = opened
+    else if (opened !== member) members = { ...object, [name]: opened }
   }
-  if (!Object.hasOwn(object, "_sd")) return members ?? object
-  const { _sd: digests = null, ...others } = members ?? object
-  return placeClaims(others, digests, opening)
+  if (members === undefined || !isSealed) return members ?? object
+  return placeClaims(members, object["_sd"] ?? null, opening)
 }
 
 function placeClaims(
@@ -137,11 +140,12 @@ function placeClaims(
 ): JsonObject {
   if (!Array.isArray(digests) || digests.length === 0) return fail(opening, "malformed", members)
   for (const digest of digests as Json[]) {
-    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32)
+    // The digest of a claim was made here, so it has the right form.
+    const claim = typeof digest === "string" ? opening.claims.get(digest) : undefined
+    if (typeof digest !== "string" || (!claim && fromBase64Url(digest)?.length !== 32))
       return fail(opening, "malformed", members)
     if (opening.seen.has(digest)) return fail(opening, "repeated", members)
     opening.seen.add(digest)
-    const claim = opening.claims.get(digest)
     if (!claim) continue
     if (Object.hasOwn(members, claim.name)) return fail(opening, "name", members)
     members[claim.name] = claim.value

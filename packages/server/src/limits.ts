@@ -174,6 +174,17 @@ export const defaultLimits = {
   /** Downloads with one scoped token. A person retries; a program that checks a pack needs one. */
   packDownloadsPerMinute: 20,
   /**
+   * Exports that are sent at once, as long as their clients take; and of one workspace. One as
+   * Parquet has some tens of megabytes in memory.
+   */
+  exportsAtOnceMax: 8,
+  exportsOfWorkspaceMax: 2,
+  /** Exports that wait to begin; and how long: less than a client waits. */
+  exportsWaitingMax: 256,
+  exportWaitMs: 20_000,
+  /** How long an export tries again to search on when there is too much to do. */
+  exportPatienceMs: 60_000,
+  /**
    * Projects of a workspace, unless its setting says otherwise. A key with the scope `write` can
    * create them, and people read their list.
    */

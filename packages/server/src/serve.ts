@@ -6,6 +6,7 @@ import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
+import { exportBeside, type ExportingBeside } from "./threads/exporting-thread.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
 import { eraseAgain } from "./lifetime/erase-again.ts"
 import { startErasing, type Erasing } from "./lifetime/erasing.ts"
@@ -48,6 +49,7 @@ import { createCredentialUses, type CredentialUses } from "./workspace/credentia
 import { createKeys } from "./workspace/api-keys.ts"
 import { createLogKeys } from "./workspace/log-key-rotation.ts"
 import { openKeyring } from "./workspace/stored-keyring.ts"
+import { createEntryExports } from "./workspace/entry-exports.ts"
 import { createPacks } from "./workspace/evidence-packs.ts"
 import { createPolicies } from "./workspace/policies.ts"
 import { createMembers } from "./workspace/members.ts"
@@ -149,11 +151,8 @@ async function start(
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, store, () => ledger.admission.entries)
   const leaves = createLeaves(store, limits)
-  const checkpoints = createCheckpoints({
-    store,
-    leaves,
-    isGenuine: createIsGenuine(store.registry, isSealedBy(keyring)),
-  })
+  const isGenuine = createIsGenuine(store.registry, isSealedBy(keyring))
+  const checkpoints = createCheckpoints({ store, leaves, isGenuine })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const [watching, filing] = await Promise.all([
     watch(config, store, keyring, options, health.see, readOnly),
@@ -175,6 +174,7 @@ async function start(
   const uses = usesOf(store, watching, log)
   const erasureParts = { ...parts, store, file, filing, workspaces, log }
   const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
+  const exporter = exporterOf(config, keyring, health, source, options)
   const service: Service = {
     store,
     ...reads,
@@ -190,6 +190,7 @@ async function start(
     source,
     logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
     packs: createPacks({ ...parts, ...pages, store, checkpoints, seal, pace: reads.pace }),
+    entryExports: createEntryExports({ ...parts, ...reads, store, exporter, report: metrics }),
     clock: systemClock,
     metrics,
     seal,
@@ -208,7 +209,7 @@ async function start(
     url: address.url,
     listensOn,
     service,
-    close: () => stop({ ...service, server, erasing, health, watching, filing }),
+    close: () => stop({ ...service, server, erasing, health, watching, filing, exporter }),
   }
 }
 
@@ -218,6 +219,7 @@ type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
   readonly health: Health
   readonly watching: WatchingBeside
   readonly filing: FilingBeside
+  readonly exporter: ExportingBeside
 }
 
 async function stop(parts: Stopped): Promise<void> {
@@ -228,7 +230,7 @@ async function stop(parts: Stopped): Promise<void> {
   parts.health.close()
   await parts.ledger.sequencer.drained()
   await parts.uses.save()
-  await Promise.all([parts.watching.close(), parts.filing.close()])
+  await Promise.all([parts.watching.close(), parts.filing.close(), parts.exporter.close()])
   await parts.store.close()
 }
 
@@ -270,6 +272,18 @@ async function beginErasing(
 
 function placeOf({ data, databaseUrl, archive }: Config): StorePlace {
   return { data, databaseUrl, archive }
+}
+
+function exporterOf(
+  config: Config,
+  keyring: Keyring,
+  { broken }: Health,
+  { suspect }: Pick<VerificationSource, "suspect">,
+  { onFatal }: ServeOptions,
+): ExportingBeside {
+  const { limits } = config
+  const halted = () => new Map([...broken].map(([id, { sequence }]) => [id, sequence]))
+  return exportBeside({ place: placeOf(config), keyring, limits }, halted, suspect, onFatal)
 }
 
 function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {

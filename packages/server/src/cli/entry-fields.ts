@@ -1,9 +1,9 @@
 // How commands show the entries of a ledger.
 
 import type { ListedEntry } from "@tallystick/client"
+import { entryColumns } from "../query/entry-columns.ts"
 import type { Shown } from "./rows-output.ts"
 
-/** The columns of CSV are those of `entries.csv` in an evidence pack, and what a reader may see. */
 export const shownEntry: Shown<ListedEntry> = {
   table: [
     { title: "SEQUENCE", usual: 8, cellOf: ({ sequence }) => String(sequence) },
@@ -25,31 +25,7 @@ export const shownEntry: Shown<ListedEntry> = {
     { title: "PROJECT", usual: 12, cellOf: ({ projectId }) => projectId },
     { title: "LANE", usual: 10, cellOf: ({ lane }) => lane },
   ],
-  csv: [
-    ["sequence", ({ sequence }) => sequence],
-    ["timestamp", ({ timestamp }) => timestamp],
-    ["occurredAt", ({ occurredAt }) => occurredAt],
-    ["kind", ({ kind }) => kind],
-    ["projectId", ({ projectId }) => projectId],
-    ["action", ({ action }) => action],
-    ["lane", ({ lane }) => lane],
-    ["source", ({ source }) => source],
-    ["actor.id", ({ actor }) => actor.id],
-    ["actor.type", ({ actor }) => actor.type],
-    ["actor.email", ({ actor }) => actor.email],
-    ["target.id", ({ target }) => target.id],
-    ["target.type", ({ target }) => target.type],
-    ["target.name", ({ target }) => target.name],
-    ["userVisible", ({ userVisible }) => userVisible],
-    ["policyVersion", ({ policyVersion }) => policyVersion],
-    ["metadata", ({ metadata }) => metadata],
-    ["receivedAt", ({ receivedAt }) => receivedAt],
-    ["eventId", ({ id }) => id],
-    ["receipt", ({ receipt }) => receipt],
-    ["eventHash", ({ hash }) => hash],
-    ["previousHash", ({ previousHash }) => previousHash],
-    ["integrity", ({ integrity }) => integrity],
-  ],
+  csv: entryColumns.map(({ name, valueOf }) => [name, valueOf]),
 }
 
 /** A broken entry may have neither. */

@@ -5,7 +5,7 @@ import { TallystickError, type Client, type ReceiptAnswer } from "@tallystick/cl
 import { examineFile, parseVkey, printable, printableJson, utf8 } from "@tallystick/proof"
 import { ConfigError } from "../config.ts"
 import { StartError } from "../error.ts"
-import { textOf } from "./rows-output.ts"
+import { textOf } from "../query/entry-columns.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { exitCodeOf, textOf as textOfFinding } from "./verify-command.ts"
 

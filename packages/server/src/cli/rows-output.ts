@@ -1,6 +1,7 @@
 // Rows of an answer as a table for people, as JSON lines, or as CSV.
 
 import { csvLine, printable, printableJson } from "@tallystick/proof"
+import { textOf } from "../query/entry-columns.ts"
 import { tableLike, type Column, type TableRows } from "./table.ts"
 import type { Terminal } from "./terminal.ts"
 
@@ -74,9 +75,4 @@ function tablePrinter<Row>(
 /** By RFC 4180, and no cell is a formula, as in the `entries.csv` of an evidence pack. */
 function csvRow(cells: readonly string[]): string {
   return csvLine(cells, 2)
-}
-
-/** What is absent is empty, a string is itself, and anything else is JSON. */
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "")
 }

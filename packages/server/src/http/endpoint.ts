@@ -16,6 +16,9 @@ import { checkOf, type Of } from "./shapes/check.ts"
 import { queryCheckOf, type RawQuery } from "./shapes/query.ts"
 import { Type } from "./shapes/type.ts"
 
+/** Headers of some answers. */
+export type AnswerHeader = "X-Ledger-Sequence" | "X-Ledger-Receipt"
+
 /** `Access` says who may call, and only the guard reads it. */
 export interface Endpoint<
   Access = unknown,
@@ -52,8 +55,10 @@ export interface Endpoint<
   readonly answers: Readonly<Record<number, TSchema | null>>
   /** Media type of successful answers. JSON if absent. */
   readonly answerType?: string
-  /** Another media type that the handler may choose. */
-  readonly alsoAnswers?: { readonly type: string; readonly shape: TSchema }
+  /** Other media types that the handler may choose. */
+  readonly alsoAnswers?: readonly { readonly type: string; readonly shape: TSchema }[]
+  /** Headers of successful answers that the description names. */
+  readonly answerHeaders?: readonly AnswerHeader[]
   handle(call: Call<Caller, Of<P>, Of<Q>, Of<H>, Of<B>>): Answer | Promise<Answer>
 }
 

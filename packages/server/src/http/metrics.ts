@@ -18,6 +18,8 @@ export interface Metrics extends FollowerMetrics {
   /** A chain has grown to this sequence. */
   readonly advanced: (workspace: string, sequence: number) => void
   readonly failedLogin: () => void
+  /** Entries were given out in an export of this format. */
+  readonly exported: (format: string, entries: number) => void
   readonly text: () => Promise<string>
   /** The durations of the last commits in milliseconds, ascending. */
   readonly lastCommits: () => readonly number[]
@@ -70,6 +72,14 @@ export function createMetrics(gauges: Gauges): Metrics {
   })
   const { commit, lastCommits, entry, replay, failedLogin } = countWrites(registry)
   const audited = countAudit(registry, gauges.clock)
+  const exports = new Counter({
+    name: "tallystick_exported_entries_total",
+    help: "Entries that exports have given out",
+    labelNames: ["format"],
+    registers: [registry],
+  })
+  // So that each is there before its first export.
+  for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(registry, gauges.clock, audited.left)
   return {
     failure: () => failures.inc(),
@@ -82,6 +92,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     integrityFailure: audited.integrityFailure,
     failedLogin,
     packed: countPacking(registry),
+    exported: (format, entries) => exports.inc({ format }, entries),
     text: async () => (await registry.metrics()) + durations.text(),
     lastCommits,
   }

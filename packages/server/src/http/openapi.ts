@@ -1,3 +1,4 @@
+import type { AnswerHeader } from "./endpoint.ts"
 import type { TSchema } from "typebox"
 import type { ErrorCode } from "../error.ts"
 import { securityOf, securitySchemes } from "./openapi-security.ts"
@@ -124,7 +125,18 @@ const headers = {
     description: "The key had been used before, by the same request, and this is its receipt.",
     schema: { type: "string", const: "true" },
   },
-} as const
+  "X-Ledger-Sequence": {
+    description: "The last entry that was recorded when the answer began. It has none beyond it.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  "X-Ledger-Receipt": {
+    description: "The receipt of the entry that records this request.",
+    schema: { type: "string" },
+  },
+} as const satisfies Record<
+  AnswerHeader | "X-Request-Id" | "Retry-After" | "Idempotency-Replayed",
+  Part
+>
 
 function headersNamed(...names: readonly (keyof typeof headers)[]): Part {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
@@ -133,16 +145,19 @@ function headersNamed(...names: readonly (keyof typeof headers)[]): Part {
 function responsesOf(endpoint: ServiceEndpoint, made: Made): Part {
   const { schemas } = made
   const responses: Part = {}
-  const { answerType: type = "application/json", alsoAnswers: other } = endpoint
+  const { answerType: type = "application/json", alsoAnswers: others = [] } = endpoint
   const isReplayed = refusalsOf(endpoint).includes("idempotency_key_reused")
   for (const [status, shape] of Object.entries(endpoint.answers)) {
-    const also = other && { [other.type]: mediaOf(other.shape, schemas) }
+    const also = Object.fromEntries(
+      others.map((other) => [other.type, mediaOf(other.shape, schemas)]),
+    )
     const content = shape && {
       content: { [type.split(";", 1)[0] ?? type]: mediaOf(shape, schemas), ...also },
     }
     const said = headersNamed(
       "X-Request-Id",
       ...(isReplayed ? (["Idempotency-Replayed"] as const) : []),
+      ...(endpoint.answerHeaders ?? []),
     )
     responses[status] = { description: STATUS_CODES[status] ?? status, headers: said, ...content }
   }

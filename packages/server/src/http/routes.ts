@@ -36,7 +36,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
     ...integrityEndpoints(service), // GET …/integrity
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
-    ...exportEndpoints(service), //    POST …/exports
+    ...exportEndpoints(service), //    POST …/exports; GET …/events/export
     ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}
     ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}
     ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}

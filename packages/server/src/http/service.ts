@@ -31,6 +31,7 @@ import type { CredentialUses } from "../workspace/credential-uses.ts"
 import type { Keys } from "../workspace/api-keys.ts"
 import type { LogKeys } from "../workspace/log-key-rotation.ts"
 import type { Members } from "../workspace/members.ts"
+import type { EntryExports } from "../workspace/entry-exports.ts"
 import type { Packs } from "../workspace/evidence-packs.ts"
 import type { Policies } from "../workspace/policies.ts"
 import type { Projects } from "../workspace/projects.ts"
@@ -56,6 +57,7 @@ export interface Service {
   readonly packs: Packs
   readonly erasures: Erasures
   readonly erasing: Pick<Erasing, "poke">
+  readonly entryExports: EntryExports
   readonly queries: Queries
   readonly feed: EntryFeed
   /** Limits how many pages, receipts and tiles are read at once. */

@@ -88,12 +88,7 @@ export async function buildPage(
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
       const event = Buffer.from(
-        showRow(
-          found,
-          workspace,
-          found.opened === undefined ? "none" : sightOf(found.opened.content, wanted),
-          vkey,
-        ),
+        showRow({ found, workspace, sight: sightOf(found.opened?.content, wanted), vkey }),
       )
       // Bytes that are read count too. A reader who may see little must not cause unlimited
       // reading.
@@ -107,14 +102,24 @@ export async function buildPage(
   return { events, verified }
 }
 
+/** An entry and what a reader is shown of it; its proof too, if there is a key. */
+export interface ShownRow {
+  readonly found: VerifiedEntry
+  readonly workspace: Document<"workspace">
+  readonly sight: Sight
+  readonly vkey: string | undefined
+}
+
 /**
  * What a reader may see is checked on the entry as well, because the search could be wrong. A
  * person sees only their own sealed fields, and none of an entry that is not about them.
  */
-function sightOf(
-  { actor, target, projectId }: Content,
+export function sightOf(
+  content: Content | undefined,
   { projectIds, system, subject }: Wanted,
 ): Sight {
+  if (content === undefined) return "none"
+  const { actor, target, projectId } = content
   const isWithin =
     projectId === systemProject
       ? system !== "without"
@@ -135,7 +140,7 @@ function readOf(workspace: string, sequences: readonly number[], held: HeldEntri
 }
 
 /** An entry that the search knows and the journal lacks is shown as broken, at its place. */
-function missing(workspace: string, sequence: number): Stored {
+export function missing(workspace: string, sequence: number): Stored {
   const nothing = {
     receipt: "",
     idem: undefined,
@@ -147,7 +152,7 @@ function missing(workspace: string, sequence: number): Stored {
 }
 
 /** Looks up the key of each epoch once per page. */
-function vkeysOf(
+export function vkeysOf(
   registry: Store["registry"],
 ): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
   const known = new Map<number, string>()
@@ -158,12 +163,7 @@ function vkeysOf(
   }
 }
 
-function showRow(
-  found: VerifiedEntry,
-  workspace: Document<"workspace">,
-  sight: Sight,
-  vkey: string | undefined,
-): string {
+export function showRow({ found, workspace, sight, vkey }: ShownRow): string {
   const entry = showEntry(found, workspace, sight)
   if (vkey === undefined) return entry
   return `${entry.slice(0, -1)},"proof":${showProof(found, vkey)},"disclosures":${JSON.stringify(disclosuresFor(found.stored, sight))}}`

@@ -7,13 +7,8 @@ import type { Document, Store } from "../store/store.ts"
 import type { Counted, Counting } from "../store/search/search.ts"
 import type { Finding } from "./search-scheduling.ts"
 import { alsoRead, buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
-import {
-  allAtOnce,
-  createPageAfter,
-  type Bounds,
-  type FeedPage,
-  type FeedRequest,
-} from "./feed-page.ts"
+import { createPageAfter, type Bounds, type FeedPage, type FeedRequest } from "./feed-page.ts"
+import { allAtOnce, oldestFirst } from "./oldest-first.ts"
 import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
@@ -32,6 +27,14 @@ export interface EntryPage extends BuiltPage {
 
 /** Whose matches are counted. */
 export type CountRequest = Pick<PageRequest, "wanted" | "storage" | "signal">
+
+/** Matches after one sequence and up to another. */
+export interface MatchesRequest extends CountRequest {
+  readonly after: number
+  readonly end: number
+  /** Resolves when a search that failed is to be repeated. Gets the number of failures in a row. */
+  readonly failed: (error: unknown, times: number) => Promise<void>
+}
 
 export interface Queries {
   /** Counts of all matches, exact. Entries are not read again for it. */
@@ -62,6 +65,12 @@ export interface Queries {
     most: number,
     nowMs: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
+  /** The sequences of matches, ascending, some at a time, however many there are. */
+  matches(
+    workspace: Document<"workspace">,
+    request: MatchesRequest,
+    nowMs: number,
+  ): AsyncGenerator<readonly number[], void, undefined>
 }
 
 export interface QueryParts extends PageSource {
@@ -133,6 +142,19 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
         if (!hits.hasMore || before === 0)
           return { sequences: sequences.toReversed(), total: sequences.length }
       }
+    },
+
+    async *matches(workspace, { wanted, storage, after, end, signal, failed }, nowMs) {
+      const { firstSequence = 1, lastSequence = end } = await boundsFor(workspace, storage, nowMs)
+      const first = Math.max(after + 1, firstSequence)
+      const last = Math.min(end, lastSequence)
+      if (first > last) return
+      const findIn = (from: number, to: number) => {
+        const within = { ...wanted, firstSequence: from, lastSequence: to }
+        return find(workspace.id, within, Number.MAX_SAFE_INTEGER, allAtOnce, signal)
+      }
+      for await (const { sequences } of oldestFirst(first, last, findIn, failed))
+        if (sequences.length > 0) yield sequences
     },
   }
 }

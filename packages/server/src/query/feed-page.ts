@@ -1,10 +1,11 @@
 // Pages of a feed: the oldest matches after a sequence.
 
 import type { FairQueue } from "../runtime/fair-queue.ts"
-import type { Hits, Wanted } from "../store/search/search.ts"
+import type { Wanted } from "../store/search/search.ts"
 import type { HeldEntries } from "../store/held-entries.ts"
 import type { Document } from "../store/store.ts"
 import { alsoRead, buildPage, type PageSource } from "./build-page.ts"
+import { allAtOnce, oldestFirst, type FindWithin } from "./oldest-first.ts"
 import type { Finding } from "./search-scheduling.ts"
 
 /** Which matches after a sequence are shown, oldest first. */
@@ -33,9 +34,6 @@ interface PageAfterParts extends PageSource {
   readonly finding: Finding
   readonly reading: FairQueue
 }
-
-/** Matches that are asked for at once, where no page is shown. */
-export const allAtOnce = 1000
 
 export function createPageAfter({ finding, reading, ...source }: PageAfterParts) {
   return async (
@@ -86,34 +84,20 @@ interface Oldest {
   readonly held: HeldEntries | undefined
 }
 
-/**
- * A search begins at the newest, so it is asked for windows from the oldest on: wider ones where
- * little matches, narrower ones where a window has too much. Entries get their sequences in the
- * order in which they are recorded, and what is recorded is found.
- */
 async function oldestIn(
   first: number,
   last: number,
   count: number,
-  find: (first: number, last: number) => Promise<Hits>,
+  find: FindWithin,
 ): Promise<Oldest> {
   const found: number[] = []
   let held: HeldEntries | undefined
-  let width = allAtOnce
-  for (let from = first; ;) {
-    const to = Math.min(last, from + width - 1)
-    const { sequences, hasMore, end, ...more } = await find(from, to)
-    // Never with the narrowest window, which has no more entries than one answer.
-    if (hasMore) {
-      width = Math.max(allAtOnce, Math.floor(width / 4))
-      continue
-    }
-    if (found.length === 0) held = more.held
-    // A search that knows of more than is recorded is not followed there.
-    found.push(...sequences.filter((sequence) => sequence <= end).toReversed())
-    if (found.length >= count || to >= Math.min(last, end))
-      return { found: found.slice(0, count), last: Math.min(to, end), held }
-    from = to + 1
-    width *= 4
+  let lookedUpTo = first - 1
+  for await (const window of oldestFirst(first, last, find)) {
+    if (found.length === 0) held = window.held
+    found.push(...window.sequences)
+    lookedUpTo = window.last
+    if (found.length >= count) break
   }
+  return { found: found.slice(0, count), last: lookedUpTo, held }
 }

@@ -26,7 +26,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import type { LogKeyDocument } from "../store/documents.ts"
 import { epochsOf, isAsBorn, type Epoch } from "../store/epochs.ts"
 import type { HeldEntries } from "../store/held-entries.ts"
-import type { Checkpoint, Document, Registry, Store } from "../store/store.ts"
+import type { Checkpoint, Document, IndexReader, JournalReader, Registry } from "../store/store.ts"
 import { isPrefix, type SignedTree } from "../store/tree-reads.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 import { createLru } from "../runtime/lru-cache.ts"
@@ -63,7 +63,10 @@ export interface Checkpoints {
 }
 
 export interface CheckpointParts {
-  readonly store: Pick<Store, "journal" | "index">
+  readonly store: {
+    readonly journal: Pick<JournalReader, "records">
+    readonly index: Pick<IndexReader, "checkpoint" | "tiles">
+  }
   readonly leaves: Leaves
   readonly isGenuine: IsGenuine
 }

@@ -13,12 +13,14 @@ import {
   toHex,
   type JsonObject,
 } from "@tallystick/proof"
+import type { Entry } from "@tallystick/client/wire"
 import {
   disclosuresFor,
   disclosuresOf,
-  entryJson,
+  entryOf,
   openEntry,
   receiptJson,
+  type Complete,
   type Content,
   type Integrity,
   type Link,
@@ -33,7 +35,15 @@ import { checkEntry, isGone } from "../store/check-entry.ts"
 import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { neighboursOf, type HeldEntries } from "../store/held-entries.ts"
-import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
+import type {
+  Checkpoint,
+  Document,
+  IndexReader,
+  JournalReader,
+  Registry,
+  Store,
+  Stored,
+} from "../store/store.ts"
 import { proveLeaf } from "../store/tree-reads.ts"
 import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
@@ -52,11 +62,17 @@ export interface VerifiedEntry {
     | undefined
 }
 
+/** The same, and where one entry alone is read. */
+export interface VerificationSource
+  extends
+    Omit<EntrySource, "journal" | "index" | "registry">,
+    Pick<Store, "journal" | "index" | "search" | "held" | "registry"> {}
+
 /** What entries are verified against, and where broken ones are reported. */
-export interface VerificationSource extends Pick<
-  Store,
-  "journal" | "index" | "search" | "held" | "registry"
-> {
+export interface EntrySource {
+  readonly journal: Pick<JournalReader, "recordsAt">
+  readonly index: Pick<IndexReader, "tiles">
+  readonly registry: Pick<Registry, "get">
   readonly checkpoints: Checkpoints
   readonly leaves: Leaves
   /** The first broken entry of a workspace, if its chain is known to be broken. */
@@ -77,7 +93,7 @@ export interface ReadEntries extends Omit<HeldEntries, "entries"> {
 
 /** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
-  source: VerificationSource,
+  source: EntrySource,
   workspace: Document<"workspace">,
   { entries, checkpoint, neighbours, position }: ReadEntries,
   nowMs: number,
@@ -146,7 +162,7 @@ export async function findReceipt(
  * broken.
  */
 export async function findIncluded(
-  source: VerificationSource,
+  source: EntrySource,
   found: VerifiedEntry,
 ): Promise<VerifiedEntry> {
   const { epoch, stored, integrity } = found
@@ -171,19 +187,19 @@ interface PlacedEntry {
 
 /** Has the leaves in memory that these entries are held against. */
 async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Promise<void> {
-  await Promise.all(
-    placed.map(async ({ epoch, proven: { tree }, index }) => {
-      if (tree === undefined || index > tree.size) return
-      await Promise.all([
-        index > 0 && leaves.at(epoch, tree, index - 1),
-        index < tree.size && leaves.at(epoch, tree, index),
-      ])
-    }),
-  )
+  const reading: Promise<unknown>[] = []
+  for (const { epoch, proven, index } of placed) {
+    const { tree } = proven
+    if (tree === undefined || index > tree.size) continue
+    for (const at of [index - 1, index])
+      if (at >= 0 && at < tree.size && leaves.known(epoch, at) === undefined)
+        reading.push(leaves.at(epoch, tree, at))
+  }
+  await Promise.all(reading)
 }
 
 async function integrityOf(
-  { leaves, haltedFrom }: VerificationSource,
+  { leaves, haltedFrom }: EntrySource,
   { epoch, proven: { checkpoint, tree, isForged }, stored, index }: PlacedEntry,
   opened: ReadEntry | undefined,
   link: Link | undefined,
@@ -201,7 +217,7 @@ async function integrityOf(
   const { hash, previousHash, sequence } = link
   const leafBefore =
     index > 0 && tree !== undefined && index <= tree.size
-      ? await leaves.at(epoch, tree, index - 1)
+      ? (leaves.known(epoch, index - 1) ?? (await leaves.at(epoch, tree, index - 1)))
       : undefined
   if (tree !== undefined && index < tree.size) {
     if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
@@ -237,7 +253,7 @@ function linkOf({ sequence, record }: Stored): Link | undefined {
 
 /** Reads those neighbours of entries that no signed tree covers which were not read with them. */
 async function readNeighbours(
-  journal: VerificationSource["journal"],
+  journal: EntrySource["journal"],
   workspace: string,
   placed: readonly PlacedEntry[],
   neighbours: HeldEntries["neighbours"],
@@ -288,12 +304,17 @@ export function showReceipt(
   }
 }
 
-export function showEntry(
+export function showEntry(...shown: Parameters<typeof seenEntry>): string {
+  return JSON.stringify(seenEntry(...shown))
+}
+
+/** What a reader with this sight is shown. */
+export function seenEntry(
   found: VerifiedEntry,
   { id }: Document<"workspace">,
   sight: Sight,
-): string {
-  return entryJson(viewOf(found, id, sight), found.present, found.integrity)
+): Complete<Entry> {
+  return entryOf(viewOf(found, id, sight), found.present, found.integrity)
 }
 
 export function showProof(found: VerifiedEntry, vkey: string): string {

@@ -16,6 +16,8 @@ export interface Leaves {
    */
   tile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   at(log: Log, tree: SignedTree, index: number): Promise<Uint8Array | undefined>
+  /** The same if it is in memory. */
+  known(log: Log, index: number): Uint8Array | undefined
 }
 
 const hashBytes = 32
@@ -25,6 +27,8 @@ export function createLeaves(
   { verifiedTilesMax }: Pick<Limits, "verifiedTilesMax">,
 ): Leaves {
   const tiles = createLru<Uint8Array>(verifiedTilesMax)
+  /** The tile that was used last: entries are mostly read in order. */
+  let last: (Pick<Log, "workspace" | "number"> & { of: number; leaves: Uint8Array }) | undefined
   /** Concurrent requests for a tile share one read. */
   const reading = new Map<string, Promise<Uint8Array | undefined>>()
 
@@ -35,6 +39,7 @@ export function createLeaves(
   ): Promise<Uint8Array | undefined> {
     const leaves = await read(log, tree, tile)
     if (leaves !== undefined) tiles.set(`${log.workspace}/${log.number} ${tile}`, leaves)
+    last = undefined
     return leaves
   }
 
@@ -52,13 +57,25 @@ export function createLeaves(
     return shared
   }
 
+  function known({ workspace, number }: Log, index: number): Uint8Array | undefined {
+    const [of, at] = [Math.floor(index / tileWidth), (index % tileWidth) * hashBytes]
+    if (last?.of !== of || last.number !== number || last.workspace !== workspace) {
+      const leaves = tiles.get(`${workspace}/${number} ${of}`)
+      if (leaves === undefined) return undefined
+      last = { workspace, number, of, leaves }
+    }
+    // The last tile of a growing tree may lack it.
+    return last.leaves.length > at ? last.leaves.subarray(at, at + hashBytes) : undefined
+  }
+
   return {
     tile,
+    known,
     async at(log, tree, index) {
-      const [of, at] = [Math.floor(index / tileWidth), (index % tileWidth) * hashBytes]
-      const known = tiles.get(`${log.workspace}/${log.number} ${of}`)
-      const leaves = known !== undefined && known.length > at ? known : await tile(log, tree, of)
-      return leaves?.subarray(at, at + hashBytes)
+      const leaf = known(log, index)
+      if (leaf !== undefined) return leaf
+      const at = (index % tileWidth) * hashBytes
+      return (await tile(log, tree, Math.floor(index / tileWidth)))?.subarray(at, at + hashBytes)
     },
   }
 }
@@ -70,6 +87,6 @@ export async function isLeaf(
   index: number,
   hash: Uint8Array,
 ): Promise<boolean> {
-  const leaf = await leaves.at(log, tree, index)
+  const leaf = leaves.known(log, index) ?? (await leaves.at(log, tree, index))
   return leaf !== undefined && equalBytes(leaf, hash)
 }

@@ -18,7 +18,7 @@ import {
 } from "@tallystick/proof"
 import type { Gone } from "./destroyed.ts"
 import { disclosuresOf } from "./opened-entry.ts"
-import { sha256 } from "../runtime/sha256.ts"
+import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import type { ChainEntry } from "./linked-rows.ts"
 import type { Stored } from "./store.ts"
 
@@ -59,7 +59,7 @@ export function checkContents(entry: Stored, gone?: Gone): JsonObject | string |
   if (typeof body === "string") return bodyWords[body]
   if (body["receipt"] !== receipt) return "it is stored under another receipt than its body names"
   if (body["idem"] !== idem) return "it is stored under another idempotency key than its body names"
-  const opened = openBody(body, disclosuresOf(entry), sha256)
+  const opened = openBody(body, disclosuresOf(entry), sha256, disclosureDigest)
   if (!opened.ok) return `its sealed fields do not match its body: ${sealWords[opened.reason]}`
   const lost = opened.missing.filter((digest) => !isGone(gone, digest))
   return lost.length > 0

@@ -6,8 +6,13 @@ import type { ArchivePlace, Config } from "../config.ts"
 import { withArchive } from "./archive/archived-bodies.ts"
 import { archiveIn } from "./archive/open-archive.ts"
 import { openHeads, readHeads, type Heads, type SignedHead } from "./heads.ts"
-import { openSqlite, openSqliteFiling, openSqliteWatched } from "./sqlite/open-sqlite.ts"
-import type { FilingStore, Store, WatchedStore } from "./store.ts"
+import {
+  openSqlite,
+  openSqliteFiling,
+  openSqliteReading,
+  openSqliteWatched,
+} from "./sqlite/open-sqlite.ts"
+import type { FilingStore, ReadStore, Store, WatchedStore } from "./store.ts"
 
 /** Its client has many files, which every thread would load at every start. */
 const postgres = () => import("./postgres/open-postgres.ts")
@@ -63,6 +68,16 @@ export async function openFiling(place: StorePlace): Promise<FilingStore> {
     databaseUrl === undefined
       ? openSqliteFiling(data)
       : (await postgres()).openPostgresFiling(databaseUrl)
+  return withArchive(store, archiveOf(place), systemClock)
+}
+
+/** For the program that exports. The serving program opens the store first. */
+export async function openReading(place: StorePlace): Promise<ReadStore> {
+  const { data, databaseUrl } = place
+  const store =
+    databaseUrl === undefined
+      ? openSqliteReading(data)
+      : (await postgres()).openPostgresReading(databaseUrl)
   return withArchive(store, archiveOf(place), systemClock)
 }
 

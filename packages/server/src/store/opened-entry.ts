@@ -5,7 +5,6 @@
 import {
   canonicalize,
   eventHash,
-  fieldsWith,
   isJsonObject,
   openBody,
   parseJson,
@@ -20,7 +19,7 @@ import {
 } from "@tallystick/proof"
 import type { AuditEvent, Entry } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
-import { sha256 } from "../runtime/sha256.ts"
+import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import type { Lane } from "./documents.ts"
 import type { Stored } from "./store.ts"
 
@@ -139,12 +138,8 @@ export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] 
   const target = isJsonObject(body) ? body["target"] : undefined
   const digests = isJsonObject(target) ? target["_sd"] : undefined
   const isTargets = (disclosure: string) =>
-    Array.isArray(digests) && digests.includes(digestOf(disclosure))
+    Array.isArray(digests) && digests.includes(disclosureDigest(disclosure))
   return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
-}
-
-function digestOf(disclosure: string): string {
-  return Buffer.from(sha256(Buffer.from(disclosure, "latin1"))).toString("base64url")
 }
 
 function openContent(
@@ -154,7 +149,9 @@ function openContent(
   const parsed = parseJson(
     Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
   )
-  const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined
+  const opened = isJsonObject(parsed)
+    ? openBody(parsed, disclosures, sha256, disclosureDigest)
+    : undefined
   if (opened === undefined || !opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
@@ -211,15 +208,23 @@ export function receiptJson(
 
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
-const writerFields = fieldsWith("from", "writer")
-
-export function entryJson(
+/** As the API shows it. What an entry does not have is undefined. */
+export function entryOf(
   { kind, link, content }: OpenedEntry,
   present: Present,
   integrity: Integrity,
-): string {
+): Complete<Entry> {
   const { context, keyId } = content
-  const others: Complete<Omit<Entry, FieldWith<"from", "writer">>> = {
+  return {
+    workspaceId: content.workspaceId,
+    projectId: content.projectId,
+    action: content.action,
+    actor: content.actor,
+    target: content.target,
+    occurredAt: content.occurredAt,
+    source: content.source,
+    metadata: content.metadata,
+    userVisible: content.userVisible,
     id: content.id,
     sequence: link.sequence,
     hash: toHex(link.hash),
@@ -238,9 +243,6 @@ export function entryJson(
     policyVersion: content.policyVersion,
     clockAhead: content.clockAhead,
   }
-  const said: Record<string, unknown> = {}
-  for (const name of writerFields) said[name] = content[name]
-  return JSON.stringify(Object.assign(said, others))
 }
 
 function receiptUrl(

@@ -235,3 +235,11 @@ export interface FilingStore {
   readonly content: ContentKeeper
   close(): Promise<void>
 }
+
+/** The store of the program that exports. It only reads. */
+export interface ReadStore {
+  readonly journal: JournalReader
+  readonly index: Pick<IndexReader, "checkpoint" | "tiles">
+  readonly registry: Registry
+  close(): Promise<void>
+}

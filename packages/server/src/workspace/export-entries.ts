@@ -18,15 +18,15 @@ export async function recordExport(
   await recordActs(ledger, workspace, [act], clock.now())
 }
 
-interface EventsExport {
+/** Its other members are metadata of the entry. */
+interface EventsExport extends JsonObject {
   readonly filter: JsonObject
   readonly format: string
-  readonly entries: number
 }
 
 /**
- * Returns the receipt of the entry. A filter may name a person, so it is a member of the target,
- * which is sealed; metadata of the service's entries is not.
+ * Records that an export begins. Returns the receipt of the entry. A filter may name a person, so
+ * it is a member of the target, which is sealed; metadata of the service's entries is not.
  */
 export async function recordEventsExport(
   { ledger, clock }: ExportParts,
@@ -38,6 +38,22 @@ export async function recordEventsExport(
   const act = { by, action: "workspace.events.export", target, metadata }
   const [{ content }] = await recordActs(ledger, workspace, [act], clock.now())
   return content.receipt
+}
+
+/** Records how many entries an export has given out, also when its reader left before the end. */
+export async function recordEventsExportEnd(
+  { ledger, clock }: ExportParts,
+  by: Principal,
+  workspace: Document<"workspace">,
+  metadata: {
+    readonly exportReceiptId: string
+    readonly entries: number
+    readonly complete: boolean
+  },
+): Promise<void> {
+  const target = targetOf(workspace)
+  const act = { by, action: "workspace.events.export.end", target, metadata }
+  await recordActs(ledger, workspace, [act], clock.now())
 }
 
 function targetOf({ id, value: { name } }: Document<"workspace">) {

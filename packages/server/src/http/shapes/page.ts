@@ -2,6 +2,7 @@ import { queryBytesMax, queryTermsMax } from "@tallystick/client/grammar"
 import type {
   ActivityPage as WireActivityPage,
   ActivityQuery as WireActivityQuery,
+  EventsExportQuery as WireEventsExportQuery,
   EventsFeed as WireEventsFeed,
   EventsPage as WireEventsPage,
   EventsQuery as WireEventsQuery,
@@ -62,6 +63,24 @@ export const FeedQuery = shapeOf<WireFeedQuery>()(
     wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
   }),
 )
+
+export const EventsExportQuery = shapeOf<WireEventsExportQuery>()(
+  Type.Object({
+    ...filter,
+    format: Type.Enum(["jsonl", "csv", "parquet"], { default: "jsonl" }),
+    after: Cursor,
+    include: Include,
+  }),
+)
+
+/** Lines of JSON: entries, and one that ends them. */
+export const ExportedLines = Type.String({
+  examples: [
+    `{"sequence":4,"receipt":"rcp_…"}\n{"end":{"count":1,"broken":0,"sequence":4,"sha256":"9f86d0…"}}\n`,
+  ],
+})
+
+export const ExportedCsv = Type.String({ examples: [`"sequence","timestamp",…\r\n"4",…\r\n`] })
 
 /** At most half a megabyte, which takes its thread a millisecond. */
 export const RecordsQuery = shapeOf<WireRecordsQuery>()(

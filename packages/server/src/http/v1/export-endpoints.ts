@@ -1,11 +1,21 @@
-// Records exports before they are made. The export command then writes its files from the data
-// folder itself, and a page reads what was found, page by page.
+// Exports of entries; and records of exports that others make: the export command writes its files
+// from the data folder itself, and a page reads what was found, page by page.
 
+import { Readable } from "node:stream"
+import { LedgerError } from "../../error.ts"
 import { recordEventsExport, recordExport } from "../../workspace/export-entries.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { ofChanges } from "../refusals.ts"
 import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
-import { filteredFor } from "./query-endpoints.ts"
+import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
+import { Bytes, WorkspaceParams } from "../shapes/path.ts"
+import { filteredFor, storageOf, wantedOf } from "./query-endpoints.ts"
+
+const mediaTypes = {
+  jsonl: "application/jsonl",
+  csv: "text/csv; charset=utf-8; header=present",
+  parquet: "application/vnd.apache.parquet",
+} as const
 
 export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -24,6 +34,60 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, body: { entries } }) {
         await recordExport(service, caller, await changeable(service, workspaceId), entries)
         return { status: 204 }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/events/export",
+      operation: "exportEvents",
+      tag: "Reading",
+      summary: "Export entries",
+      description:
+        "All entries of a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. What is recorded after it began is not in it. The ledger records who exported what, and how many entries were sent. A file that is cut short ends the connection; of JSON lines the last one has the number of lines before it and their hash.",
+      refuses: [...ofChanges],
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: EventsExportQuery,
+      answers: { 200: ExportedLines },
+      answerType: mediaTypes.jsonl,
+      alsoAnswers: [
+        { type: "text/csv", shape: ExportedCsv },
+        { type: mediaTypes.parquet, shape: Bytes },
+      ],
+      answerHeaders: ["X-Ledger-Sequence", "X-Ledger-Receipt"],
+      async handle({ caller, params: { workspaceId }, query: asked, incoming }) {
+        const { method, signal } = incoming
+        const { format, after, include, ...filter } = asked
+        if (include !== undefined && format !== "jsonl")
+          throw new LedgerError("invalid_field", "include=proof needs format=jsonl")
+        const request = {
+          wanted: wantedOf(caller, filter),
+          storage: storageOf(filter),
+          format,
+          after,
+          isProven: include !== undefined,
+          filter: { ...filter },
+        }
+        const workspace = await changeable(service, workspaceId)
+        const headers = { "content-type": mediaTypes[format] }
+        // HEAD gives nothing out, so nothing is recorded.
+        if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
+        const { sequence, receipt, content } = await service.entryExports.begin(
+          caller,
+          workspace,
+          request,
+          signal,
+        )
+        return {
+          status: 200,
+          body: content,
+          headers: {
+            ...headers,
+            "content-disposition": `attachment; filename="${workspaceId}-${sequence}.${format}"`,
+            "x-ledger-sequence": String(sequence),
+            "x-ledger-receipt": receipt,
+          },
+        }
       },
     }),
     endpoint({

@@ -41,7 +41,7 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: FeedQuery,
       headers: FeedHeaders,
       answers: { 200: EventsFeed },
-      alsoAnswers: { type: streamType, shape: EventsStream },
+      alsoAnswers: [{ type: streamType, shape: EventsStream }],
       async handle({ caller, params: { workspaceId }, query: asked, headers, incoming }) {
         const { accept } = incoming.headers
         const isStream = preferred(accept, ["application/json", streamType]) === streamType

@@ -152,7 +152,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: DownloadQuery,
       answers: { 200: Bytes },
       answerType: "application/zip",
-      alsoAnswers: { type: "application/json", shape: PackDownload },
+      alsoAnswers: [{ type: "application/json", shape: PackDownload }],
       async handle({
         caller,
         params: { workspaceId, packId },

@@ -12,7 +12,7 @@ import { readHeld } from "../held-entries.ts"
 import { findWith } from "../search/finder-thread.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
-import type { FilingStore, Registry, Store, WatchedStore } from "../store.ts"
+import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../store.ts"
 import { openDatabase } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
@@ -150,6 +150,17 @@ export function openPostgresFiling(url: string): FilingStore {
       await leases.close()
       await database.close()
     },
+  }
+}
+
+/** For the program that exports, after the serving program has opened the database. */
+export function openPostgresReading(url: string): ReadStore {
+  const database = openDatabase({ url, connections: threadConnections })
+  return {
+    journal: journalReads(database),
+    registry: registryOf(database),
+    index: indexReads(database),
+    close: () => database.close(),
   }
 }
 

@@ -1,5 +1,5 @@
 // Opens the SQLite driver: for the program that serves, with threads of a writer and three readers;
-// and for the programs that watch and file, with their own connections in their own threads.
+// and for the programs that watch, file and export, with their own connections in their own threads.
 
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
-import type { FilingStore, Store, WatchedStore } from "../store.ts"
+import type { FilingStore, ReadStore, Store, WatchedStore } from "../store.ts"
 import { archiveIn } from "../archive/open-archive.ts"
 import { copied, isMarked } from "./copy.ts"
 import { createContentKeeper } from "./content.ts"
@@ -175,6 +175,25 @@ export function openSqliteFiling(folder: string): FilingStore {
       packing.close()
       index.close()
       search.close()
+    },
+  }
+}
+
+/** For the program that exports, after the serving program has opened the folder. */
+export function openSqliteReading(folder: string): ReadStore {
+  const journal = openForReading(join(folder, "journal.db"))
+  const index = openForReading(join(folder, "index.db"))
+  const reads = indexReads(index)
+  return {
+    journal: readerOf(journalReads(journal)),
+    registry: registryOf(journal),
+    index: {
+      tiles: async (...asked) => reads.tiles(...asked),
+      checkpoint: async (...asked) => reads.checkpoint(...asked),
+    },
+    async close() {
+      journal.close()
+      index.close()
     },
   }
 }

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict"
+import { buffer } from "node:stream/consumers"
+import test from "node:test"
+import { LedgerError } from "../error.ts"
+import type { EntryExporter } from "../query/entry-exporter.ts"
+import type { Queries } from "../query/entry-queries.ts"
+import { openEntry } from "../store/opened-entry.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { createEntryExports } from "./entry-exports.ts"
+import { instance, openTestHouse } from "./test-house.ts"
+
+/** Exports of 3,000 sequences, each of which becomes a line; and what they are made with. */
+async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
+  const { served, workspaces, parts } = openTestHouse({ append })
+  const acme = await workspaces.create(instance, { id: "acme" })
+  const dropped: number[] = []
+  const exporter: EntryExporter = {
+    begin: async () => 7,
+    add: async (_, [first = 0, second = 0]) => ({
+      bytes: Buffer.from(`${first}\n${second}\n`),
+      taken: 2,
+      written: 2,
+    }),
+    end: async () => ({ bytes: Buffer.from("end\n"), written: 0 }),
+    drop: async (number) => void dropped.push(number),
+    ...bend,
+  }
+  const exports = createEntryExports({
+    ...parts,
+    store: served,
+    queries: {
+      matches: async function* () {
+        for (let from = 1; from <= 3000; from += 1000)
+          yield Array.from({ length: 1000 }, (_, at) => from + at)
+      },
+    } satisfies Pick<Queries, "matches">,
+    exporter,
+    report: { exported: () => {} },
+  })
+  const begin = (signal = new AbortController().signal) =>
+    exports.begin(
+      instance,
+      acme,
+      {
+        wanted: { system: "without" },
+        storage: "all",
+        format: "jsonl",
+        after: 0,
+        isProven: false,
+        filter: {},
+      },
+      signal,
+    )
+  /** What the entries of exports say, oldest first. */
+  const said = async () => {
+    const entries = await served.journal.after("acme", 0, 100)
+    return entries.flatMap((entry) => {
+      const content = openEntry(entry, [])?.content
+      return content?.action.startsWith("workspace.events.export") === true
+        ? [{ action: content.action, ...content.metadata }]
+        : []
+    })
+  }
+  return { begin, said, dropped, finish: () => expectChain(served.journal, "acme") }
+}
+
+test("every match is in the file, and both of its entries say what was given out", async () => {
+  const { begin, said, dropped, finish } = await openHouse()
+  const { content, receipt } = await begin()
+  const lines = (await buffer(content)).toString().split("\n")
+  assert.deepEqual(lines, [...Array.from({ length: 3000 }, (_, at) => String(at + 1)), "end", ""])
+  const [started, ended] = await said()
+  assert.equal(started?.action, "workspace.events.export")
+  assert.deepEqual(ended, {
+    action: "workspace.events.export.end",
+    exportReceiptId: receipt,
+    entries: 3000,
+    complete: true,
+  })
+  assert.deepEqual(dropped, [7])
+  await finish()
+})
+
+test("what cannot be read ends the file without its end, and it is recorded how far it came", async () => {
+  let added = 0
+  const away = new LedgerError("ledger_unavailable", "the storage is away")
+  const { begin, said, dropped, finish } = await openHouse({
+    add: async () => {
+      if (++added === 4) throw away
+      return { bytes: Buffer.from("x"), taken: 10, written: 10 }
+    },
+  })
+  const { content } = await begin()
+  await assert.rejects(buffer(content), away)
+  const [, ended] = await said()
+  assert.partialDeepStrictEqual(ended, { entries: 30, complete: false })
+  assert.deepEqual(dropped, [7])
+  await finish()
+})
+
+test("a client that leaves ends its export, which is recorded, and its place is free", async () => {
+  const large = { bytes: Buffer.alloc(100_000), taken: 2, written: 2 }
+  const { begin, said, finish } = await openHouse({ add: async () => large })
+  for (let turn = 0; turn < 5; turn++) {
+    const leaving = new AbortController()
+    const { content } = await begin(leaving.signal)
+    await content.iterator({ destroyOnReturn: false }).next()
+    const closed = new Promise((resolve) => void content.once("close", resolve))
+    leaving.abort()
+    await closed
+    while ((await said()).length < 2 * (turn + 1)) await new Promise(setImmediate)
+  }
+  for (const [at, one] of (await said()).entries())
+    if (at % 2 === 1) assert.partialDeepStrictEqual(one, { complete: false })
+  await finish()
+})
+
+test("an export whose end cannot be recorded has no end", async () => {
+  let isHalted = false
+  const { begin, said, finish } = await openHouse({}, () => {
+    if (isHalted) throw new LedgerError("storage_full", "nothing is written any more")
+  })
+  const { content } = await begin()
+  isHalted = true
+  const chunks: Buffer[] = []
+  content.on("data", (chunk: Buffer) => void chunks.push(chunk))
+  await assert.rejects(new Promise((_, reject) => void content.once("error", reject)))
+  assert.match(Buffer.concat(chunks).toString(), /\n3000\n$/)
+  assert.equal((await said()).length, 1)
+  await finish()
+})
