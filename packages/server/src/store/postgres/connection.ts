@@ -234,6 +234,7 @@ export async function openTool(url: string, { still = false } = {}): Promise<Too
     }
   }
   await said(() => client.connect())
+  await said(() => client.query(planForCluster))
   if (still)
     await said(() => client.query("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
   return {

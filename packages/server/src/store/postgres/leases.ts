@@ -22,14 +22,18 @@ const idleMs = 5000
 
 const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
 
-/** The row is made, extended, or taken over when it has run out; or, if `$5`, in any case. */
+/**
+ * The row is made, extended, or taken over when it has run out; or, if `$5`, in any case. A cluster
+ * refuses `now()` in the condition, so the time there is what the new row says less the length of a
+ * lease.
+ */
 const takeLease: Statement = {
   name: "take lease",
   text: `INSERT INTO tallystick.leases AS l (workspace_id, task, holder, until_ms)
          VALUES ($1, $2, $3, ${nowMs} + $4)
          ON CONFLICT (workspace_id, task) DO UPDATE
          SET holder = excluded.holder, until_ms = excluded.until_ms
-         WHERE l.holder = excluded.holder OR l.until_ms < ${nowMs} OR $5
+         WHERE l.holder = excluded.holder OR l.until_ms < excluded.until_ms - $4 OR $5
          RETURNING 1`,
 }
 const extendLeases: Statement = {
