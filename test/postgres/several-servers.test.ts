@@ -4,7 +4,14 @@ import { startInVain } from "../crash/programs.ts"
 import { firstToken, goodPassword } from "../people.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
-import type { Service } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  writeEvent,
+  writeMany,
+  type Service,
+} from "../service.ts"
 import { startServers } from "./servers.ts"
 import { killUnderLoad, revokeAcross, writeAcross } from "./several-servers.ts"
 
@@ -38,6 +45,28 @@ test("a server is killed under load: the other one goes on with what both did", 
 test("what one server ends or changes, the other one knows within five seconds", async (t) => {
   const late = await revokeAcross(await server.createDatabase(), 2)
   t.diagnostic(JSON.stringify(late))
+})
+
+test("a chain that one server finds broken is written to by no other one either", async () => {
+  const database = await server.createDatabase()
+  await using servers = await startServers(database, 2)
+  const [one, other] = servers.all as [Service, Service]
+  const { id, path, writer, reader } = await makeWorkspace(one)
+  const [broken] = await writeMany({ id, writer }, 5)
+  assert.ok(broken !== undefined)
+  await askDatabase(
+    database,
+    `UPDATE tallystick.entries SET salted = set_byte(salted, 20, get_byte(salted, 20) # 1)
+     WHERE workspace_id = $1 AND receipt = $2`,
+    [id, broken.receipt],
+  )
+  const shown = await one.client(reader.bearer).get(`${path}/receipts/${broken.receipt}`)
+  assert.equal(shown.json().entry.integrity, "broken", shown.text)
+  await eventually("both to refuse writes", async () => {
+    const replies = [one, other].map((each) => each.client(writer.bearer).write(eventFor(id)))
+    return (await Promise.all(replies)).every(({ status }) => status === 503) || undefined
+  })
+  await writeEvent(await makeWorkspace(other))
 })
 
 test("two servers that start at once share an empty database, and make one first admin", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
+import { eventually } from "../service.ts"
 import { expectChain } from "../../packages/server/src/store/expect-chain.ts"
 import {
   entriesAfter,
@@ -83,6 +84,42 @@ test("groups of several workspaces share a transaction, and a lost race is linke
   const after = await served.journal.head("a")
   assert.deepEqual(relinked, { kind: "done", relinked: { from, lastHash: after?.hash } })
   for (const workspace of workspaces) await expectChain(served.journal, workspace)
+  await close()
+})
+
+test(
+  "a node of a cluster that cannot be reached is named",
+  { skip: process.env["TEST_CITUS_URL"] === undefined && "TEST_CITUS_URL names no cluster" },
+  async () => {
+    const url = await server.createDatabase()
+    const { served, close } = await openStore(url)
+    const before = await served.ready()
+    assert.equal(before?.unreachableNodes, 0)
+    assert.doesNotMatch(before.detail, /node/)
+    await askDatabase(
+      url,
+      "UPDATE pg_dist_node SET nodeport = 1 WHERE nodeid = (SELECT max(nodeid) FROM pg_dist_node)",
+    )
+    const after = await served.ready()
+    assert.equal(after?.unreachableNodes, 1)
+    assert.match(after.detail, /; nodes that cannot be reached: .*:1$/)
+    await close()
+  },
+)
+
+test("a lease belongs to one process, until another one takes it or the first one ends", async () => {
+  const url = await server.createDatabase()
+  const { other: one, close } = await openBeside(url, openPostgresWatched)
+  const another = openPostgresWatched(url)
+  assert.equal(await one.leases.hold("acme"), true)
+  assert.equal(await another.leases.hold("acme"), false)
+  assert.equal(await one.leases.hold("acme"), true)
+  await another.leases.take("acme")
+  assert.equal(await another.leases.hold("acme"), true)
+  await another.close()
+  await eventually("the first to hold it again", async () =>
+    (await one.leases.hold("acme")) === true ? true : undefined,
+  )
   await close()
 })
 

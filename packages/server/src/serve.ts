@@ -162,6 +162,7 @@ async function start(
   const writing = { journal, registry, clock: systemClock, limits, keyring, report: metrics }
   const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
+  const others = hearOthers(store, source.suspect)
   const seal = (workspace: string) => watching.seal(workspace)
   const file = (workspace: string) => filing.catchUp(workspace)
   const finding = createFinding({ search, clock: systemClock, limits, file })
@@ -209,7 +210,10 @@ async function start(
     url: address.url,
     listensOn,
     service,
-    close: () => stop({ ...service, server, erasing, health, watching, filing, exporter }),
+    close() {
+      others.close()
+      return stop({ ...service, server, erasing, health, watching, filing, exporter })
+    },
   }
 }
 
@@ -313,6 +317,32 @@ function sourceOf(
     ...trusted,
     haltedFrom: (workspace) => broken.get(workspace)?.sequence,
     suspect,
+  }
+}
+
+const hearEveryMs = 3000
+
+/**
+ * What another server's auditor has found broken is looked at here as well, so that no server goes
+ * on writing behind it.
+ */
+function hearOthers(
+  { findings }: Store,
+  suspect: VerificationSource["suspect"],
+): { readonly close: () => void } {
+  let closing = findings === undefined
+  void (async () => {
+    while (!closing) {
+      // A database that is away is asked again.
+      const found = await findings?.().catch(() => [])
+      for (const { workspace, sequence } of found ?? []) suspect(workspace, sequence)
+      await systemClock.sleep(hearEveryMs)
+    }
+  })()
+  return {
+    close() {
+      closing = true
+    },
   }
 }
 

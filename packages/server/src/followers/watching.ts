@@ -185,6 +185,8 @@ export function startWatching({
       if (error instanceof IntegrityError) {
         leaveAlone(workspace)
         report({ kind: "broken", workspace, detail: error.message, from: error.sequence })
+        // The auditor keeps what it finds, so that other servers and later starts know.
+        auditor?.look(workspace, error.sequence).catch(failed(workspace))
       } else {
         loop.line.retry([workspace])
         failed(workspace)(error)

@@ -151,6 +151,14 @@ function describeDatabase(registers: Registry[], { state }: DatabaseGauges): voi
       this.set((await state())?.synchronousStandbys ?? Number.NaN)
     },
   })
+  new Gauge({
+    name: "tallystick_database_unreachable_nodes",
+    help: "Nodes of a cluster whose workspaces cannot be written to; NaN if that is not known",
+    registers,
+    async collect() {
+      this.set((await state())?.unreachableNodes ?? Number.NaN)
+    },
+  })
 }
 
 function countWrites(

@@ -22,7 +22,15 @@ import type {
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { HeldEntries, HeldLog } from "./held-entries.ts"
-import type { Audit, Checkpoint, CredentialUse, TileGrowth, TileName, Tree } from "./index-state.ts"
+import type {
+  Audit,
+  Checkpoint,
+  CredentialUse,
+  Finding,
+  TileGrowth,
+  TileName,
+  Tree,
+} from "./index-state.ts"
 import type { LinkedRows } from "./linked-rows.ts"
 import type { Finder } from "./search/search.ts"
 import type { SegmentKeeper } from "./search/segments.ts"
@@ -184,6 +192,8 @@ export interface DatabaseState {
   readonly detail: string
   /** Standbys that a commit waits for. Undefined: the role may not see them. */
   readonly synchronousStandbys: number | undefined
+  /** Nodes of a cluster with workspaces that nobody can write to now. Undefined: not known. */
+  readonly unreachableNodes: number | undefined
 }
 
 /** The store of the program that serves. */
@@ -211,6 +221,8 @@ export interface Store {
    * what stands behind an append; of files there is nothing to say.
    */
   ready(): Promise<DatabaseState | undefined>
+  /** What auditors have found broken, in any process. Absent where one process has the data. */
+  readonly findings?: () => Promise<readonly Finding[]>
   /** Of a database; undefined if the data is in the files of the folder. */
   databaseBytes(): Promise<number | undefined>
   close(): Promise<void>

@@ -1,5 +1,6 @@
 // What the database says of itself: whether it takes writes, and what stands behind a commit.
 
+import type { Clock } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import type { DatabaseState } from "../store.ts"
 import type { Database, Statement } from "./connection.ts"
@@ -14,14 +15,29 @@ const stateNow: Statement = {
              (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))
            END`,
 }
+const deadNodes: Statement = {
+  name: "dead nodes",
+  text: `SELECT nodename || ':' || nodeport FROM run_command_on_workers('SELECT 1')
+         WHERE NOT success ORDER BY 1`,
+}
+/** A node that hangs must not turn the answer about the others red. */
+const nodesWithinMs = 1000
+
 const databaseSize: Statement = {
   name: "size",
   text: "SELECT pg_database_size(current_database())",
 }
 
 /** Rejects if an append would fail, or if somebody has made commits less than durable. */
-export async function stateOf(database: Database): Promise<DatabaseState> {
-  const [row = []] = await database.rows(stateNow)
+export async function stateOf(
+  database: Database,
+  isCluster: boolean,
+  clock: Clock,
+): Promise<DatabaseState> {
+  const [[row = []], dead] = await Promise.all([
+    database.rows(stateNow),
+    isCluster ? deadNodesOf(database, clock) : [],
+  ])
   const [isReadOnly, commit, version, names, standbys] = row
   if (isReadOnly !== false)
     throw new LedgerError("ledger_unavailable", "the database is read-only, as a standby is")
@@ -34,8 +50,26 @@ export async function stateOf(database: Database): Promise<DatabaseState> {
   return {
     // The statement counts them.
     synchronousStandbys: synchronousStandbys as number | undefined,
-    detail: `PostgreSQL ${String(version)}; ${sentenceOf(synchronousStandbys)}`,
+    unreachableNodes: dead?.length,
+    detail: `PostgreSQL ${String(version)}; ${sentenceOf(synchronousStandbys)}${sentenceOfNodes(dead)}`,
   }
+}
+
+/** Undefined if that is not known, because a node does not answer in time. */
+async function deadNodesOf(
+  database: Database,
+  clock: Clock,
+): Promise<readonly string[] | undefined> {
+  const asked = database.rows(deadNodes).then(
+    (rows) => rows.map(([node]) => String(node)),
+    () => undefined,
+  )
+  return await Promise.race([asked, clock.sleep(nodesWithinMs).then(() => undefined)])
+}
+
+function sentenceOfNodes(dead: readonly string[] | undefined): string {
+  if (dead === undefined) return "; the nodes of the cluster have not all answered"
+  return dead.length === 0 ? "" : `; nodes that cannot be reached: ${dead.join(", ")}`
 }
 
 function sentenceOf(synchronousStandbys: unknown): string {

@@ -16,6 +16,7 @@ import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../s
 import { openDatabase } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
+import { findingsOf } from "./findings.ts"
 import { pollGrowth } from "./growth-poll.ts"
 import { sharedHeads } from "./heads.ts"
 import { createIndex } from "./index.ts"
@@ -89,7 +90,8 @@ export async function openPostgres(
       ...findWith(lists, searches),
     },
     readOnly: undefined,
-    ready: () => stateOf(database),
+    ready: () => stateOf(database, isCluster, systemClock),
+    findings: () => findingsOf(database),
     databaseBytes: () => sizeOf(database),
     async close() {
       poll.close()

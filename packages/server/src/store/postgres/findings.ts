@@ -1,0 +1,15 @@
+// What auditors of all servers have found broken.
+
+import { parseAudit } from "../index-rows.ts"
+import type { Finding } from "../store.ts"
+import type { Queries, Statement } from "./connection.ts"
+
+const auditsWithFinding: Statement = {
+  name: "audits with finding",
+  text: `SELECT state FROM tallystick.audits WHERE state LIKE '%"finding":{%'`,
+}
+
+export async function findingsOf(database: Queries): Promise<readonly Finding[]> {
+  const rows = await database.rows(auditsWithFinding)
+  return rows.flatMap(([state]) => parseAudit(state)?.finding ?? [])
+}
