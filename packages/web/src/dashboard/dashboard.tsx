@@ -41,6 +41,12 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
     open: later("Consents", (pages) => pages.openConsents),
   },
   { page: "people", name: "People", key: "u", open: openPeople },
+  {
+    page: "lifetime",
+    name: "Lifetime",
+    key: "i",
+    open: later("Lifetime", (pages) => pages.openLifetime),
+  },
   { page: "access", name: "Access", key: "k", open: openAccess },
   { page: "settings", name: "Settings", key: "s", open: openSettings },
 ]

@@ -2,3 +2,4 @@
 
 export { openConsents } from "./consents/consents.tsx"
 export { ConsentLookUp } from "./consents/look-up.tsx"
+export { openLifetime } from "./lifetime/lifetime.tsx"

@@ -8,6 +8,7 @@ import { Refused, Skeleton } from "../parts/refused.tsx"
 import type { OpenView, View } from "./desk.ts"
 import type * as laterPages from "./later-pages.ts"
 import "./consents/consents.css"
+import "./lifetime/lifetime.css"
 
 type LaterPages = typeof laterPages
 

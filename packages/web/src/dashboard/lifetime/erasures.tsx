@@ -1,0 +1,301 @@
+// Erasures: what is known of a person is destroyed. First it is said what that would be.
+
+import type {
+  Erasure,
+  ErasureList,
+  ErasurePreview,
+  HandedOut,
+  NewErasure,
+} from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Facts } from "../../parts/facts.tsx"
+import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { pagedList } from "../../parts/paged-list.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
+import type { Part } from "./part.ts"
+
+/** How long an erasure takes at least until somebody wants to see that it is done. */
+const againMs = 2000
+
+export function erasuresPart(desk: Desk): Part {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const list = pagedList<Erasure>({
+    ...listed(desk, ["erasures"], ({ erasures }: ErasureList) => erasures),
+    empty: () => <p class="soft">Nothing was ever erased here.</p>,
+    draw: (erasures) => {
+      clearTimeout(timer)
+      if (erasures.some(({ state }) => state === "running"))
+        timer = setTimeout(() => list.reload(), againMs)
+      return <Table columns={columns(desk)} items={erasures} />
+    },
+  })
+  const preview = elementOf(<div aria-live="polite" />)
+  const done = (): void => {
+    redraw(preview)
+    list.reload()
+  }
+  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const request = requestIn(values)
+    const told = await desk.send<ErasurePreview>("POST", ["erasures"], { ...request, dryRun: true })
+    if (!told.ok) return told.refusal
+    redraw(preview, <Preview desk={desk} request={request} of={told.value} done={done} />)
+    return undefined
+  }
+  return {
+    node: (
+      <>
+        <Form action="Say what that would be" submit={submit}>
+          <p class="soft">
+            Destroys what the ledger has sealed about a person. Nobody can undo it, and nothing is
+            destroyed before you have seen what that is.
+          </p>
+          <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
+          <Choice
+            name="scope"
+            label="What"
+            options={[
+              ["fields", "Sealed fields: e-mail, name, and what else is personal"],
+              ["entries", "Whole contents of their entries, with their id"],
+            ]}
+          />
+          <Field
+            name="reason"
+            label="Reason"
+            maxLength={200}
+            hint="It stays readable for ever: do not name the person."
+          />
+          <Field
+            name="reference"
+            label="Reference"
+            optional
+            maxLength={200}
+            placeholder="SUP-2291"
+          />
+        </Form>
+        {preview}
+        <h2>Requested before</h2>
+        {list.node}
+      </>
+    ),
+    close: () => clearTimeout(timer),
+  }
+}
+
+function requestIn(values: FormData): NewErasure {
+  const reference = textIn(values, "reference")
+  return {
+    subject: { id: textIn(values, "subject") ?? "" },
+    scope: textIn(values, "scope") === "entries" ? "entries" : "fields",
+    reason: textIn(values, "reason") ?? "",
+    ...(reference !== undefined && { reference }),
+  }
+}
+
+interface PreviewProps {
+  readonly desk: Desk
+  readonly request: NewErasure
+  readonly of: ErasurePreview
+  readonly done: () => void
+}
+
+function Preview({ desk, request, of, done }: PreviewProps) {
+  const { entries, fields, holds, handedOut } = of
+  return (
+    <section class="panel erasure-preview" aria-label="What would be erased">
+      <h2>
+        {entries === 0
+          ? "There is nothing to erase"
+          : `${counted(fields, "sealed field", "sealed fields")} in ${counted(entries, "entry", "entries")}`}
+      </h2>
+      {entries > 0 && request.scope === "entries" && (
+        <p>The whole contents of these entries go: what happened is then known to nobody.</p>
+      )}
+      {holds.length > 0 && (
+        <p>
+          It waits until {holds.length === 1 ? "this hold is" : "these holds are"} released:{" "}
+          <Codes of={holds} href={() => desk.link(["lifetime", "holds"])} />
+        </p>
+      )}
+      <HandedOutFacts desk={desk} of={handedOut} />
+      {entries > 0 && (
+        <p class="actions">
+          <button
+            type="button"
+            class="button danger"
+            onClick={() => openConfirmation({ desk, request, of, done })}
+          >
+            Erase it…
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** The id is typed a second time: whoever erases the wrong person cannot undo it. */
+function openConfirmation({ desk, request, of: { entries }, done }: PreviewProps): void {
+  const { id } = request.subject
+  openDialog("Erase for ever?", (close) => {
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      if (textIn(values, "again") !== id)
+        return { status: 0, code: "invalid_field", detail: "this is not the id of that person" }
+      const told = await desk.send<Erasure>("POST", ["erasures"], request)
+      if (!told.ok) return told.refusal
+      announce("The erasure is recorded")
+      close()
+      done()
+      return undefined
+    }
+    return (
+      <Form action="Erase for ever" submit={submit} cancel={close}>
+        <p class="soft">
+          {counted(entries, "entry loses", "entries lose")} something for ever. To go on, type{" "}
+          <code>
+            <Text of={id} />
+          </code>
+          .
+        </p>
+        <Field name="again" label="The person's id" isMono />
+      </Form>
+    )
+  })
+}
+
+function columns(desk: Desk): readonly Column<Erasure>[] {
+  return [
+    {
+      name: "Requested",
+      isPlain: true,
+      draw: ({ requestedAt, reason, reference }) => (
+        <>
+          <Time at={requestedAt} />
+          <Below>
+            <Text of={reference === undefined ? reason : `${reason} (${reference})`} />
+          </Below>
+        </>
+      ),
+    },
+    {
+      name: "Person",
+      draw: ({ subject }) =>
+        subject === undefined ? (
+          <span class="quiet">forgotten</span>
+        ) : (
+          <code>
+            <Text of={subject.id} />
+          </code>
+        ),
+    },
+    {
+      name: "What",
+      draw: ({ scope, entries, fields }) =>
+        `${scope === "entries" ? "contents" : counted(fields, "field", "fields")} of ${counted(entries, "entry", "entries")}`,
+    },
+    { name: "State", draw: (erasure) => <State desk={desk} of={erasure} /> },
+    {
+      name: "Handed out",
+      isEnd: true,
+      draw: (erasure) => (
+        <button type="button" class="plain" onClick={() => openHandedOut(desk, erasure)}>
+          Copies<span class="unseen"> of {erasure.erasureId}</span>
+        </button>
+      ),
+    },
+  ]
+}
+
+const states = {
+  held: ["attention", waitingIcon, "held"],
+  running: ["pending", pendingIcon, "under way"],
+  done: ["intact", checkIcon, "done"],
+} as const
+
+function State({
+  desk,
+  of: { state, holds = [], doneAt },
+}: {
+  readonly desk: Desk
+  readonly of: Erasure
+}) {
+  const [tone, icon, word] = Object.hasOwn(states, state)
+    ? states[state as keyof typeof states] // as just seen
+    : (["neutral", pendingIcon, state] as const)
+  return (
+    <span class={`state ${tone}`}>
+      <Icon of={icon} />
+      <span>
+        {word}
+        {doneAt !== undefined && (
+          <>
+            {" "}
+            <Time at={doneAt} form="minute" />
+          </>
+        )}
+        {state === "held" && (
+          <>
+            {" "}
+            by <Codes of={holds} href={() => desk.link(["lifetime", "holds"])} />
+          </>
+        )}
+      </span>
+    </span>
+  )
+}
+
+function openHandedOut(desk: Desk, { handedOut, erasureId }: Erasure): void {
+  openDialog("What was handed out", () => (
+    <>
+      <p class="soft">
+        Nobody can recall it. Ask whoever has it to destroy it. Erasure <code>{erasureId}</code>.
+      </p>
+      <HandedOutFacts desk={desk} of={handedOut} />
+    </>
+  ))
+}
+
+function HandedOutFacts({ desk, of }: { readonly desk: Desk; readonly of: HandedOut }) {
+  const { packs, tokens, exports, more } = of
+  if (packs.length + tokens.length + exports.length === 0)
+    return <p class="soft">No pack, link or export of this ledger had it.</p>
+  const some = (ids: readonly string[], href: (id: string) => string): Child =>
+    ids.length === 0 ? undefined : <Codes of={ids} href={href} />
+  return (
+    <Facts
+      rows={[
+        ["Packs that had it", some(packs, (id) => desk.link(["packs", id]))],
+        ["Links that show it", some(tokens, () => desk.link(["access"], { tab: "tokens" }))],
+        ["Exports since then", some(exports, (id) => desk.link(["events", id]))],
+        ["Besides these", more === 0 ? undefined : more.toLocaleString("en-GB")],
+      ]}
+    />
+  )
+}
+
+interface CodesProps {
+  readonly of: readonly string[]
+  readonly href: (id: string) => string
+}
+
+function Codes({ of: ids, href }: CodesProps) {
+  return (
+    <span class="ids">
+      {ids.map((id) => (
+        <a href={href(id)}>
+          <code>
+            <Text of={id} />
+          </code>{" "}
+        </a>
+      ))}
+    </span>
+  )
+}

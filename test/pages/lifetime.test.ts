@@ -1,0 +1,135 @@
+// What becomes of entries as they grow old, as an admin sees and changes it.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import type { Browser } from "playwright-core"
+import { expectChain } from "../chain.ts"
+import { join, type Person } from "../people.ts"
+import { makeWorkspace, startService, writeEvent, writeMany, type Service } from "../service.ts"
+import {
+  expectAccessible,
+  expectFits,
+  expectNarrow,
+  noBrowser,
+  openBrowser,
+  signInto,
+  watch,
+} from "./browser.ts"
+
+const skip = noBrowser
+const hostile = "\u202E<img src=x onerror=alert(1)>"
+
+let browser: Browser
+let service: Service
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+let admin: Person
+let viewer: Person
+
+before(async () => {
+  if (skip !== false) return
+  browser = await openBrowser()
+  service = await startService()
+  workspace = await makeWorkspace(service)
+  admin = await join(service, workspace.path, "admin", "admin@example.com")
+  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+  await writeMany(workspace, 12)
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await expectChain(service.root, workspace.id)
+  await service[Symbol.asyncDispose]()
+})
+
+async function opened(path: string, person = admin) {
+  const watched = await watch(browser, { origin: service.url })
+  await signInto(watched, service.url, person)
+  await watched.page.goto(`${service.url}/ui/${path}`)
+  return watched
+}
+
+test(
+  "an erasure is counted first, confirmed by the person's id, and seen to be done",
+  { skip },
+  async () => {
+    const grace = { id: "usr_grace", type: "user", email: "grace@example.com", name: "Grace" }
+    const { receipt } = await writeEvent(workspace, { actor: grace })
+    const pack = { title: "For the auditor", receiptIds: [receipt] }
+    await service.root.post(`${workspace.path}/evidence-packs`, pack)
+    await using watched = await opened("lifetime/erasures")
+    const { page } = watched
+    await page.getByText("Nothing was ever erased here.").waitFor()
+    const ask = async (person: string): Promise<void> => {
+      await page.getByLabel("Person").fill(person)
+      await page.getByLabel("Reason").fill("Article 17")
+      await page.getByLabel("Reference").fill(hostile)
+      await page.getByRole("button", { name: "Say what that would be" }).click()
+    }
+    await ask("usr_nobody")
+    await page.getByRole("heading", { name: "There is nothing to erase" }).waitFor()
+    await ask(grace.id)
+    await page.getByRole("heading", { name: /^\d sealed fields in 1 entry$/ }).waitFor()
+    await page.getByText("Packs that had it").waitFor()
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Erase it…" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("The person's id").fill("usr_9")
+    await dialog.getByRole("button", { name: "Erase for ever" }).click()
+    await dialog.getByText("This is not the id of that person").waitFor()
+    await expectAccessible(page)
+    const list = async () =>
+      (await service.root.get(`${workspace.path}/erasures`)).json<{ erasures: object[] }>().erasures
+    assert.deepEqual(await list(), [])
+    await dialog.getByLabel("The person's id").fill(grace.id)
+    await dialog.getByRole("button", { name: "Erase for ever" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await page.getByRole("row", { name: /usr_grace \d fields of 1 entry done/ }).waitFor()
+    await page.getByRole("button", { name: /Copies/ }).click()
+    await page.getByRole("dialog").getByText("Nobody can recall it").waitFor()
+    await page.keyboard.press("Escape")
+    await expectNarrow(page)
+    await watched.expectQuiet()
+
+    await using explorer = await opened("events?range=all&query=actor%3Ausr_grace")
+    await explorer.page.getByText("Erased: personal data destroyed").waitFor({ state: "attached" })
+    await explorer.page
+      .getByRole("row", { name: /usr_grace/ })
+      .getByRole("link")
+      .first()
+      .click()
+    await explorer.page.getByText("An erasure has destroyed personal data").waitFor()
+    await explorer.page.getByText("Verified").first().waitFor()
+    assert.doesNotMatch(await explorer.page.content(), /grace@example/)
+    await expectAccessible(explorer.page)
+    await explorer.expectQuiet()
+  },
+)
+
+test(
+  "an entry whose whole content was erased keeps its place and its proof",
+  { skip },
+  async () => {
+    const ada = { id: "usr_ada", type: "user", email: "ada@example.com" }
+    const { receipt } = await writeEvent(workspace, { actor: ada, action: "diary.page.written" })
+    const asked = { subject: { id: ada.id }, reason: "Article 17", scope: "entries" }
+    assert.equal((await service.root.post(`${workspace.path}/erasures`, asked)).status, 202)
+    await using watched = await opened(`events/${receipt}`)
+    const { page } = watched
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByRole("heading", { name: "Content erased" }).waitFor()
+    await drawer.getByText("An erasure has destroyed what this entry said").waitFor()
+    await drawer.getByText("Verified", { exact: false }).first().waitFor()
+    assert.doesNotMatch(await page.content(), /usr_ada|diary/)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
+test("who is no admin is told so", { skip }, async () => {
+  await using watched = await opened("lifetime", viewer)
+  await watched.page.getByText("For admins of this workspace").waitFor()
+  await expectFits(watched.page)
+  await expectAccessible(watched.page)
+  await watched.expectQuiet()
+})
