@@ -466,7 +466,7 @@ export function expectAnswer(
   const { _sd_alg: _alg, v, idem: _idem, keyId: _keyId, context: _context, ...content } = body
   assert.equal(v, 1)
   assert.equal(content["workspaceId"], chain.workspaceId)
-  const { integrity, storageTier, ...shown } = entry
+  const { integrity, storageTier, held: _held, ...shown } = entry
   const kind = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"][
     Number(record[4]) - 1
   ]

@@ -61,6 +61,10 @@ const metrics = [
   "tallystick_disk_free_bytes",
   "tallystick_disk_reserve_bytes",
   "tallystick_entries_total",
+  "tallystick_expired_bodies_total",
+  "tallystick_expiry_failures_total",
+  "tallystick_expiry_held_total",
+  "tallystick_expiry_runs_total",
   "tallystick_exported_entries_total",
   "tallystick_failed_logins_total",
   "tallystick_failures_total",
@@ -357,11 +361,11 @@ test("the dashboard asks for metrics that there are, and shows all of them", asy
   assert.equal(ids.size, dashboard.panels.length)
 })
 
-test("five alerts use existing metrics, and say what happened and what to do", async () => {
+test("six alerts use existing metrics, and say what happened and what to do", async () => {
   const samples = await read()
   const rules = rulesIn(readFileSync(join(folder, "alerts.yml"), "utf8"))
-  assert.equal(rules.length, 5)
-  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 5)
+  assert.equal(rules.length, 6)
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 6)
   for (const {
     alert = "",
     expr = "",

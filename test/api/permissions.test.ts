@@ -119,6 +119,7 @@ const names: Readonly<Record<string, string>> = {
   TOKEN: "0".repeat(13),
   MEMBER: "0".repeat(13),
   ERASURE: `era_${"0".repeat(36)}`,
+  HOLD: `hold_${"0".repeat(36)}`,
   PACK_MINE: packs.mine,
   PACK_CORE: packs.core,
   PACK_NONE: `pack_${"0".repeat(36)}`,
@@ -168,6 +169,9 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
   saved: () => ({ filter: {}, format: "jsonl" }),
   whom: () => ({ subject: "usr_1", reason: "a request" }),
   ada: (_, projectId) => ({ projectId, subject: "ada" }),
+  hold: () => ({ name: "Case 7", reason: "Lawsuit", receiptIds: [receipts.core] }),
+  release: () => ({ reason: "It is over" }),
+  nothing: () => ({}),
 }
 
 // Of a batch each event is answered in its place: `202:ws` is a good answer with that refusal in
@@ -412,6 +416,27 @@ GET OURS/evidence-packs/THEIR_PACK/download | anon anon gone scope  404   404   
 GET THEIRS/evidence-packs/THEIR_PACK/download| anon anon gone ws    ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
 GET NOWHERE/evidence-packs/PACK_CORE/download| anon anon gone ws    ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404`
 
+const lifetime = `
+                                            | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t| s-view s-adm s-their s-inst
+GET OURS/holds                              | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws   | scope  200   ws      200
+GET THEIRS/holds                            | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
+GET NOWHERE/holds                           | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+POST OURS/holds               hold          | anon anon gone scope  scope 201   scope     scope     ws      ws      201      | scope scope scope scope ws   | scope  201   ws      201
+POST THEIRS/holds             hold          | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope| ws     ws    201     201
+POST NOWHERE/holds            hold          | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+GET OURS/holds/HOLD                         | anon anon gone scope  scope 404   scope     scope     ws      ws      404      | scope scope scope scope ws   | scope  404   ws      404
+GET THEIRS/holds/HOLD                       | anon anon gone ws     ws    ws    ws        ws        scope   404     404      | ws    ws    ws    ws    scope| ws     ws    404     404
+GET NOWHERE/holds/HOLD                      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+DELETE OURS/holds/HOLD        release       | anon anon gone scope  scope 404   scope     scope     ws      ws      404      | scope scope scope scope ws   | scope  404   ws      404
+DELETE THEIRS/holds/HOLD      release       | anon anon gone ws     ws    ws    ws        ws        scope   404     404      | ws    ws    ws    ws    scope| ws     ws    404     404
+DELETE NOWHERE/holds/HOLD     release       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+POST OURS/retention/preview   nothing       | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws   | scope  200   ws      200
+POST THEIRS/retention/preview nothing       | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
+POST NOWHERE/retention/preview nothing      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
+POST OURS/retention/run       nothing       | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws   | scope  200   ws      200
+POST THEIRS/retention/run     nothing       | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
+POST NOWHERE/retention/run    nothing       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404`
+
 const operations = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst
 GET /healthz                                | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
@@ -461,6 +486,7 @@ const tables: Readonly<Record<string, readonly Line[]>> = {
   tokens: linesOf(tokens),
   policies: linesOf(policies),
   evidence: linesOf(evidence),
+  lifetime: linesOf(lifetime),
   operations: linesOf(operations),
   people: linesOf(people),
 }
@@ -519,6 +545,7 @@ function templateOf(ask: string): string {
     .replace(/\/tokens\/[^/]+/, "/tokens/{tokenId}")
     .replace(/evidence-packs\/[^/]+/, "evidence-packs/{packId}")
     .replace(/erasures\/[^/]+/, "erasures/{erasureId}")
+    .replace(/holds\/[^/]+/, "holds/{holdId}")
     .replace(/published-policy\/(?!token)[^/]+/, "published-policy/{version}")
     .replace(/tile\/.+/, "tile/{tile}")
     .replace(/epochs\/[^/]+/, "epochs/{epoch}")

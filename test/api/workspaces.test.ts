@@ -131,7 +131,9 @@ test("a setting that is none, or that breaks a rule, is refused by name", async 
     ...bad({ laneRules: [{ prefix: "", lane: "data" }] }, /laneRules\[0\]\.prefix/),
     ...bad({ laneRules: [{ prefix: "a", lane: "finance" }] }, /laneRules\[0\]\.lane/),
     ...bad({ laneRules: [{ prefix: "a", lane: "data", x: 1 }] }, /laneRules\[0\]\.x/),
-    ...bad({ retention: 90 }, /retention is not a known field/),
+    ...bad({ retention: 90 }, /retention must be an array/),
+    ...bad({ retention: [{ days: 0 }] }, /retention\[0\]\.days must be/),
+    ...bad({ retention: [{ days: 1, action: "a..b" }] }, /retention\[0\]\.action must be/),
     {
       as: root,
       ask: `PATCH ${acme.path}`,

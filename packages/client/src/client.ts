@@ -10,6 +10,7 @@ import { memberCalls } from "./calls/members.ts"
 import { packCalls } from "./calls/packs.ts"
 import { policyCalls } from "./calls/policies.ts"
 import { projectCalls } from "./calls/projects.ts"
+import { holdCalls, retentionCalls } from "./calls/retention.ts"
 import { receiptCalls } from "./calls/receipts.ts"
 import { serviceCalls } from "./calls/service.ts"
 import { sessionCalls } from "./calls/session.ts"
@@ -70,6 +71,8 @@ export function createClient({
     projects: projectCalls(call),
     apiKeys: apiKeyCalls(call),
     members: memberCalls(call),
+    retention: retentionCalls(call),
+    holds: holdCalls(call),
     session: sessionCalls(call),
     service: serviceCalls(call),
   } as const

@@ -313,6 +313,8 @@ export interface Entry extends RepeatedFields {
   readonly lane: Open<Lane>
   readonly storageTier: Open<StorageClass>
   readonly integrity: Open<Integrity>
+  /** A hold keeps its content from expiry and erasure. */
+  readonly held?: boolean
   readonly timestamp: Time
   readonly receivedAt?: Time | null
   readonly provenance?: Provenance
@@ -636,6 +638,20 @@ export interface Workspace {
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
   /** Maximum number of projects: an event for one more is refused. */
   readonly projectsMax: number
+  /** How long contents are kept: the first rule that matches an entry. Without one: for ever. */
+  readonly retention: readonly RetentionRule[]
+}
+
+/**
+ * Matches entries that have all that is given. `action` is the first segments of one; entries of
+ * the service, policies and consents match no rule without it.
+ */
+export type RetentionRule = {
+  readonly projectId?: string
+  readonly lane?: Lane
+  readonly action?: string
+  /** Whole days of UTC after the day on which the entry was recorded. */
+  readonly days: number
 }
 
 /** The body of `PATCH /v1/workspaces/{workspaceId}`: absent members keep their values. */
@@ -649,10 +665,13 @@ export interface WorkspaceChange {
   readonly personalKeys?: readonly string[]
   readonly laneRules?: readonly LaneRule[]
   readonly projectsMax?: number
+  readonly retention?: readonly RetentionRule[]
+  /** The token of a preview of `retention`, if these rules would expire entries that exist. */
+  readonly confirm?: string
 }
 
 /** The body of `POST /v1/workspaces`. */
-export interface NewWorkspace extends WorkspaceChange {
+export interface NewWorkspace extends Omit<WorkspaceChange, "confirm"> {
   readonly id: string
 }
 
@@ -1047,6 +1066,101 @@ export interface Session {
   readonly member: Account
   /** Where the member belongs to, and as what. */
   readonly workspaces: readonly { readonly id: string; readonly role: Open<Role> }[]
+}
+
+// Retention and holds -----------------------------------------------------------------------------
+
+/** The body of `POST …/retention/preview`: rules to be tried; absent: those of the workspace. */
+export interface RetentionPreviewRequest {
+  readonly retention?: readonly RetentionRule[]
+}
+
+export interface RetentionCount {
+  readonly entries: number
+  /** Bodies and sealed fields, as they are stored without compression. */
+  readonly bytes: number
+}
+
+export interface RetentionCountOfRule extends RetentionCount {
+  readonly rule: number
+}
+
+export interface RetentionCountOfLane extends RetentionCount {
+  readonly lane: Open<Lane>
+}
+
+export interface RetentionCountOfProject extends RetentionCount {
+  readonly projectId: string
+}
+
+export interface RetentionCountOfMonth extends RetentionCount {
+  readonly month: string
+}
+
+/** What rules would expire today. Nothing was done. */
+export interface RetentionPreview extends RetentionCount {
+  /** Entries whose time is over, and that a hold keeps. They are not in the other numbers. */
+  readonly held: number
+  /** By the place of the rule, from 0. */
+  readonly rules: readonly RetentionCountOfRule[]
+  readonly lanes: readonly RetentionCountOfLane[]
+  readonly projects: readonly RetentionCountOfProject[]
+  /** By the month in which they were recorded, such as `2026-01`. */
+  readonly months: readonly RetentionCountOfMonth[]
+  /** Confirms these rules today and tomorrow: `confirm` of `PATCH /v1/workspaces/{workspaceId}`. */
+  readonly token: string
+}
+
+/** With 202: the entries are still being counted. Ask again. */
+export interface RetentionCounting {
+  readonly counted: number
+  readonly of: number
+}
+
+/** The answer of `POST …/retention/run`. */
+export interface RetentionRun {
+  /** Entries whose contents were destroyed. */
+  readonly entries: number
+  /** Entries whose time is over, and that a hold keeps. */
+  readonly held: number
+}
+
+/** What a hold keeps from expiry and erasure; one of the three. */
+export interface HoldScope {
+  /** Entries that it finds, also later ones. */
+  readonly filter?: HoldFilter
+  /** Entries whose actor or target it is, also later ones. Without `types`: of every type. */
+  readonly subject?: { readonly id: string; readonly types?: readonly string[] }
+  readonly receiptIds?: readonly string[]
+}
+
+export type HoldFilter = Omit<EntryFilter, "storage" | "includeArchive">
+
+/** The body of `POST …/holds`. */
+export interface NewHold extends HoldScope {
+  readonly name: string
+  readonly reason: string
+}
+
+export interface Hold extends HoldScope {
+  readonly holdId: string
+  readonly name: string
+  readonly reason: string
+  readonly createdAt: Time
+  readonly createdBy: Maker
+  readonly state: Open<"active" | "released">
+  readonly releasedAt?: Time
+  readonly releaseReason?: string
+}
+
+export interface HoldList {
+  readonly holds: readonly Hold[]
+  readonly nextCursor: string | null
+}
+
+/** The body of `DELETE …/holds/{holdId}`. */
+export interface HoldRelease {
+  readonly reason: string
 }
 
 // Evidence packs ----------------------------------------------------------------------------------

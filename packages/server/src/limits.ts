@@ -155,6 +155,14 @@ export const defaultLimits = {
   readWaitMs: 5000,
   /** Entries of an evidence pack. For more, use an export. */
   packReceiptsMax: 10_000,
+  /** Holds of a workspace that were not released: each costs time for every entry that is read. */
+  holdsMax: 100,
+  /** Receipts that one hold names. For more, it is given a filter. */
+  holdReceiptsMax: 1000,
+  /** How often the service looks whether content has passed its time: days begin at midnight. */
+  expiryEveryMs: 3_600_000,
+  /** How long a preview of retention counts before it says how far it came. */
+  previewWaitMs: 10_000,
   /** Phrases of a project: more actions than people are shown. Each page of activity has all. */
   phrasesMax: 200,
   /** The bytes of a pack: what a browser can still check, and far below the limit of ZIP. */

@@ -1,6 +1,7 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
 import type { Logger } from "pino"
+import type { DestroyedContent } from "./followers/segment-cleaning.ts"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
@@ -28,6 +29,10 @@ import { namesWorkspace, type Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
+import type { DueQuestion } from "./lifetime/due-entries.ts"
+import { createExpiry, startExpiry } from "./lifetime/expiry.ts"
+import { createHolds } from "./lifetime/holds.ts"
+import { createPreviews } from "./lifetime/retention-preview.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { freeBytesAt } from "./runtime/folder-size.ts"
@@ -42,6 +47,7 @@ import { isSealedBy } from "./store/log-keys.ts"
 import { erasuresPath, openErasuresFile, readErasures } from "./store/erasures-file.ts"
 import { openStore, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
+import type { AdminParts } from "./workspace/admin-entries.ts"
 import { createAccounts } from "./workspace/accounts.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
 import { createAuthenticate } from "./workspace/credential-lookup.ts"
@@ -167,13 +173,13 @@ async function start(
   const file = (workspace: string) => filing.catchUp(workspace)
   const finding = createFinding({ search, clock: systemClock, limits, file })
   const parts = { registry, ledger, clock: systemClock, keyring, limits }
-  const host = new URL(address.url).hostname
-  const administration = createAdministration({ ...parts, host }, rootKeys)
+  const administration = createAdministration({ ...parts, host: hostOf(address) }, rootKeys)
   const { workspaces } = administration
   const pages = createBuiltPages()
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
-  const erasureParts = { ...parts, store, file, filing, workspaces, log }
+  const lifetime = createLifetime(parts, store, filing)
+  const erasureParts = { ...parts, ...lifetime, store, file, filing, workspaces, log }
   const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
   const exporter = exporterOf(config, keyring, health, source, options)
   const service: Service = {
@@ -186,6 +192,7 @@ async function start(
     limits,
     signIns: createSignIns(systemClock, limits),
     ...administration,
+    ...lifetime,
     lists: createLists(keyring.secret),
     rates: createRates(limits, config.keyRequestsPerMinute),
     source,
@@ -206,13 +213,14 @@ async function start(
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
+  const expiring = expireDaily(service, log)
   return {
     url: address.url,
     listensOn,
     service,
     close() {
       others.close()
-      return stop({ ...service, server, erasing, health, watching, filing, exporter })
+      return stop({ ...service, server, erasing, expiring, health, watching, filing, exporter })
     },
   }
 }
@@ -220,6 +228,7 @@ async function start(
 type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
   readonly server: HttpServer
   readonly erasing: Erasing
+  readonly expiring: ReturnType<typeof startExpiry>
   readonly health: Health
   readonly watching: WatchingBeside
   readonly filing: FilingBeside
@@ -230,7 +239,7 @@ async function stop(parts: Stopped): Promise<void> {
   // They would wait for what is recorded after the last request.
   parts.feed.close()
   await parts.server.close()
-  await parts.erasing.close()
+  await Promise.all([parts.erasing.close(), parts.expiring.close()])
   parts.health.close()
   await parts.ledger.sequencer.drained()
   await parts.uses.save()
@@ -243,6 +252,7 @@ type MadeHere = "content" | "forget" | "erasuresFile" | "holdsOn"
 interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly store: Store
   readonly workspaces: Pick<Service["workspaces"], "get">
+  readonly holds: Service["holds"]
   readonly filing: FilingBeside
   readonly log: Logger
 }
@@ -250,7 +260,7 @@ interface ErasingParts extends Omit<ErasureParts, MadeHere> {
 /** Before anybody is served, erases again what a copy from before an erasure still has. */
 async function beginErasing(
   { heads }: Config,
-  { filing, log, ...parts }: ErasingParts,
+  { filing, log, holds, ...parts }: ErasingParts,
   readOnly: string | undefined,
 ): Promise<Pick<Service, "erasures"> & { readonly erasing: Erasing }> {
   const path = erasuresPath(heads)
@@ -261,7 +271,7 @@ async function beginErasing(
     content,
     forget: (...asked) => filing.forget(...asked),
     erasuresFile: openErasuresFile(path),
-    holdsOn: async () => [],
+    holdsOn: (...asked) => holds.among(...asked),
   })
   await eraseAgain({ ...parts, erasures, path, blocks, readOnly })
   const erasing = startErasing({
@@ -272,6 +282,45 @@ async function beginErasing(
     failed: (workspace, error) => log.error({ workspace, err: error }, "an erasure did not go on"),
   })
   return { erasures, erasing }
+}
+
+function hostOf({ url }: { readonly url: string }): string {
+  return new URL(url).hostname
+}
+
+/** How long contents are kept, and what keeps them longer. */
+function createLifetime(
+  parts: AdminParts,
+  store: Store,
+  filing: FilingBeside,
+): Pick<Service, "holds" | "expiry" | "previews"> {
+  const forget = (workspace: string, destroyed: DestroyedContent) =>
+    filing.forget(workspace, destroyed)
+  const due = (question: DueQuestion) => filing.due(question)
+  const { content } = filing
+  const { journal } = store
+  return {
+    holds: createHolds({ ...parts, journal }),
+    expiry: createExpiry({ ...parts, store, content, due, forget }),
+    previews: createPreviews({ ...parts, journal, due, secret: parts.keyring.secret }),
+  }
+}
+
+function expireDaily(
+  { expiry, store, clock, limits, halted, metrics }: Service,
+  log: Logger,
+): ReturnType<typeof startExpiry> {
+  const { registry } = store
+  return startExpiry(
+    { expiry, registry, clock, everyMs: limits.expiryEveryMs, isOff: halted },
+    {
+      ran: metrics.expired,
+      failed(workspace, error) {
+        metrics.expiryFailed()
+        log.error({ workspace, err: error }, "contents could not be expired; tried again later")
+      },
+    },
+  )
 }
 
 function placeOf({ data, databaseUrl, archive }: Config): StorePlace {

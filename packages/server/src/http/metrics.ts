@@ -20,6 +20,9 @@ export interface Metrics extends FollowerMetrics {
   readonly failedLogin: () => void
   /** Entries were given out in an export of this format. */
   readonly exported: (format: string, entries: number) => void
+  /** The contents of a workspace that had passed their time were destroyed. */
+  readonly expired: (result: { readonly entries: number; readonly held: number }) => void
+  readonly expiryFailed: () => void
   readonly text: () => Promise<string>
   /** The durations of the last commits in milliseconds, ascending. */
   readonly lastCommits: () => readonly number[]
@@ -91,6 +94,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     audited: audited.audited,
     integrityFailure: audited.integrityFailure,
     failedLogin,
+    ...countExpiry(registry),
     packed: countPacking(registry),
     exported: (format, entries) => exports.inc({ format }, entries),
     text: async () => (await registry.metrics()) + durations.text(),
@@ -205,6 +209,38 @@ function countWrites(
     entry: (lane) => entries.inc({ lane }),
     replay: () => replays.inc(),
     failedLogin: () => failedLogins.inc(),
+  }
+}
+
+function countExpiry(registry: Registry): Pick<Metrics, "expired" | "expiryFailed"> {
+  const registers = [registry]
+  const runs = new Counter({
+    name: "tallystick_expiry_runs_total",
+    help: "Workspaces that were looked through for contents that have passed their time",
+    registers,
+  })
+  const failures = new Counter({
+    name: "tallystick_expiry_failures_total",
+    help: "Workspaces where that failed; it is tried again within the hour",
+    registers,
+  })
+  const bodies = new Counter({
+    name: "tallystick_expired_bodies_total",
+    help: "Entries whose contents were destroyed because their time was over",
+    registers,
+  })
+  const held = new Counter({
+    name: "tallystick_expiry_held_total",
+    help: "Entries that a run found past their time, and left because of a hold",
+    registers,
+  })
+  return {
+    expired(result) {
+      runs.inc()
+      bodies.inc(result.entries)
+      held.inc(result.held)
+    },
+    expiryFailed: () => failures.inc(),
   }
 }
 

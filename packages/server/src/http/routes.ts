@@ -11,6 +11,7 @@ import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { feedEndpoints } from "./v1/feed-endpoints.ts"
 import { erasureEndpoints } from "./v1/erasure-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
+import { holdEndpoints } from "./v1/hold-endpoints.ts"
 import { integrityEndpoints } from "./v1/integrity-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
 import { packEndpoints } from "./v1/pack-endpoints.ts"
@@ -18,6 +19,7 @@ import { policyEndpoints } from "./v1/policy-endpoints.ts"
 import { projectEndpoints } from "./v1/project-endpoints.ts"
 import { queryEndpoints } from "./v1/query-endpoints.ts"
 import { receiptEndpoints } from "./v1/receipt-endpoints.ts"
+import { retentionEndpoints } from "./v1/retention-endpoints.ts"
 import { sessionEndpoints } from "./v1/session-endpoints.ts"
 import { systemEndpoints } from "./v1/system-endpoints.ts"
 import { tlogEndpoints } from "./v1/tlog-endpoints.ts"
@@ -45,6 +47,8 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
     ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
     ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
+    ...holdEndpoints(service), //      POST, GET …/holds; GET, DELETE …/{holdId}
+    ...retentionEndpoints(service), // POST …/retention/preview, …/run
     ...systemEndpoints(service), //    GET /v1/system
     ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
   ]

@@ -7,6 +7,9 @@ import type { ShownSetting } from "../config.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { Health } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
+import type { Expiry } from "../lifetime/expiry.ts"
+import type { Holds } from "../lifetime/holds.ts"
+import type { Previews } from "../lifetime/retention-preview.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { VerificationSource } from "../query/verified-entries.ts"
@@ -59,6 +62,9 @@ export interface Service {
   readonly erasing: Pick<Erasing, "poke">
   readonly entryExports: EntryExports
   readonly queries: Queries
+  readonly holds: Holds
+  readonly previews: Previews
+  readonly expiry: Expiry
   readonly feed: EntryFeed
   /** Limits how many pages, receipts and tiles are read at once. */
   readonly reading: FairQueue

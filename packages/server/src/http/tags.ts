@@ -11,6 +11,7 @@ export const tags = {
   "API keys": "Credentials of programs.",
   Members: "People, and their sessions.",
   Workspaces: "Workspaces and their projects.",
+  Retention: "How long contents are kept, and what keeps them longer.",
   Service: "The service itself.",
 } as const
 

@@ -10,7 +10,10 @@ const randomBytes = 17
 
 const randomCharacters = 26
 
-export type MakeId = (prefix: "evt" | "rcp" | "pol" | "pack" | "era", timeMs: number) => string
+export type MakeId = (
+  prefix: "evt" | "rcp" | "pol" | "pack" | "era" | "hold" | "exp",
+  timeMs: number,
+) => string
 
 export function createIds(random: Random): MakeId {
   const bytes = new Uint8Array(randomBytes)

@@ -16,6 +16,7 @@ import {
   findIncluded,
   showEntry,
   showProof,
+  type IsHeld,
   type ReadEntries,
   type VerifiedEntry,
   type VerificationSource,
@@ -31,6 +32,8 @@ export interface Reader {
   readonly isProven: boolean
   /** What was searched, within what this reader may see. */
   readonly wanted: Wanted
+  /** Absent for readers who may not know of holds. */
+  readonly isHeld?: IsHeld | undefined
   readonly signal?: AbortSignal
 }
 
@@ -69,7 +72,7 @@ export async function buildPage(
   source: PageSource,
   workspace: Document<"workspace">,
   { sequences, held }: FoundEntries,
-  { isProven, wanted, signal }: Reader,
+  { isProven, wanted, isHeld, signal }: Reader,
   nowMs: number,
 ): Promise<BuiltPage> {
   const { store, limits, pace } = source
@@ -88,7 +91,13 @@ export async function buildPage(
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
       const event = Buffer.from(
-        showRow({ found, workspace, sight: sightOf(found.opened?.content, wanted), vkey }),
+        showRow({
+          found,
+          workspace,
+          sight: sightOf(found.opened?.content, wanted),
+          vkey,
+          isHeld,
+        }),
       )
       // Bytes that are read count too. A reader who may see little must not cause unlimited
       // reading.
@@ -108,6 +117,7 @@ export interface ShownRow {
   readonly workspace: Document<"workspace">
   readonly sight: Sight
   readonly vkey: string | undefined
+  readonly isHeld?: IsHeld | undefined
 }
 
 /**
@@ -163,8 +173,8 @@ export function vkeysOf(
   }
 }
 
-export function showRow({ found, workspace, sight, vkey }: ShownRow): string {
-  const entry = showEntry(found, workspace, sight)
+export function showRow({ found, workspace, sight, vkey, isHeld }: ShownRow): string {
+  const entry = showEntry(found, workspace, sight, isHeld)
   if (vkey === undefined) return entry
   return `${entry.slice(0, -1)},"proof":${showProof(found, vkey)},"disclosures":${JSON.stringify(disclosuresFor(found.stored, sight))}}`
 }

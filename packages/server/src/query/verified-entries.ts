@@ -292,12 +292,13 @@ export function showReceipt(
   vkey: string,
   publicUrl: string,
   clear: boolean,
+  isHeld?: IsHeld,
 ): ShownReceipt {
   const { stored, integrity, present } = found
   const sight = clear ? "all" : "none"
   return {
     receipt: receiptJson(viewOf(found, workspace.id, sight), present, publicUrl),
-    entry: showEntry(found, workspace, sight),
+    entry: showEntry(found, workspace, sight, isHeld),
     verified: integrity !== "broken",
     proof: showProof(found, vkey),
     disclosures: disclosuresFor(stored, sight),
@@ -313,9 +314,15 @@ export function seenEntry(
   found: VerifiedEntry,
   { id }: Document<"workspace">,
   sight: Sight,
+  isHeld: IsHeld = notHeld,
 ): Complete<Entry> {
-  return entryOf(viewOf(found, id, sight), found.present, found.integrity)
+  const view = viewOf(found, id, sight)
+  return entryOf(view, found.present, found.integrity, isHeld(found.stored))
 }
+
+/** Whether a hold covers an entry, for readers who may know. */
+export type IsHeld = (stored: Stored) => boolean
+const notHeld: IsHeld = () => false
 
 export function showProof(found: VerifiedEntry, vkey: string): string {
   const { record, body, bodySalt } = found.stored

@@ -17,7 +17,8 @@ export function deriveKey(
     | "passwords"
     | "instance key"
     | "keyring"
-    | "list cursors",
+    | "list cursors"
+    | "retention previews",
   about: Uint8Array = new Uint8Array(),
 ): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, about, `tallystick ${purpose}`, secretBytes))

@@ -64,6 +64,22 @@ export async function destroyedChanges(
   )
 }
 
+/** The bodies of these entries that `by` destroys, in order, some at a time. */
+export async function* destroyedBy(
+  registry: Pick<Registry, "get">,
+  workspace: string,
+  { first, last }: { readonly first: number; readonly last: number },
+  by: string,
+): AsyncGenerator<readonly SequenceRange[]> {
+  for (let block = blockOf(first); block <= blockOf(last); block++) {
+    const { bodies = [] } =
+      (await registry.get("destroyed", workspace, blockId(block)))?.value ?? {}
+    yield bodies
+      .filter((range) => range.by === by)
+      .map((range): SequenceRange => [range.first, range.last])
+  }
+}
+
 /** What an entry destroys, by the ids of the documents that say so. */
 export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string, Destroyed> {
   const blocks = new Map<string, { why: DestroyedWhy; bodies: SequenceRange[]; fields: Fields[] }>()

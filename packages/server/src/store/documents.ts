@@ -20,6 +20,8 @@ export interface Documents {
   readonly destroyed: DestroyedDocument
   readonly "archive-segment": ArchiveSegmentDocument
   readonly erasure: ErasureDocument
+  readonly hold: HoldDocument
+  readonly "retention-state": RetentionStateDocument
 }
 
 export type DocumentKind = keyof Documents
@@ -41,6 +43,17 @@ export interface WorkspaceSettings {
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Lane }[]
   /** The most projects of the workspace. Absent: the service's limit. */
   readonly projectsMax?: number
+  /** How long contents are kept: the first rule that matches an entry holds. Absent: for ever. */
+  readonly retention?: readonly RetentionRule[]
+}
+
+/** Matches an entry that has all that is given. */
+export type RetentionRule = {
+  readonly projectId?: string
+  readonly lane?: Lane
+  /** The first segments of an action. */
+  readonly action?: string
+  readonly days: number
 }
 
 export interface WorkspaceDocument extends WorkspaceSettings {
@@ -259,6 +272,50 @@ export interface KeyringDocument {
   readonly sealed: string
   /** When the rotation to this generation ended; absent during the rotation. */
   readonly endedAt?: string
+}
+
+/** What keeps entries from expiry and erasure. */
+export type HoldScope =
+  /** A filter of entries, in the form of the API. */
+  | { readonly filter: JsonObject }
+  | { readonly subject: HeldSubject }
+  | { readonly receiptIds: readonly string[] }
+
+/** The id of an actor or target, and its types; absent: any. */
+export interface HeldSubject {
+  readonly id: string
+  readonly types?: readonly string[]
+}
+
+export interface HoldDocument {
+  readonly name: string
+  readonly reason: string
+  readonly scope: HoldScope
+  readonly createdAt: string
+  readonly createdBy: string
+  readonly released?: { readonly at: string; readonly by: string; readonly reason: string }
+}
+
+/**
+ * One document of a workspace, under the id `state`. Whatever decides what may be destroyed changes
+ * it: a hold, the rules, and each step of expiry. So no step goes by what was true before.
+ */
+export interface RetentionStateDocument {
+  /** Holds that were not released. */
+  readonly holds: number
+  /** The last run of expiry; absent before the first. */
+  readonly run?: ExpiryRun
+}
+
+/** Its ranges are in the documents of kind `destroyed` that name it. */
+export interface ExpiryRun {
+  readonly id: string
+  /** The first and the last entry whose body it destroys, and how many there are. */
+  readonly first: number
+  readonly last: number
+  readonly entries: number
+  /** When all was destroyed. Absent: some may still be there. */
+  readonly doneAt?: string
 }
 
 /**

@@ -213,6 +213,7 @@ export function entryOf(
   { kind, link, content }: OpenedEntry,
   present: Present,
   integrity: Integrity,
+  isHeld = false,
 ): Complete<Entry> {
   const { context, keyId } = content
   return {
@@ -233,6 +234,7 @@ export function entryOf(
     lane: content.lane,
     storageTier: present.storageClass,
     integrity,
+    held: isHeld ? true : undefined,
     kind,
     timestamp: isoTime(link.timeMs),
     receivedAt: content.receivedAt,

@@ -6,6 +6,8 @@ import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
+import { turn } from "../followers/loop.ts"
+import { findDue, type DueEntries, type DueQuestion } from "../lifetime/due-entries.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { startPacker, type PackerReport } from "../followers/packer.ts"
 import type { Limits } from "../limits.ts"
@@ -30,6 +32,8 @@ export interface FilingBeside {
   /** As `Filing.forget`. */
   forget(workspace: string, destroyed: DestroyedContent): Promise<void>
   readonly content: ContentKeeperBeside
+  /** A part of the entries whose time is over. */
+  due(question: DueQuestion): Promise<DueEntries>
   close(): Promise<void>
 }
 
@@ -39,6 +43,7 @@ type FilingQuestions = ContentQuestions & {
   poke(workspaces: readonly string[]): void
   catchUp(workspace: string): Promise<number>
   forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
+  due(question: DueQuestion): Promise<DueEntries>
 }
 
 /** The thread gets less processor time than the others, but some. */
@@ -74,6 +79,7 @@ export async function fileBeside(
         )
     },
     forget: (...asked) => thread.ask("forget", asked),
+    due: (question) => thread.ask("due", question),
     content: {
       pack: (...asked) => thread.ask("pack", asked),
       frames: (...asked) => thread.ask("frames", asked),
@@ -125,6 +131,7 @@ if (options !== undefined) {
       poke: (workspaces) => filing.poke(workspaces),
       catchUp: (workspace) => filing.catchUp(workspace),
       forget: (asked) => filing.forget(...asked),
+      due: (question) => findDue(store.journal, question, turn),
       ...contentQuestions(store),
     },
     async () => {

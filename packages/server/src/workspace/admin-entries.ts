@@ -29,7 +29,7 @@ export interface Act {
   readonly target: Party
   readonly metadata?: JsonObject
   readonly changes?: readonly Change[]
-  readonly kind?: "key" | "policy" | "erasure"
+  readonly kind?: "key" | "policy" | "retention" | "erasure"
 }
 
 export function draftOf(act: Act, nowMs: number): Draft {

@@ -8,6 +8,7 @@ import { sealIdempotency, type Keyring } from "../secrets/keyring.ts"
 import type { Random } from "../ledger/random.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import { readState, stateChange } from "../store/retention-state.ts"
 import { changed, type WorkspaceDocument, type WorkspaceSettings } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
 import { isConflict, recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
@@ -68,12 +69,14 @@ export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces
       await recordPlanned(parts, await get(id), async () => {
         const before = await get(id)
         const value = { ...before.value, ...changes }
+        // Expiry that is under way goes by the new rules from its next step on.
+        const state = changes.retention && (await readState(registry, id))
         return {
           by,
           action: "workspace.update",
           target: { id, type: "workspace", name: value.name },
           metadata: changes,
-          changes: [changed(before, value)],
+          changes: [changed(before, value), ...(state ? [stateChange(state, state.value)] : [])],
         }
       })
       return get(id)
@@ -156,6 +159,7 @@ export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonOb
     personalKeys,
     laneRules,
     projectsMax,
+    retention,
   } = value
   const rules = laneRules.map(({ prefix, lane }) => ({ prefix, lane }))
   const all = {
@@ -167,7 +171,11 @@ export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonOb
     personalKeys: [...personalKeys],
     laneRules: rules,
   }
-  return projectsMax === undefined ? all : { ...all, projectsMax }
+  return {
+    ...all,
+    ...(projectsMax !== undefined && { projectsMax }),
+    ...(retention !== undefined && { retention: [...retention] }),
+  }
 }
 
 function taken(): LedgerError {

@@ -44,6 +44,7 @@ export const entryFields = {
   lane: open(lanes),
   storageTier: open(storageClasses),
   integrity: open(integrities),
+  held: Type.Optional(Type.Boolean()),
   timestamp: Time,
   receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
   provenance: Type.Optional(Provenance),

@@ -60,6 +60,12 @@ export const ErasureId = Type.String({
   docs: { examples: ["era_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
+export const HoldId = Type.String({
+  pattern: `^hold_${made}$`,
+  rule: "must be the id of a hold: hold_ and 36 characters",
+  docs: { examples: ["hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+})
+
 /** The part of an API key that is not secret. */
 export const KeyId = Type.String({
   pattern: "^[0-9A-Za-z]{13}$",

@@ -1,5 +1,14 @@
 import { Type } from "./type.ts"
-import { ErasureId, KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
+import {
+  ErasureId,
+  HoldId,
+  KeyId,
+  MemberId,
+  PackId,
+  ReceiptId,
+  TokenId,
+  WorkspaceId,
+} from "./id.ts"
 
 // The parameters of paths.
 
@@ -14,6 +23,7 @@ export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: Toke
 export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
 export const PackParams = Type.Object({ workspaceId: WorkspaceId, packId: PackId })
 export const ErasureParams = Type.Object({ workspaceId: WorkspaceId, erasureId: ErasureId })
+export const HoldParams = Type.Object({ workspaceId: WorkspaceId, holdId: HoldId })
 const Tile = Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } })
 const EpochNumber = Type.String({ docs: { examples: ["1"] } })
 export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Tile })

@@ -2,6 +2,7 @@ import { Type } from "./type.ts"
 import type {
   LaneRule as WireLaneRule,
   NewWorkspace as WireNewWorkspace,
+  RetentionRule as WireRetentionRule,
   Workspace as WireWorkspace,
 } from "@tallystick/client/wire"
 import type {
@@ -9,7 +10,7 @@ import type {
   WorkspaceList as WireWorkspaceList,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
-import { Hash, Label, WorkspaceId } from "./id.ts"
+import { Hash, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { lanes, open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
@@ -30,22 +31,40 @@ const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
   uniqueItems: true,
 })
 
+const ActionPrefix = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*$",
+  rule: "must be the first segments of an action, with dots between them, in 200 characters at most",
+})
+
 const LaneRule = shapeOf<WireLaneRule>()(
   Type.Object(
     {
-      prefix: Type.String({
-        minLength: 1,
-        maxLength: 200,
-        pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*$",
-        rule: "must be the first segments of an action, with dots between them, in 200 characters at most",
-      }),
+      prefix: ActionPrefix,
       lane: Type.Enum(lanes),
     },
     { additionalProperties: false },
   ),
 )
 
-const changes = {
+/** A hundred years, as of `hotDays`. Less than a day would expire what has just been written. */
+const RetentionRuleShape = shapeOf<WireRetentionRule>()(
+  Type.Object(
+    {
+      projectId: Type.Optional(ProjectId),
+      lane: Type.Optional(Type.Enum(lanes)),
+      action: Type.Optional(ActionPrefix),
+      days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+/** More rules than anyone can follow. */
+export const RetentionRules = Type.Array(RetentionRuleShape, { maxItems: 100 })
+
+const settings = {
   name: Type.Optional(Label),
   policyVisibility: Type.Optional(Type.Enum(visibilities)),
   projects: Type.Optional(Type.Enum(openings)),
@@ -55,16 +74,20 @@ const changes = {
   personalKeys: Type.Optional(PersonalKeys),
   laneRules: Type.Optional(Type.Array(LaneRule, { maxItems: 200 })),
   projectsMax: Type.Optional(ProjectsMax),
+  retention: Type.Optional(RetentionRules),
 }
 
 export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
-  Type.Object(changes, { title: "WorkspaceChange", additionalProperties: false }),
+  Type.Object(
+    { ...settings, confirm: Type.Optional(Type.String({ maxLength: 200 })) },
+    { title: "WorkspaceChange", additionalProperties: false },
+  ),
   { hotDays: 30 },
 )
 
 export const NewWorkspace = shapeOf<WireNewWorkspace>()(
   Type.Object(
-    { id: WorkspaceId, ...changes },
+    { id: WorkspaceId, ...settings },
     { title: "NewWorkspace", additionalProperties: false },
   ),
   { id: "acme", name: "Acme", hotDays: 30 },
@@ -84,6 +107,7 @@ const exampleWorkspace: WireWorkspace = {
   personalKeys: [],
   laneRules: [{ prefix: "billing", lane: "data" }],
   projectsMax: 1000,
+  retention: [{ lane: "operations", days: 400 }],
 }
 
 export const Workspace = shapeOf<WireWorkspace>()(
@@ -102,6 +126,14 @@ export const Workspace = shapeOf<WireWorkspace>()(
       personalKeys: Type.Array(Type.String()),
       laneRules: Type.Array(Type.Object({ prefix: Type.String(), lane: open(lanes) })),
       projectsMax: Type.Integer(),
+      retention: Type.Array(
+        Type.Object({
+          projectId: Type.Optional(Type.String()),
+          lane: Type.Optional(Type.Enum(lanes)),
+          action: Type.Optional(Type.String()),
+          days: Type.Integer(),
+        }),
+      ),
     },
     { title: "Workspace" },
   ),

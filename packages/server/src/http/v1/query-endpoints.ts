@@ -1,14 +1,14 @@
 // Queries of entries: for readers of a workspace, and for one person about that person.
 
-import { parseQuery, type Query } from "@tallystick/client/grammar"
 import type { EntryFilter, EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import { instantOf } from "../../store/instant.ts"
+import { searchOf, wantedIn } from "../../query/entry-filter.ts"
 import type { EntryPage, PageRequest } from "../../query/entry-queries.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
 import { reachOf, type Principal } from "../../workspace/permissions.ts"
 import { endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import { heldFor } from "./hold-endpoints.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 
@@ -38,6 +38,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             cursor: asked.cursor,
             limit: asked.limit,
             isProven: asked.include !== undefined,
+            isHeld: await heldFor(service, caller, workspaceId),
             signal,
           },
           service.clock.now(),
@@ -108,21 +109,10 @@ export function storageOf({
  * a body.
  */
 export function wantedOf(caller: Principal, asked: WireEventsFilter, at = ""): Wanted {
-  const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
+  const { projectId, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
-  const reach = reachOf(caller)
-  const projectIds =
-    projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
-  return {
-    system: projectId === systemProject ? "only" : includeSystem ? "with" : "without",
-    ...(projectIds === undefined ? {} : { projectIds }),
-    ...(lane === undefined || lane === "all" ? {} : { lane }),
-    ...(userVisible === undefined ? {} : { userVisible }),
-    ...instant("from", from),
-    ...instant("to", to),
-    ...searchOf(query, at),
-  }
+  return wantedIn(asked, reachOf(caller), at)
 }
 
 /** What a filter in a body finds: the same as a query with these parameters. */
@@ -141,18 +131,6 @@ export function filteredFor(
     wanted: wantedOf(caller, asked, "filter."),
     storage: storageOf({ ...asked, ...(storage !== undefined && { storage }) }),
   }
-}
-
-function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "from" | "to"> {
-  const at = text === undefined ? undefined : instantOf(text)
-  return at === undefined ? {} : { [name]: at }
-}
-
-function searchOf(text: string | undefined, at = ""): { readonly query?: Query } {
-  const parsed = text === undefined ? undefined : parseQuery(text)
-  if (parsed === undefined) return {}
-  if ("problem" in parsed) throw new LedgerError("invalid_field", `${at}query ${parsed.problem}`)
-  return { query: parsed.query }
 }
 
 export function pageJson(

@@ -19,6 +19,7 @@ import type { Answer } from "../endpoint.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import type { Of } from "../shapes/check.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
+import { heldFor } from "./hold-endpoints.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
 
 /** Decides who sees what, once the entry was found. */
@@ -109,6 +110,7 @@ export async function receiptAnswer(
     vkey,
     service.publicUrl,
     clear,
+    clear ? await heldFor(service, caller, workspace.id) : undefined,
   )
   return `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
 }

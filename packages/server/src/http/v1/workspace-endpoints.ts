@@ -5,6 +5,7 @@ import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
 import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { confirmRetention } from "./retention-endpoints.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
@@ -84,18 +85,23 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Workspaces",
       summary: "Change a workspace",
       description:
-        "Changes the settings that are given, and leaves the others. What is recorded stays as it was.",
+        "Changes the settings that are given, and leaves the others. What is recorded stays as it was. Rules of `retention` that would expire entries that exist need `confirm`, the token of a preview.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: WorkspaceChange,
       answers: { 200: Workspace },
       async handle({ caller, params, body }) {
         permitWriting(service, params.workspaceId)
+        const { confirm, ...changes } = body
+        if (changes.retention !== undefined) {
+          const before = await service.workspaces.get(params.workspaceId)
+          await confirmRetention(service, before, changes.retention, confirm)
+        }
         return {
           status: 200,
           body: workspaceJson(
             service.limits,
-            await service.workspaces.change(caller, params.workspaceId, body),
+            await service.workspaces.change(caller, params.workspaceId, changes),
           ),
         }
       },
@@ -107,6 +113,7 @@ function workspaceJson(
   { projectsMax }: Limits,
   { id, value }: Document<"workspace">,
 ): WireWorkspace {
-  const { name, createdAt, ledgerId, origin } = value
-  return { id, name, createdAt, ledgerId, origin, projectsMax, ...settingsOf(value) }
+  const { name, createdAt, ledgerId, origin, retention = [] } = value
+  const settings = { projectsMax, ...settingsOf(value), retention }
+  return { id, name, createdAt, ledgerId, origin, ...settings }
 }

@@ -36,6 +36,8 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   keyring: "the",
   destroyed: "the list of what was destroyed in block",
   erasure: "erasure",
+  hold: "hold",
+  "retention-state": "the retention",
 }
 
 export async function beginReplay(
@@ -121,6 +123,7 @@ function otherMember({ members }: ReplayedDocument, { id, value }: Listed): stri
     id,
     isRevoked: "revokedAt" in kept,
     isDone: "doneAt" in kept,
+    isReleased: "released" in kept,
     hasJoined: "joinedAt" in kept,
     isEnded: false,
     ...derived(value),

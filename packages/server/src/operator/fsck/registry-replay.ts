@@ -15,7 +15,13 @@ import {
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { inBlocks, withDestroyed } from "../../store/destroyed.ts"
-import type { DestroyedDocument, DocumentKind, SetupDocument } from "../../store/documents.ts"
+import { grownRun } from "../../store/retention-state.ts"
+import type {
+  DestroyedDocument,
+  DocumentKind,
+  RetentionStateDocument,
+  SetupDocument,
+} from "../../store/documents.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Stored } from "../../store/store.ts"
 
@@ -29,6 +35,8 @@ export interface RecordedAct {
   /** E-mail address of the person that it is about, from a disclosure. */
   readonly email?: string
   readonly metadata: JsonObject
+  /** What a hold covers, from a disclosure. */
+  readonly scope?: Json
   /** What it says was destroyed. */
   readonly destroyed?: Destroyed | undefined
 }
@@ -50,9 +58,16 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   const openTarget = opened.ok ? opened.value["target"] : undefined
   const email = isJsonObject(openTarget) ? openTarget["email"] : undefined
   const emailed = typeof email === "string" ? { email } : {}
+  const scope = isJsonObject(openTarget) ? scopeIn(openTarget) : {}
   const { sequence } = entry
   const destroyed = readDestroyed(kind, sequence, body)
-  return { sequence, action, id, by, occurredAt, ...emailed, metadata, destroyed }
+  return { sequence, action, id, by, occurredAt, ...emailed, ...scope, metadata, destroyed }
+}
+
+/** Members of a party that the format does not name are sealed as one claim. */
+function scopeIn({ other }: JsonObject): { readonly scope?: Json } {
+  const scope = isJsonObject(other) ? other["scope"] : undefined
+  return scope === undefined ? {} : { scope }
 }
 
 /** Kinds that only the service writes, and that change the registry. */
@@ -73,6 +88,8 @@ export const checkedKinds = [
   "keyring",
   "destroyed",
   "erasure",
+  "hold",
+  "retention-state",
 ] as const satisfies readonly DocumentKind[]
 export type CheckedKind = (typeof checkedKinds)[number]
 
@@ -113,6 +130,7 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
     committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
   }
   applyThing(making, act)
+  applyHold(making, act)
   applyDestroyed(making, act)
   applyErasure(making, act)
   applyPerson(making, act)
@@ -127,10 +145,8 @@ interface Making {
   readonly committed: ReplayedDocument["members"]
 }
 
-function applyThing(
-  { put, committed }: Making,
-  { action, by, occurredAt, metadata }: RecordedAct,
-): void {
+function applyThing(making: Making, { action, by, occurredAt, metadata }: RecordedAct): void {
+  const { put, committed } = making
   const { scopes, projectIds, expiresAt, projectId, packHash } = metadata
   const { receipts, activityLinks, phrases } = metadata
   const begun = { createdAt: occurredAt, createdBy: by, isRevoked: false, ...committed }
@@ -139,7 +155,9 @@ function applyThing(
     case "workspace.update": {
       const { genesis: _, vkey: __, name: ___, ...settings } = metadata
       // A setting that the first act does not mention must be absent.
-      const absent = action === "workspace.create" ? { projectsMax: undefined } : {}
+      const absent =
+        action === "workspace.create" ? { projectsMax: undefined, retention: undefined } : {}
+      if (action === "workspace.update" && "retention" in settings) putState(making, {})
       return put("workspace", { ...absent, ...settings })
     }
     case "project.create":
@@ -174,8 +192,33 @@ function applyThing(
   }
 }
 
-function applyDestroyed({ put, found }: Making, { id: by, destroyed }: RecordedAct): void {
+function applyHold(
+  making: Making,
+  { action, by, occurredAt, metadata: { reason }, scope }: RecordedAct,
+): void {
+  switch (action) {
+    case "policy.hold.place": {
+      const begun = { createdAt: occurredAt, createdBy: by, isReleased: false }
+      making.put("hold", { reason, ...begun, ...(scope !== undefined && { scope }) })
+      return putState(making, { holds: stateIn(making).holds + 1 })
+    }
+    case "policy.hold.release":
+      making.put("hold", { isReleased: true })
+      return putState(making, { holds: stateIn(making).holds - 1 })
+  }
+}
+
+function applyDestroyed(
+  making: Making,
+  { action, id: by, occurredAt, destroyed }: RecordedAct,
+): void {
+  const { put, found } = making
+  const { run } = stateIn(making)
+  if (action === "retention.body.expired" && run !== undefined)
+    return putState(making, { run: { ...run, doneAt: occurredAt } })
   if (destroyed === undefined) return
+  if (action === "retention.body.expire")
+    putState(making, { run: grownRun(run, by, destroyed.bodies) })
   for (const [block, part] of inBlocks(destroyed)) {
     // It was put there by this function.
     const before = found("destroyed", block) as DestroyedDocument | undefined
@@ -197,6 +240,16 @@ function applyErasure({ put, remove }: Making, { action, metadata }: RecordedAct
     case "privacy.erasure.complete":
       return put("erasure", { isDone: true })
   }
+}
+
+function stateIn({ found }: Making): RetentionStateDocument {
+  // It was put there by putState.
+  return (found("retention-state", "state") as RetentionStateDocument | undefined) ?? { holds: 0 }
+}
+
+function putState(making: Making, change: Partial<RetentionStateDocument>): void {
+  const { run, ...others } = { ...stateIn(making), ...change }
+  making.put("retention-state", { ...others, ...(run && { run: { ...run } }) }, "state")
 }
 
 function applyPerson(

@@ -1,0 +1,89 @@
+import { Type } from "./type.ts"
+import type {
+  Hold as WireHold,
+  HoldFilter as WireHoldFilter,
+  HoldList as WireHoldList,
+  HoldRelease as WireHoldRelease,
+  NewHold as WireNewHold,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { lastingFilters } from "./entry-filter.ts"
+import { open } from "./enumeration.ts"
+import { HoldId, Label, ReceiptId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { exampleMaker, Maker } from "./maker.ts"
+import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
+
+const HoldFilter = shapeOf<WireHoldFilter>()(
+  Type.Object(lastingFilters, { title: "HoldFilter", additionalProperties: false }),
+)
+
+const Reason = Type.String({ minLength: 1, maxLength: 1000, rule: "must be 1 to 1000 characters" })
+const PartyText = Type.String({ minLength: 1, maxLength: 1000 })
+
+const Subject = Type.Object(
+  {
+    id: PartyText,
+    types: Type.Optional(Type.Array(PartyText, { minItems: 1, maxItems: 20 })),
+  },
+  { additionalProperties: false },
+)
+
+export function newHoldOf(receiptsMax: number) {
+  return shapeOf<WireNewHold>()(
+    Type.Object(
+      {
+        name: Label,
+        reason: Reason,
+        filter: Type.Optional(HoldFilter),
+        subject: Type.Optional(Subject),
+        receiptIds: Type.Optional(
+          Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
+        ),
+      },
+      { title: "NewHold", additionalProperties: false },
+    ),
+    { name: "Case 7", reason: "Lawsuit", filter: { projectId: "core" } },
+  )
+}
+
+export const HoldRelease = shapeOf<WireHoldRelease>()(
+  Type.Object({ reason: Reason }, { title: "HoldRelease", additionalProperties: false }),
+  { reason: "The case is closed" },
+)
+
+const exampleHold: WireHold = {
+  holdId: "hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
+  name: "Case 7",
+  reason: "Lawsuit",
+  filter: { projectId: "core" },
+  createdAt: sample.time,
+  createdBy: exampleMaker,
+  state: "active",
+}
+
+export const Hold = shapeOf<WireHold>()(
+  Type.Object(
+    {
+      holdId: HoldId,
+      name: Type.String(),
+      reason: Type.String(),
+      filter: Type.Optional(HoldFilter),
+      subject: Type.Optional(Subject),
+      receiptIds: Type.Optional(Type.Array(ReceiptId)),
+      createdAt: Time,
+      createdBy: Maker,
+      state: open(["active", "released"]),
+      releasedAt: Type.Optional(Time),
+      releaseReason: Type.Optional(Type.String()),
+    },
+    { title: "Hold" },
+  ),
+  exampleHold,
+)
+
+export const HoldList = shapeOf<WireHoldList>()(
+  Type.Object({ holds: Type.Array(Hold), nextCursor: NextCursor }, { title: "HoldList" }),
+  { holds: [exampleHold], nextCursor: null },
+)

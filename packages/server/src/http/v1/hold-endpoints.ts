@@ -1,0 +1,144 @@
+// Legal holds: what they cover is neither expired nor erased.
+
+import type { Hold as WireHold, HoldScope as WireHoldScope } from "@tallystick/client/wire"
+import type { JsonObject } from "@tallystick/proof"
+import { LedgerError } from "../../error.ts"
+import type { IsHeld } from "../../query/verified-entries.ts"
+import { wantedIn } from "../../query/entry-filter.ts"
+import type { HoldScope } from "../../store/documents.ts"
+import type { Listed } from "../../store/store.ts"
+import { makerOf } from "../../workspace/makers.ts"
+import {
+  changeable,
+  endpoint,
+  type Caller,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
+import { Hold, HoldList, HoldRelease, newHoldOf } from "../shapes/hold.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { HoldParams, WorkspaceParams } from "../shapes/path.ts"
+
+export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/holds",
+      operation: "placeHold",
+      tag: "Retention",
+      summary: "Place a hold",
+      description:
+        "Keeps the content of entries from expiry and erasure until the hold is released: of those that a filter finds, now and later, of those about a subject, or of single receipts.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: newHoldOf(service.limits.holdReceiptsMax),
+      answers: { 201: Hold },
+      async handle({ caller, params: { workspaceId }, body: { name, reason, ...asked } }) {
+        const workspace = await changeable(service, workspaceId)
+        const scope = scopeOf(asked)
+        const hold = await service.holds.place(caller, workspace, { name, reason, scope })
+        return { status: 201, body: await holdJson(service, hold) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/holds",
+      operation: "listHolds",
+      tag: "Retention",
+      summary: "List the holds",
+      description: "All holds, newest first, also those that were released.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: HoldList },
+      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(workspaceId)
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/holds`,
+          query,
+          signal,
+          (before, limit) => service.holds.list(id, before, limit),
+        )
+        const holds = await Promise.all(items.map((hold) => holdJson(service, hold)))
+        return { status: 200, body: { holds, nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/holds/{holdId}",
+      operation: "getHold",
+      tag: "Retention",
+      summary: "Get a hold",
+      description: "A hold, and what it covers.",
+      access: { action: "administer" },
+      params: HoldParams,
+      answers: { 200: Hold },
+      async handle({ params: { workspaceId, holdId } }) {
+        const { id } = await service.workspaces.get(workspaceId)
+        const hold = await service.holds.find(id, holdId)
+        if (hold === undefined) throw new LedgerError("not_found", "there is no such hold")
+        return { status: 200, body: await holdJson(service, hold) }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/workspaces/{workspaceId}/holds/{holdId}",
+      operation: "releaseHold",
+      tag: "Retention",
+      summary: "Release a hold",
+      description:
+        "What no other hold covers may expire again, and erasures that waited for it are carried out. The hold stays in the list.",
+      access: { action: "administer" },
+      params: HoldParams,
+      body: HoldRelease,
+      answers: { 200: Hold },
+      async handle({ caller, params: { workspaceId, holdId }, body: { reason } }) {
+        const workspace = await changeable(service, workspaceId)
+        const hold = await service.holds.release(caller, workspace, holdId, reason)
+        service.erasing.poke(workspaceId)
+        return { status: 200, body: await holdJson(service, hold) }
+      },
+    }),
+  ]
+}
+
+/** Says of entries whether they are held, to whoever may read the workspace. */
+export async function heldFor(
+  { holds }: Service,
+  caller: Caller,
+  workspace: string,
+): Promise<IsHeld | undefined> {
+  if (caller === undefined || caller.kind === "token") return undefined
+  const holdsOf = await holds.on(workspace)
+  return (stored) => holdsOf(stored).length > 0
+}
+
+function scopeOf({ filter, subject, receiptIds }: WireHoldScope): HoldScope {
+  const given = [filter, subject, receiptIds].filter((one) => one !== undefined)
+  if (given.length !== 1)
+    throw new LedgerError("invalid_field", "give one of filter, subject and receiptIds")
+  if (subject !== undefined) return { subject }
+  if (receiptIds !== undefined) return { receiptIds }
+  // Throws for a search that is none.
+  wantedIn(filter ?? {}, undefined, "filter.")
+  // It was read from JSON.
+  return { filter: { ...filter } as unknown as JsonObject }
+}
+
+async function holdJson(
+  { store }: Service,
+  { id, workspace, value }: Pick<Listed<"hold">, "id" | "workspace" | "value">,
+): Promise<WireHold> {
+  const { name, reason, scope, createdAt, createdBy, released } = value
+  return {
+    holdId: id,
+    name,
+    reason,
+    // It had this form in the request.
+    ...(scope as unknown as WireHoldScope),
+    createdAt,
+    createdBy: await makerOf(store.registry, workspace, createdBy),
+    state: released === undefined ? "active" : "released",
+    ...(released && { releasedAt: released.at, releaseReason: released.reason }),
+  }
+}

@@ -1,0 +1,91 @@
+// How long contents are kept: what rules would expire, and expiring it now.
+
+import { LedgerError } from "../../error.ts"
+import type { RetentionRule } from "../../store/documents.ts"
+import type { Document } from "../../store/store.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import {
+  RetentionCounting,
+  RetentionPreview,
+  RetentionPreviewRequest,
+  RetentionRun,
+} from "../shapes/retention.ts"
+import { Nothing } from "../shapes/member.ts"
+
+export function retentionEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/retention/preview",
+      operation: "previewRetention",
+      tag: "Retention",
+      summary: "Preview retention rules",
+      description:
+        "Counts whose contents these rules would destroy today, by rule, lane, project and month, and does nothing. 202: a large ledger is still being counted; ask again.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: RetentionPreviewRequest,
+      bodyMayBeAbsent: true,
+      answers: { 200: RetentionPreview, 202: RetentionCounting },
+      async handle({ params: { workspaceId }, body: { retention } }) {
+        const workspace = await service.workspaces.get(workspaceId)
+        const rules = retention ?? workspace.value.retention ?? []
+        const { previews, limits } = service
+        const { preview, counted, of } = await previews.count(
+          workspace,
+          rules,
+          limits.previewWaitMs,
+        )
+        return preview === undefined
+          ? { status: 202, body: { counted, of } }
+          : { status: 200, body: preview }
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/retention/run",
+      operation: "runRetention",
+      tag: "Retention",
+      summary: "Expire contents now",
+      description:
+        "Destroys the contents that have passed their time, as the service does once a day. The entries stay, with their hashes and proofs.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: Nothing,
+      bodyMayBeAbsent: true,
+      answers: { 200: RetentionRun },
+      async handle({ caller, params: { workspaceId } }) {
+        const workspace = await changeable(service, workspaceId)
+        const done = await service.expiry.run(caller, workspace)
+        if (done === undefined)
+          throw new LedgerError("conflict", "another server of this ledger expires its contents")
+        return { status: 200, body: done }
+      },
+    }),
+  ]
+}
+
+/**
+ * Throws if new rules would expire entries that exist, and the caller has not seen which: a slip of
+ * the pen must not destroy seven years.
+ */
+export async function confirmRetention(
+  { previews, limits }: Service,
+  workspace: Document<"workspace">,
+  rules: readonly RetentionRule[],
+  token: string | undefined,
+): Promise<void> {
+  if (token !== undefined && previews.isConfirmed(workspace.id, rules, token)) return
+  const { preview } = await previews.count(workspace, rules, limits.previewWaitMs)
+  if (preview !== undefined && preview.entries + preview.held === 0) return
+  const wrong = token === undefined ? "" : "confirm is not the token of these rules; "
+  const what =
+    preview === undefined
+      ? "these rules would expire entries that exist, or are still being counted"
+      : `these rules would expire the contents of ${preview.entries} entries that exist`
+  throw new LedgerError(
+    "conflict",
+    `${wrong}${what}: preview them (POST …/retention/preview), and send the token of the preview as confirm`,
+  )
+}

@@ -1,0 +1,131 @@
+// Looks through a workspace for entries whose content has passed its time, some at a time. Only the
+// entries themselves are believed, not the search: what is found here is destroyed.
+
+import {
+  isJsonObject,
+  parseJson,
+  parseRecord,
+  type JsonObject,
+  type SequenceRange,
+} from "@tallystick/proof"
+import { isoTime } from "../clock.ts"
+import type { RetentionRule } from "../store/documents.ts"
+import { bytesOf, type Stored } from "../store/entries.ts"
+import type { JournalReader } from "../store/store.ts"
+import { createHoldsOf, type ActiveHold } from "./held-entries.ts"
+import { expiredBefore, ruleOf } from "./retention-rules.ts"
+
+export interface DueQuestion {
+  readonly workspace: string
+  readonly rules: readonly RetentionRule[]
+  readonly holds: readonly ActiveHold[]
+  /** Entries after the first of these are looked at, up to the second. */
+  readonly after: number
+  readonly upTo: number
+  readonly nowMs: number
+}
+
+/** What is due under one rule, of one project, lane and month. */
+export interface DueCount {
+  readonly rule: number
+  readonly projectId: string
+  readonly lane: string
+  /** Such as `2026-01`. */
+  readonly month: string
+  readonly entries: number
+  readonly bytes: number
+}
+
+export interface DueEntries {
+  /** Entries up to here were looked at. */
+  readonly last: number
+  /** No later entry is due. */
+  readonly isEnd: boolean
+  /** By the place of the rule, in order and without overlap. */
+  readonly ranges: readonly (readonly SequenceRange[])[]
+  readonly counts: readonly DueCount[]
+  /** Entries that are due, and held. */
+  readonly held: number
+}
+
+const entriesPerRead = 1000
+/** Some hundred milliseconds of work; the entry that records them has some ten kilobytes. */
+const entriesMax = 32_768
+const rangesMax = 2000
+
+/** `turn` lets others run between two reads. */
+export async function findDue(
+  journal: Pick<JournalReader, "after">,
+  { workspace, rules, holds, after, upTo, nowMs }: DueQuestion,
+  turn: () => Promise<void>,
+): Promise<DueEntries> {
+  const before = rules.map((rule) => expiredBefore(rule, nowMs))
+  const latest = Math.max(...before)
+  const found = createFound(rules.length)
+  const holdsOf = createHoldsOf(holds)
+  let last = after
+  while (last < upTo && last - after < entriesMax && found.ranges() < rangesMax) {
+    const entries = await journal.after(workspace, last, Math.min(entriesPerRead, upTo - last))
+    if (entries.length === 0) return found.result(last, true)
+    for (const stored of entries) {
+      if (stored.sequence > upTo) break
+      const record = parseRecord(stored.record)
+      // Times never decrease along a chain.
+      if ((record?.timeMs ?? Infinity) >= latest) return found.result(last, true)
+      last = stored.sequence
+      const said = saidOf(stored)
+      if (record === undefined || said === undefined) continue
+      const rule = ruleOf(rules, { kind: record.kind, ...said })
+      if (rule === undefined || record.timeMs >= (before[rule] ?? 0)) continue
+      if (holdsOf(stored).length > 0) found.addHeld()
+      else found.add(rule, stored, said, record.timeMs)
+    }
+    await turn()
+  }
+  return found.result(last, last >= upTo)
+}
+
+interface Said {
+  readonly projectId: string
+  readonly lane: string
+  readonly action: string
+}
+
+/** Undefined if the body is gone, or cannot be read: then nothing of it is destroyed. */
+function saidOf({ body }: Stored): Said | undefined {
+  const parsed: unknown = body && parseJson(Buffer.from(body).toString("utf8"))
+  if (!isJsonObject(parsed as JsonObject | undefined)) return undefined
+  const { projectId, lane, action } = parsed as JsonObject
+  return typeof projectId === "string" && typeof lane === "string" && typeof action === "string"
+    ? { projectId, lane, action }
+    : undefined
+}
+
+function createFound(rules: number) {
+  const ranges = Array.from({ length: rules }, (): [number, number][] => [])
+  const counts = new Map<string, { -readonly [K in keyof DueCount]: DueCount[K] }>()
+  let held = 0
+  return {
+    ranges: () => ranges.reduce((sum, { length }) => sum + length, 0),
+    addHeld: () => void held++,
+    add(rule: number, stored: Stored, { projectId, lane }: Said, timeMs: number): void {
+      const own = ranges[rule] ?? []
+      const last = own.at(-1)
+      if (last?.[1] === stored.sequence - 1) last[1] = stored.sequence
+      else own.push([stored.sequence, stored.sequence])
+      const month = isoTime(timeMs).slice(0, 7)
+      const key = `${rule} ${lane} ${month} ${projectId}`
+      const count = counts.get(key) ?? { rule, projectId, lane, month, entries: 0, bytes: 0 }
+      count.entries += 1
+      count.bytes += bytesOf(stored)
+      counts.set(key, count)
+    },
+    result: (last: number, isEnd: boolean): DueEntries => ({
+      last,
+      isEnd,
+      ranges,
+      counts: [...counts.values()],
+      held,
+    }),
+  }
+}

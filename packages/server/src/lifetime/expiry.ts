@@ -1,0 +1,236 @@
+// Destroys contents that have passed their time, once a day and when somebody asks. All of it is
+// recorded first, with the documents that explain what will be missing, and then done; that it was
+// done is recorded too. So a run that was cut short goes on from its own entries.
+
+import { formatDestroyed, type SequenceRange } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { every } from "../store/all-documents.ts"
+import type { ContentKeeperBeside } from "../store/content-keeper.ts"
+import { destroyedBy, destroyedChanges } from "../store/destroyed.ts"
+import type { RetentionRule } from "../store/documents.ts"
+import { epochsOf } from "../store/epochs.ts"
+import {
+  grownRun,
+  lengthOf,
+  readState,
+  stateChange,
+  type RetentionState,
+} from "../store/retention-state.ts"
+import type { Document, Store } from "../store/store.ts"
+import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
+import type { Principal } from "../workspace/permissions.ts"
+import type { DueEntries, DueQuestion } from "./due-entries.ts"
+import { destroyContent, type DestroyingParts } from "./content-destruction.ts"
+import { activeHolds } from "./holds.ts"
+
+export interface ExpiryParts
+  extends Pick<AdminParts, "registry" | "ledger" | "clock">, Omit<DestroyingParts, "journal"> {
+  readonly store: Pick<Store, "index" | "journal">
+  readonly content: ContentKeeperBeside
+  readonly due: (question: DueQuestion) => Promise<DueEntries>
+}
+
+export interface ExpiryResult {
+  /** Entries whose contents were destroyed. */
+  readonly entries: number
+  /** Entries whose time is over, and that a hold keeps. */
+  readonly held: number
+}
+
+export interface Expiry {
+  /** Destroys what has passed its time. Undefined if another process does that. */
+  run(by: Principal, workspace: Document<"workspace">): Promise<ExpiryResult | undefined>
+}
+
+const service = { kind: "instance" } as const
+
+export function createExpiry(parts: ExpiryParts): Expiry {
+  return {
+    async run(by, workspace) {
+      if (!(await parts.content.isOurs(workspace.id))) return undefined
+      await finish(parts, workspace)
+      const found = await recordDue(parts, by, workspace.id)
+      if (found.entries > 0) await finish(parts, workspace)
+      return found
+    },
+  }
+}
+
+async function recordDue(parts: ExpiryParts, by: Principal, id: string): Promise<ExpiryResult> {
+  const { registry, ledger, clock, store, due } = parts
+  const runId = ledger.makeId("exp", clock.now())
+  let [entries, held] = [0, 0]
+  for (let after = 0, isEnd = false; !isEnd;) {
+    const state = await readState(registry, id)
+    const workspace = await registry.get("workspace", id, id)
+    const rules = workspace?.value.retention ?? []
+    if (workspace === undefined || rules.length === 0) break
+    const upTo = await coveredUpTo(store, workspace)
+    const holds = await activeHolds(registry, id)
+    const found = await due({ workspace: id, rules, holds, after, upTo, nowMs: clock.now() })
+    const recorded = await record(parts, { by, workspace, runId, rules, state }, found.ranges)
+    // A hold was placed or the rules were changed meanwhile: these entries are looked at again.
+    if (recorded === undefined) continue
+    entries += lengthOf(recorded)
+    held += found.held
+    after = found.last
+    isEnd = found.isEnd
+  }
+  return { entries, held }
+}
+
+interface Recording {
+  readonly by: Principal
+  readonly workspace: Document<"workspace">
+  readonly runId: string
+  readonly rules: readonly RetentionRule[]
+  readonly state: RetentionState
+}
+
+/** What will be destroyed; undefined if something has changed since it was found. */
+async function record(
+  parts: ExpiryParts,
+  { by, workspace, runId, rules, state }: Recording,
+  ranges: DueEntries["ranges"],
+): Promise<readonly SequenceRange[] | undefined> {
+  const { registry } = parts
+  const all = inOrder(ranges)
+  if (all.length === 0) return all
+  const run = grownRun(state.value.run, runId, all)
+  const acts = ranges.flatMap((own, at): readonly Act[] =>
+    own.length === 0 ? [] : [expireAct(by, runId, rules[at], own)],
+  )
+  const destroyed = { why: "expired", bodies: all, fields: [] } as const
+  const planned = await recordPlanned(parts, workspace, async () => {
+    const now = await readState(registry, workspace.id)
+    if (now.version !== state.version) return undefined
+    const changes = await destroyedChanges(registry, workspace.id, destroyed, runId)
+    return { acts, changes: [...changes, stateChange(now, { ...now.value, run })] }
+  })
+  return planned && all
+}
+
+/** Finishes the last run, if it was cut short or has just destroyed its last entry. */
+async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Promise<void> {
+  const { registry, store, clock } = parts
+  const { id } = workspace
+  const { run } = (await readState(registry, id)).value
+  if (run === undefined || run.doneAt !== undefined) return
+  const all: SequenceRange[] = []
+  for await (const ranges of destroyedBy(registry, id, run, run.id)) all.push(...ranges)
+  // Another process may still have read that nothing is destroyed here.
+  if (registry.staleMsMax > 0) await clock.sleep(registry.staleMsMax)
+  await destroyContent({ ...parts, journal: store.journal }, id, [
+    { why: "expired", bodies: all, fields: [] },
+  ])
+  await recordPlanned(parts, workspace, async (nowMs) => {
+    const state = await readState(registry, id)
+    if (state.value.run?.id !== run.id || state.value.run.doneAt !== undefined) return undefined
+    return {
+      by: service,
+      action: "retention.body.expired",
+      kind: "retention",
+      target: { id: run.id, type: "expiry" },
+      metadata: { entries: run.entries },
+      changes: [stateChange(state, { ...state.value, run: { ...run, doneAt: isoTime(nowMs) } })],
+    }
+  })
+}
+
+function expireAct(
+  by: Principal,
+  runId: string,
+  rule: RetentionRule | undefined,
+  bodies: readonly SequenceRange[],
+): Act {
+  return {
+    by,
+    action: "retention.body.expire",
+    kind: "retention",
+    target: { id: runId, type: "expiry" },
+    metadata: {
+      rule: { ...rule },
+      entries: lengthOf(bodies),
+      ...formatDestroyed({ bodies, fields: [] }),
+    },
+  }
+}
+
+/** Those of all rules, joined where they touch. */
+function inOrder(ranges: DueEntries["ranges"]): readonly SequenceRange[] {
+  const all: [number, number][] = []
+  for (const [first, last] of ranges.flat().toSorted((a, b) => a[0] - b[0])) {
+    const before = all.at(-1)
+    if (before?.[1] === first - 1) before[1] = last
+    else all.push([first, last])
+  }
+  return all
+}
+
+/** The last entry that a signed checkpoint covers. */
+async function coveredUpTo(
+  { index }: Pick<Store, "index">,
+  workspace: Document<"workspace">,
+): Promise<number> {
+  const [{ number, before }] = epochsOf(workspace)
+  return before + ((await index.checkpoint(workspace.id, number))?.size ?? 0)
+}
+
+export interface ExpiryListener {
+  readonly ran: (result: ExpiryResult) => void
+  readonly failed: (workspace: string, error: unknown) => void
+}
+
+/** Runs in every workspace, soon after the start and then after each midnight of UTC. */
+export function startExpiry(
+  {
+    expiry,
+    registry,
+    clock,
+    everyMs,
+    isOff,
+  }: {
+    readonly expiry: Expiry
+    readonly registry: Pick<Store["registry"], "list">
+    readonly clock: Clock
+    readonly everyMs: number
+    /** Whether nothing may be written to the workspace now. */
+    readonly isOff: (workspace: string) => unknown
+  },
+  { ran, failed }: ExpiryListener,
+): { close(): Promise<void> } {
+  const stop = Promise.withResolvers<void>()
+  let isOver = false
+  /** The last day of which this process has done the work of a workspace. */
+  const days = new Map<string, number>()
+  const loop = (async () => {
+    while (!isOver) {
+      for await (const workspace of every(registry, "workspace", undefined)) {
+        const today = Math.floor(clock.now() / dayMs)
+        if (isOver) return
+        if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
+        try {
+          const result = await expiry.run(service, workspace)
+          if (result === undefined) continue
+          days.set(workspace.id, today)
+          ran(result)
+        } catch (error) {
+          if (!isOver) failed(workspace.id, error)
+        }
+      }
+      await Promise.race([clock.sleep(everyMs), stop.promise])
+    }
+  })()
+  loop.catch((error: unknown) => failed("", error))
+  return {
+    async close() {
+      isOver = true
+      stop.resolve()
+      // What is under way goes on after the next start.
+      await Promise.race([loop.catch(() => undefined), clock.sleep(stopWithinMs)])
+    },
+  }
+}
+
+const dayMs = 86_400_000
+const stopWithinMs = 1000

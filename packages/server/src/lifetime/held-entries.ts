@@ -1,0 +1,43 @@
+// Which entries a hold covers: those that it finds, that concern its subject, or that it names.
+
+import { wantedIn } from "../query/entry-filter.ts"
+import type { HeldSubject, HoldScope } from "../store/documents.ts"
+import type { Stored } from "../store/entries.ts"
+import { findableOf, matches, type Findable } from "../store/search/matching.ts"
+import { filedOf } from "../store/search/searchable-fields.ts"
+
+export interface ActiveHold {
+  readonly id: string
+  readonly scope: HoldScope
+}
+
+/** The ids of the holds that cover an entry. An entry without its body says its receipt alone. */
+export type HoldsOf = (stored: Stored) => readonly string[]
+
+export function createHoldsOf(holds: readonly ActiveHold[]): HoldsOf {
+  const covering = holds.map(({ id, scope }) => [id, coverOf(scope)] as const)
+  return (stored) => {
+    if (covering.length === 0) return []
+    const findable = findableOf(filedOf(stored))
+    return covering.flatMap(([id, covers]) => (covers(stored, findable) ? [id] : []))
+  }
+}
+
+type Cover = (stored: Stored, findable: Findable) => boolean
+
+function coverOf(scope: HoldScope): Cover {
+  if ("receiptIds" in scope) {
+    const receipts = new Set(scope.receiptIds)
+    return ({ receipt }) => receipts.has(receipt)
+  }
+  if ("subject" in scope) return (_, { filed }) => concerns(scope.subject, filed)
+  // It had the form of a filter when it was placed.
+  const wanted = wantedIn(scope.filter)
+  return ({ body }, findable) => body !== undefined && matches(findable, wanted)
+}
+
+function concerns({ id, types }: HeldSubject, { actor, target }: Findable["filed"]): boolean {
+  return [actor, target].some(
+    (party) => party.id === id && (types === undefined || types.includes(party.type)),
+  )
+}

@@ -1,0 +1,187 @@
+// Legal holds: what a hold covers is neither expired nor erased until the hold is released.
+
+import type { JsonObject } from "@tallystick/proof"
+import { isoTime } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { every } from "../store/all-documents.ts"
+import {
+  changed,
+  created,
+  type HeldSubject,
+  type HoldDocument,
+  type HoldScope,
+} from "../store/documents.ts"
+import { readState, stateChange } from "../store/retention-state.ts"
+import type { Document, Listed, JournalReader, ListPlace, Registry } from "../store/store.ts"
+import { nameOf, recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
+import type { Principal } from "../workspace/permissions.ts"
+import { createHoldsOf, type ActiveHold, type HoldsOf } from "./held-entries.ts"
+
+export interface HoldRequest {
+  readonly name: string
+  readonly reason: string
+  readonly scope: HoldScope
+}
+
+export interface Holds {
+  place(
+    by: Principal,
+    workspace: Document<"workspace">,
+    request: HoldRequest,
+  ): Promise<Document<"hold">>
+  /** Refuses with `not_found`, also a hold that was released. */
+  release(
+    by: Principal,
+    workspace: Document<"workspace">,
+    id: string,
+    reason: string,
+  ): Promise<Document<"hold">>
+  find(workspace: string, id: string): Promise<Document<"hold"> | undefined>
+  list(
+    workspace: string,
+    before: ListPlace | undefined,
+    limit: number,
+  ): Promise<readonly Listed<"hold">[]>
+  /** The holds that were not released, as they are stored now. */
+  active(workspace: string): Promise<readonly ActiveHold[]>
+  /** The ids of the holds on a person, or on one of these entries, as they are stored now. */
+  among(
+    workspace: string,
+    subject: HeldSubject,
+    sequences: readonly number[],
+  ): Promise<readonly string[]>
+  /**
+   * Says of each entry which holds cover it. Without holds it costs one look-up; what it says may be
+   * as old as the registry's answers (`staleMsMax`).
+   */
+  on(workspace: string): Promise<HoldsOf>
+}
+
+export interface HoldParts extends Pick<AdminParts, "registry" | "ledger" | "clock" | "limits"> {
+  readonly journal: Pick<JournalReader, "at">
+}
+
+/** Entries that are read at once: some milliseconds of work. */
+const readAtOnce = 64
+const readBytesMax = 4 * 1024 * 1024
+
+const none: HoldsOf = () => []
+
+export function createHolds(parts: HoldParts): Holds {
+  const { registry, ledger, limits, journal } = parts
+  /** By workspace, for the version of its state. */
+  const known = new Map<string, { readonly version: number; readonly holdsOf: Promise<HoldsOf> }>()
+  const active = (workspace: string) => activeHolds(registry, workspace)
+  const find = (workspace: string, id: string) => registry.get("hold", workspace, id)
+
+  return {
+    active,
+    find,
+    list: (workspace, before, limit) => registry.list("hold", workspace, before, limit),
+
+    async among(workspace, subject, sequences) {
+      const holds = await active(workspace)
+      const found = new Set(
+        holds.flatMap(({ id, scope }) => (concernsPerson(scope, subject) ? [id] : [])),
+      )
+      const open = holds.filter(({ id }) => !found.has(id))
+      const holdsOf = createHoldsOf(open)
+      // Each hold is found once; without one there is nothing to read.
+      for (let at = 0; at < sequences.length && found.size < holds.length;) {
+        const some = sequences.slice(at, at + readAtOnce)
+        const entries = await journal.at(workspace, some, readBytesMax)
+        for (const entry of entries)
+          if (entry !== undefined) for (const id of holdsOf(entry)) found.add(id)
+        at += entries.length
+      }
+      return [...found]
+    },
+
+    async on(workspace) {
+      const { version, value } = await readState(registry, workspace)
+      if (value.holds === 0) return none
+      const last = known.get(workspace)
+      if (last?.version === version) return last.holdsOf
+      const holdsOf = active(workspace).then(createHoldsOf)
+      known.set(workspace, { version, holdsOf })
+      holdsOf.catch(() => known.delete(workspace))
+      return holdsOf
+    },
+
+    async place(by, workspace, { name, reason, scope }) {
+      const holdId = ledger.makeId("hold", parts.clock.now())
+      await recordPlanned(parts, workspace, async (nowMs) => {
+        const state = await readState(registry, workspace.id)
+        const { holds } = state.value
+        if (holds >= limits.holdsMax)
+          throw new LedgerError("conflict", `a workspace has ${limits.holdsMax} holds at most`)
+        const createdAt = isoTime(nowMs)
+        const value: HoldDocument = { name, reason, scope, createdAt, createdBy: nameOf(by) }
+        return {
+          by,
+          action: "policy.hold.place",
+          // The scope may name a person, so it is a member of the target, which is sealed.
+          target: { id: holdId, type: "hold", name, scope: scopeJson(scope) },
+          metadata: { reason },
+          changes: [
+            created("hold", holdId, value),
+            stateChange(state, { ...state.value, holds: holds + 1 }),
+          ],
+        }
+      })
+      return found(await find(workspace.id, holdId))
+    },
+
+    async release(by, workspace, id, reason) {
+      await recordPlanned(parts, workspace, async (nowMs) => {
+        const before = await find(workspace.id, id)
+        if (before === undefined || before.value.released !== undefined) throw missing()
+        const state = await readState(registry, workspace.id)
+        const released = { at: isoTime(nowMs), by: nameOf(by), reason }
+        return {
+          by,
+          action: "policy.hold.release",
+          target: { id, type: "hold", name: before.value.name },
+          metadata: { reason },
+          changes: [
+            changed<"hold">(before, { ...before.value, released }),
+            stateChange(state, { ...state.value, holds: state.value.holds - 1 }),
+          ],
+        }
+      })
+      return found(await find(workspace.id, id))
+    },
+  }
+}
+
+/** For whoever destroys: read after the state that the commit will change. */
+export async function activeHolds(
+  registry: Pick<Registry, "list">,
+  workspace: string,
+): Promise<readonly ActiveHold[]> {
+  const holds: ActiveHold[] = []
+  for await (const { id, value } of every(registry, "hold", workspace))
+    if (value.released === undefined) holds.push({ id, scope: value.scope })
+  return holds
+}
+
+/** Whether a hold on a person and an erasure of a person may be about the same one. */
+function concernsPerson(scope: HoldScope, { id, types }: HeldSubject): boolean {
+  if (!("subject" in scope) || scope.subject.id !== id) return false
+  const held = scope.subject.types
+  return held === undefined || types === undefined || held.some((type) => types.includes(type))
+}
+
+function scopeJson(scope: HoldScope): JsonObject {
+  // Its parts are JSON: they came from a request.
+  return JSON.parse(JSON.stringify(scope)) as JsonObject
+}
+
+function found(hold: Document<"hold"> | undefined): Document<"hold"> {
+  if (hold === undefined) throw missing()
+  return hold
+}
+
+function missing(): LedgerError {
+  return new LedgerError("not_found", "there is no such hold, or it was released")
+}

@@ -1,0 +1,68 @@
+// Which rule of a workspace says how long an entry's content is kept.
+
+import type { Kind } from "@tallystick/proof"
+import type { RetentionRule } from "../store/documents.ts"
+
+/** What a rule goes by. */
+export interface RuledEntry {
+  readonly kind: Kind
+  readonly projectId: string
+  readonly lane: string
+  readonly action: string
+}
+
+const dayMs = 86_400_000
+
+/**
+ * The first rule that matches; undefined: the content is kept for ever. The service's own entries,
+ * policies and consents only match rules that name them by their action.
+ */
+export function ruleOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
+  if (isLasting(entry)) return undefined
+  const at = rules.findIndex((rule) => {
+    if (rule.action === undefined && entry.kind !== "event") return false
+    if (rule.projectId !== undefined && rule.projectId !== entry.projectId) return false
+    if (rule.lane !== undefined && rule.lane !== entry.lane) return false
+    return rule.action === undefined || beginsWith(entry.action, rule.action)
+  })
+  return at < 0 ? undefined : at
+}
+
+/** Entries that were recorded before this time have expired. Days are those of UTC, and whole. */
+export function expiredBefore({ days }: RetentionRule, nowMs: number): number {
+  return Math.floor(nowMs / dayMs) * dayMs - days * dayMs
+}
+
+/** By whole segments, as of a lane's rules. */
+function beginsWith(action: string, prefix: string): boolean {
+  const [whole, start] = [action.toLowerCase(), prefix.toLowerCase()]
+  return whole === start || whole.startsWith(`${start}.`)
+}
+
+/** Acts of the service that change no document: nothing is made again from them. */
+const passingActs: ReadonlySet<string> = new Set([
+  "policy.consent.lookup",
+  "security.integrity.fail",
+  "workspace.export",
+  "workspace.events.export",
+])
+
+/**
+ * Entries that others need to be understood: what announces keys, what says that something was
+ * destroyed, and every act from which the registry is made again.
+ */
+function isLasting({ kind, action }: RuledEntry): boolean {
+  switch (kind) {
+    case "event":
+    case "consent":
+      return false
+    case "admin":
+      return !passingActs.has(action)
+    case "policy":
+    case "key":
+    case "erasure":
+    case "retention":
+    case "anchor":
+      return true
+  }
+}

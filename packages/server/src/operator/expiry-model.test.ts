@@ -1,0 +1,298 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { setImmediate } from "node:timers/promises"
+import type { Kind } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import type { Draft } from "../ledger/ledger.ts"
+import { recheck } from "../ledger/recheck.ts"
+import { chancesOf, one, type Chances } from "../ledger/test-entries.ts"
+import { openTestLedger, testEvent, testKeyring } from "../ledger/test-ledger.ts"
+import { findDue } from "../lifetime/due-entries.ts"
+import { createExpiry, type Expiry } from "../lifetime/expiry.ts"
+import { createHolds } from "../lifetime/holds.ts"
+import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
+import { defaultLimits } from "../limits.ts"
+import { readGone } from "../store/destroyed.ts"
+import type { HoldScope, Lane, RetentionRule } from "../store/documents.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Store, Stored } from "../store/store.ts"
+import { createWorkspaces } from "../workspace/workspaces.ts"
+import { checkContents } from "../store/check-entry.ts"
+import { actOf, applyAct } from "./fsck/registry-replay.ts"
+import { beginReplay, compareRegistry } from "./fsck/registry-check.ts"
+
+// Random entries, rules, holds and days: what is expired is compared with a plain list, which knows
+// nothing of sequences, steps and documents. Runs are cut short anywhere, and begun again.
+
+const dayMs = 86_400_000
+const startMs = Date.UTC(2026, 0, 1)
+const by = { kind: "instance" } as const
+const projects = ["core", "billing"]
+const actions = ["login", "login.fail", "loginx", "order.create", "data.read", "policy.terms.read"]
+const people = ["usr_1", "usr_2", "usr_3"]
+
+interface Listed {
+  readonly sequence: number
+  readonly kind: Kind
+  readonly projectId: string
+  readonly action: string
+  readonly lane: Lane
+  readonly actor: string
+  readonly receipt: string
+  readonly timeMs: number
+  isGone: boolean
+}
+
+class Cut extends Error {}
+
+async function openHouse(chance: Chances) {
+  const { served, filing } = openMemory()
+  const { registry, journal } = served
+  let nowMs = startMs
+  let cutIn = Infinity
+  const clock: Clock = { now: () => nowMs, elapsed: () => nowMs, sleep: async () => {} }
+  const ledger = openTestLedger(journal, { clock, registry })
+  const parts = { registry, ledger, clock, keyring: testKeyring, limits: defaultLimits }
+  const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
+  await workspaces.create(by, { id: "acme" })
+  const step = async <T>(act: () => Promise<T>): Promise<T> => {
+    if (cutIn-- <= 0) throw new Cut("cut short")
+    const done = await act()
+    if (chance.below(2) === 0 && cutIn-- <= 0) throw new Cut("cut short after it was done")
+    return done
+  }
+  let covered = 0
+  // What a checkpoint covers is the only thing that is asked of the index.
+  const store = {
+    journal,
+    index: { checkpoint: async () => ({ size: covered }) },
+  } as unknown as Store
+  const due = (question: Parameters<typeof findDue>[1]) =>
+    findDue(journal, question, async () => {})
+  const forgotten = new Set<number>()
+  const expiry: Expiry = createExpiry({
+    ...parts,
+    store,
+    due,
+    content: {
+      ...filing.content,
+      destroyBodies: (...asked) => step(() => filing.content.destroyBodies(...asked)),
+      clearLog: () => step(() => filing.content.clearLog()),
+      isOurs: async () => true,
+    },
+    forget: (_, { bodies }) =>
+      step(async () => {
+        for (const [first, last] of bodies) for (let at = first; at <= last; at++) forgotten.add(at)
+      }),
+  })
+  const previews = createPreviews({ ...parts, journal, due, secret: testKeyring.secret })
+  return {
+    registry,
+    journal,
+    ledger,
+    workspaces,
+    expiry,
+    previews,
+    holds: createHolds({ ...parts, journal }),
+    forgotten,
+    acme: () => workspaces.get("acme"),
+    now: () => nowMs,
+    pass: (days: number) => (nowMs += Math.round(days * dayMs)),
+    cover: (sequence: number) => (covered = sequence),
+    cutAfter: (steps: number) => (cutIn = steps),
+  }
+}
+
+type House = Awaited<ReturnType<typeof openHouse>>
+
+async function write(house: House, chance: Chances, list: Listed[]): Promise<void> {
+  const drafts = Array.from({ length: 1 + chance.below(30) }, (): Draft => {
+    const isConsent = chance.below(8) === 0
+    return testEvent({
+      kind: isConsent ? "consent" : "event",
+      projectId: one(chance, projects),
+      action: isConsent ? "policy.consent.record" : one(chance, actions),
+      actor: { id: one(chance, people), type: "user" },
+      receivedAtMs: house.now(),
+    })
+  })
+  for (const [at, outcome] of (await house.ledger.record(await house.acme(), drafts)).entries()) {
+    if (outcome.kind !== "recorded") assert.fail(outcome.kind)
+    const { content, link, kind } = outcome.opened
+    const { projectId, action, lane, receipt } = content
+    const { sequence, timeMs } = link
+    const actor = drafts[at]?.actor.id ?? ""
+    list.push({ sequence, kind, projectId, action, lane, actor, receipt, timeMs, isGone: false })
+  }
+}
+
+function randomRules(chance: Chances): readonly RetentionRule[] {
+  const maybe = <T>(value: T): T | undefined => (chance.below(3) === 0 ? value : undefined)
+  return Array.from({ length: chance.below(4) }, () => {
+    const projectId = maybe(one(chance, projects))
+    const lane = maybe(one(chance, ["security", "data", "operations"] as const))
+    const action = maybe(one(chance, ["login", "order", "policy.consent", "LOGIN.fail", "data"]))
+    return {
+      days: 1 + chance.below(20),
+      ...(projectId !== undefined && { projectId }),
+      ...(lane !== undefined && { lane }),
+      ...(action !== undefined && { action }),
+    }
+  })
+}
+
+function randomScope(chance: Chances, list: readonly Listed[]): HoldScope {
+  switch (chance.below(3)) {
+    case 0:
+      return { subject: { id: one(chance, people) } }
+    case 1:
+      return { receiptIds: list.slice(-3).map(({ receipt }) => receipt) }
+    default:
+      return {
+        filter: { projectId: one(chance, projects), query: `action:${one(chance, actions)}` },
+      }
+  }
+}
+
+/** As docs/operating.md says it. */
+function isDue(entry: Listed, rules: readonly RetentionRule[], nowMs: number): boolean {
+  const words = entry.action.toLowerCase().split(".")
+  const rule = rules.find(
+    ({ projectId, lane, action }) =>
+      (projectId === undefined || projectId === entry.projectId) &&
+      (lane === undefined || lane === entry.lane) &&
+      (action === undefined
+        ? entry.kind === "event"
+        : action
+            .toLowerCase()
+            .split(".")
+            .every((word, at) => words[at] === word)),
+  )
+  if (rule === undefined) return false
+  const days = (timeMs: number) => Math.floor(timeMs / dayMs)
+  return days(nowMs) - days(entry.timeMs) > rule.days
+}
+
+function isHeld(entry: Listed, scopes: Iterable<HoldScope>): boolean {
+  for (const scope of scopes) {
+    if ("receiptIds" in scope && scope.receiptIds.includes(entry.receipt)) return true
+    if ("subject" in scope && scope.subject.id === entry.actor) return true
+    if (!("filter" in scope)) continue
+    const { projectId, query } = scope.filter
+    if (projectId === entry.projectId && query === `action:${entry.action}`) return true
+  }
+  return false
+}
+
+/** Whatever was cut short is finished by the next run. */
+async function runToEnd(house: House, chance: Chances): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    house.cutAfter(tries < 6 ? chance.below(5) : Infinity)
+    try {
+      await house.expiry.run(by, await house.acme())
+      return
+    } catch (error) {
+      if (!(error instanceof Cut)) throw error
+    }
+  }
+}
+
+for (let round = 0; round < 12; round++)
+  test(`what expires is what a plain list says (${round + 1})`, async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    const chance = chancesOf(seed)
+    const house = await openHouse(chance)
+    const list: Listed[] = []
+    const held = new Map<string, HoldScope>()
+    let rules: readonly RetentionRule[] = []
+    for (let day = 0; day < 40; day++) {
+      await write(house, chance, list)
+      const last = (await house.journal.head("acme"))?.sequence ?? 0
+      if (chance.below(3) > 0) house.cover(last)
+      house.pass(chance.below(30) / 10)
+      if (chance.below(5) === 0) {
+        rules = randomRules(chance)
+        await house.workspaces.change(by, "acme", { retention: rules })
+      }
+      if (chance.below(6) === 0) {
+        const scope = randomScope(chance, list)
+        const hold = await house.holds.place(by, await house.acme(), {
+          name: "Case",
+          reason: "Lawsuit",
+          scope,
+        })
+        held.set(hold.id, scope)
+      }
+      const [oldest] = held.keys()
+      if (oldest !== undefined && chance.below(5) === 0) {
+        await house.holds.release(by, await house.acme(), oldest, "It is over")
+        held.delete(oldest)
+      }
+      if (chance.below(2) === 0) continue
+      house.cover((await house.journal.head("acme"))?.sequence ?? 0)
+      await expectPreview(house, list, rules, held, seed)
+      await runToEnd(house, chance)
+      for (const entry of list)
+        if (isDue(entry, rules, house.now()) && !isHeld(entry, held.values())) entry.isGone = true
+      await expectAsListed(house, list, `seed ${seed}, day ${day}`)
+    }
+    await expectExplained(house, seed)
+  })
+
+async function expectPreview(
+  house: House,
+  list: readonly Listed[],
+  rules: readonly RetentionRule[],
+  held: ReadonlyMap<string, HoldScope>,
+  seed: number,
+): Promise<void> {
+  let preview: Counting["preview"]
+  while (preview === undefined) {
+    ;({ preview } = await house.previews.count(await house.acme(), rules, 0))
+    await setImmediate()
+  }
+  const dueNow = list.filter((entry) => !entry.isGone && isDue(entry, rules, house.now()))
+  const free = dueNow.filter((entry) => !isHeld(entry, held.values()))
+  assert.deepEqual([preview.entries, preview.held], [free.length, dueNow.length - free.length])
+  for (const counts of [preview.rules, preview.lanes, preview.projects, preview.months])
+    assert.equal(
+      counts?.reduce((sum, { entries }) => sum + entries, 0),
+      free.length,
+      `seed ${seed}`,
+    )
+}
+
+async function expectAsListed(house: House, list: readonly Listed[], when: string): Promise<void> {
+  const stored = await house.journal.at(
+    "acme",
+    list.map(({ sequence }) => sequence),
+  )
+  const goneAt = await readGone(
+    house.registry,
+    "acme",
+    list.map(({ sequence }) => sequence),
+  )
+  for (const [at, entry] of list.entries()) {
+    const what = `${when}: entry ${entry.sequence}, ${entry.action}`
+    assert.equal(stored[at]?.body === undefined, entry.isGone, what)
+    assert.equal(goneAt(entry.sequence)?.why, entry.isGone ? "expired" : undefined, what)
+    assert.equal(house.forgotten.has(entry.sequence), entry.isGone, what)
+  }
+}
+
+/** The chain holds, and its entries alone explain what is missing. */
+async function expectExplained(house: House, seed: number): Promise<void> {
+  const acme = await house.acme()
+  assert.equal(await recheck(house, acme, Number.MAX_SAFE_INTEGER), undefined)
+  const replayed = await beginReplay(house.registry, "acme")
+  const entries: readonly Stored[] = await house.journal.after("acme", 0, 100_000)
+  for (const entry of entries) {
+    const body = entry.body === undefined ? undefined : checkContents(entry)
+    if (typeof body === "string") assert.fail(body)
+    const act = body && actOf(entry, body)
+    if (act !== undefined) applyAct(replayed, act)
+  }
+  const { faults } = await compareRegistry(house.registry, acme, replayed)
+  // The test's workspace has no key.
+  assert.deepEqual(faults, [], `seed ${seed}`)
+}

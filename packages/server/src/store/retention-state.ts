@@ -1,0 +1,41 @@
+// The one document that orders what may be destroyed (`RetentionStateDocument`), and how it changes.
+// fsck makes it again from the entries with the same functions.
+
+import type { SequenceRange } from "@tallystick/proof"
+import { changed, type Change, type ExpiryRun, type RetentionStateDocument } from "./documents.ts"
+import type { Document, Registry } from "./store.ts"
+
+const id = "state"
+
+export type RetentionState = Pick<Document<"retention-state">, "kind" | "id" | "version" | "value">
+
+export async function readState(
+  registry: Pick<Registry, "get">,
+  workspace: string,
+): Promise<RetentionState> {
+  const kept = await registry.get("retention-state", workspace, id)
+  return kept ?? { kind: "retention-state", id, version: 0, value: { holds: 0 } }
+}
+
+export function stateChange(state: RetentionState, value: RetentionStateDocument): Change {
+  return changed(state, value)
+}
+
+/** The run with these ranges as well; a new one, if the last was another. */
+export function grownRun(
+  before: ExpiryRun | undefined,
+  runId: string,
+  ranges: readonly SequenceRange[],
+): ExpiryRun {
+  const same = before?.id === runId ? before : undefined
+  return {
+    id: runId,
+    first: Math.min(same?.first ?? Infinity, ranges[0]?.[0] ?? Infinity),
+    last: Math.max(same?.last ?? 0, ranges.at(-1)?.[1] ?? 0),
+    entries: (same?.entries ?? 0) + lengthOf(ranges),
+  }
+}
+
+export function lengthOf(ranges: readonly SequenceRange[]): number {
+  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+}
