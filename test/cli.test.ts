@@ -559,6 +559,26 @@ test("reindex: rebuilds the index and the search, and everything is found and ve
   })
 })
 
+test("compact: refuses while a service runs, and says what it gave back", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const receipt = await workspace.writer.write(eventFor(workspace.id))
+  const busy = await tallystick(["compact"], { TALLYSTICK_DATA: first.data })
+  assert.equal(busy.code, 1)
+  assert.match(busy.errors, /another tallystick is using the data folder/)
+  assert.equal(await first.end(), 0)
+  const done = await tallystick(["compact"], { TALLYSTICK_DATA: first.data })
+  assert.deepEqual([done.code, done.errors], [0, ""])
+  assert.match(done.output, /^journal\.db has \d+\.\d MiB, \d+\.\d MiB before\.\n$/)
+  const checked = await tallystick(["fsck"], { TALLYSTICK_DATA: first.data })
+  assert.equal(checked.code, 0, checked.errors)
+  await using again = await startProgram({ data: first.data })
+  const found = await again
+    .client(workspace.reader.bearer)
+    .get(`${workspace.path}/receipts/${receipt.json().receipt}`)
+  assert.equal(found.status, 200)
+})
+
 test("reindex: does not change a folder without a ledger", async () => {
   await using folder = await makeFolder()
   const file = await folder.file("other.txt", "mine")

@@ -251,6 +251,25 @@ program
   })
 
 program
+  .command("compact")
+  .description(
+    "give free space in the journal's file back to the disk, while the service is stopped",
+  )
+  .addHelpText(
+    "after",
+    notes(`
+The service packs older entries, and new entries take the space that becomes free. This command copies the journal into a file without free space,
+compares the two, and puts the new file in place. It needs room for the new file. Killed, it goes on when it is run again.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick compact`),
+  )
+  .action(async () => {
+    const { runCompact } = await import("./cli/compact-command.ts")
+    runCompact(terminal)
+  })
+
+program
   .command("config")
   .description("print every setting and where its value comes from, without the secrets")
   .option("--json", "print them as JSON", false)

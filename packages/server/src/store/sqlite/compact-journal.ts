@@ -1,0 +1,199 @@
+// Gives free space within the journal's file back to the disk: copies all rows into a new file
+// beside it, some at a time, compares each with the original, and puts the new file in its place.
+// The original is not changed before that. A process may be killed at any moment: the next one goes
+// on behind the last row that was copied, unless the original has changed meanwhile.
+
+import { strict as assert } from "node:assert"
+import { existsSync, renameSync, statSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
+import { syncPath } from "../../runtime/durable-file.ts"
+import {
+  atMost,
+  errorCode,
+  freeBytes,
+  isDamage,
+  openFile,
+  openForWriting,
+  requireLedger,
+  within,
+} from "./database.ts"
+import { upgradeJournal } from "./journal-upgrade.ts"
+import { lockFolder } from "./lock.ts"
+import { removeDatabase } from "./search-file.ts"
+
+export interface Compacted {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
+
+/** Says how many of the rows were copied. */
+export type CompactProgress = (done: number, rows: number) => void
+
+/** Their key is their first column. All else is small, and copied at once. */
+const tables = ["entries", "settled", "frames"] as const
+const keys = { entries: "n", settled: "n", frames: "number" } as const
+const small = ["workspaces", "documents", "sqlite_sequence"] as const
+const rowsPerStep = 2000
+/** SQLite's codes for a file that another program uses, and for a full disk. */
+const [busy, full] = [5, 13]
+
+/** No service may use the folder. */
+export function compactJournal(
+  folder: string,
+  progress: CompactProgress,
+  step = rowsPerStep,
+): Compacted {
+  requireLedger(folder)
+  const lock = lockFolder(folder)
+  try {
+    const [path, next] = [join(folder, "journal.db"), join(folder, "journal.db.compact")]
+    if (!isBegunOf(path, next)) {
+      upgradeJournal(folder)
+      leaveLog(path)
+      begin(path, next)
+    }
+    const bytesBefore = statSync(path).size
+    requireRoom(folder, path, next)
+    copyAll(path, next, progress, step)
+    renameSync(next, path)
+    syncPath(folder)
+    return { bytesBefore, bytesAfter: statSync(path).size }
+  } finally {
+    lock.release()
+  }
+}
+
+/** All of it in the one file, with no log beside it that would be taken for the new file's. */
+function leaveLog(path: string): void {
+  using journal = openForWriting(path, "journal", "full")
+  try {
+    journal.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
+  } catch (cause) {
+    if (errorCode(cause) !== busy) throw cause
+    throw new StartError(
+      `${path} is being read by another program, such as a backup; run this again when it has ended`,
+      { cause },
+    )
+  }
+}
+
+/** Free pages are not copied. */
+function requireRoom(folder: string, path: string, next: string): void {
+  using journal = openFile(path, { readOnly: true })
+  const value = (name: string): number =>
+    Number(Object.values(journal.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+  const needed = (value("page_count") - value("freelist_count")) * value("page_size")
+  const has = statSync(next, { throwIfNoEntry: false })?.size ?? 0
+  const free = freeBytes(folder)
+  if (free + has >= needed) return
+  const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
+  throw new StartError(
+    `the compacted journal needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is as it was`,
+  )
+}
+
+function copyAll(path: string, next: string, progress: CompactProgress, step: number): void {
+  try {
+    using copy = openCopy(path, next)
+    const count = (table: string): number =>
+      Number(copy.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"])
+    const rows = tables.reduce((sum, table) => sum + count(`former.${table}`), 0)
+    let done = tables.reduce((sum, table) => sum + count(`main.${table}`), 0)
+    progress(done, rows)
+    for (const table of tables)
+      for (let copied = 1; copied > 0;) {
+        copied = copySome(copy, table, step)
+        done += copied
+        if (copied > 0) progress(done, rows)
+      }
+    finish(copy)
+  } catch (cause) {
+    if (errorCode(cause) !== full) throw cause
+    throw new StartError(
+      "the disk was full before the journal was compacted; free some space, and run this again: it goes on from there",
+      { cause },
+    )
+  }
+  syncPath(next)
+}
+
+/** Whether a copy of this very file was begun: whoever opens it to write changes its time. */
+function isBegunOf(path: string, next: string): boolean {
+  if (!existsSync(next) || existsSync(`${path}-wal`)) return false
+  try {
+    using copy = openForWriting(next, "journal", "normal")
+    const found = copy.prepare("SELECT stamp FROM copied_from").get()
+    return found?.["stamp"] === stampOf(path)
+  } catch (error) {
+    // It ends before its stamp was written, or is damaged.
+    if (errorCode(error) === 0 && !isDamage(error)) throw error
+    return false
+  }
+}
+
+function begin(path: string, next: string): void {
+  removeDatabase(next)
+  using copy = openForWriting(next, "journal", "normal")
+  within(copy, () => {
+    copy.exec("CREATE TABLE copied_from (stamp TEXT)")
+    copy.prepare("INSERT INTO copied_from VALUES (?)").run(stampOf(path))
+  })
+}
+
+function stampOf(path: string): string {
+  const { size, mtimeNs } = statSync(path, { bigint: true })
+  return `${size} ${mtimeNs}`
+}
+
+function openCopy(path: string, next: string): DatabaseSync {
+  const copy = openForWriting(next, "journal", "normal")
+  copy.prepare("ATTACH ? AS former").run(path)
+  return copy
+}
+
+/** Copies the next rows, and compares them with the original. */
+function copySome(copy: DatabaseSync, table: (typeof tables)[number], step: number): number {
+  const key = keys[table]
+  const last = copy.prepare(`SELECT max(${key}) AS last FROM main.${table}`).get()?.["last"]
+  const after = Number(last ?? Number.MIN_SAFE_INTEGER)
+  return within(copy, () => {
+    const { changes } = copy
+      .prepare(
+        `INSERT INTO main.${table} SELECT * FROM former.${table} WHERE ${key} > ? ORDER BY ${key} ${atMost}`,
+      )
+      .run(after, step)
+    const unlike = copy
+      .prepare(
+        `SELECT count(*) AS count FROM (SELECT * FROM main.${table} WHERE ${key} > ?1
+           EXCEPT SELECT * FROM (SELECT * FROM former.${table} WHERE ${key} > ?1 ORDER BY ${key} LIMIT +?2))`,
+      )
+      .get(after, step)
+    assert.equal(unlike?.["count"], 0, "the copy has the rows of the original")
+    return Number(changes)
+  })
+}
+
+function finish(copy: DatabaseSync): void {
+  within(copy, () => {
+    for (const table of small)
+      copy.exec(
+        `DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM former.${table};`,
+      )
+    for (const table of [...tables, ...small]) {
+      const { same } =
+        copy
+          .prepare(
+            `SELECT (SELECT count(*) FROM main.${table}) = (SELECT count(*) FROM former.${table}) AS same`,
+          )
+          .get() ?? {}
+      assert.equal(same, 1, `the copy has all rows of ${table}`)
+    }
+    copy.exec("DROP TABLE copied_from")
+  })
+  // Where a backup has its mark (copy.ts).
+  const { application_id: mark } = copy.prepare("PRAGMA former.application_id").get() ?? {}
+  copy.exec(`PRAGMA main.application_id = ${Number(mark)}; DETACH former;`)
+  copy.exec("PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE;")
+}

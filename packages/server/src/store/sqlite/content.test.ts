@@ -1,0 +1,191 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import test from "node:test"
+import { defaultLimits } from "../../limits.ts"
+import { plain, write } from "../contract/written-entries.ts"
+import { expectChain } from "../expect-chain.ts"
+import { compactJournal } from "./compact-journal.ts"
+import { createContentKeeper } from "./content.ts"
+import { openForReading, openForWriting } from "./database.ts"
+import { openSqlite } from "./open-sqlite.ts"
+import { journalReads, readerOf } from "./reads.ts"
+
+// This file is three programs: the tests, and two that kill themselves while they pack or compact.
+const [, , role, folderOfRole = "", killedAt = ""] = process.argv
+if (role === "pack" || role === "pack without care") await packUntilKilled(folderOfRole, role)
+else if (role === "compact") compactUntilKilled(folderOfRole)
+else tests()
+
+function tests(): void {
+  const cycles = 30
+  const entries = 700
+
+  test(`killed ${cycles} times while it packs, it has lost no body`, async (t) => {
+    const entries = 1400
+    const folder = await filledFolder(t, entries)
+    const before = await readAll(folder)
+    let [kills, packed] = [0, 0]
+    for (let cycle = 1; cycle <= cycles; cycle++) {
+      kills += runUntilKilled("pack", folder, 1 + (cycle % 12))
+      assert.deepEqual(await readAll(folder), before)
+      packed = count(folder, "settled")
+      assert.equal(packed + count(folder, "entries"), entries)
+    }
+    assert.equal(kills, cycles)
+    assert.ok(packed > 0)
+    assert.equal(runUntilKilled("pack", folder, Infinity), 0)
+    assert.equal(count(folder, "settled"), 21 * 64)
+    assert.deepEqual(await readAll(folder), before)
+  })
+
+  test("canary: a packer that deletes before the frame is in loses bodies when it is killed", async (t) => {
+    const folder = await filledFolder(t, entries)
+    const before = await readAll(folder)
+    // After the rows were deleted, and before the frame is in.
+    assert.equal(runUntilKilled("pack without care", folder, 3), 1)
+    assert.notDeepEqual(await readAll(folder, false), before)
+  })
+
+  const compactions = 20
+
+  test(`killed ${compactions} times, compacting goes on where it was and loses nothing`, async (t) => {
+    const folder = await filledFolder(t, entries)
+    using journal = openForWriting(join(folder, "journal.db"), "journal", "full")
+    const content = createContentKeeper(journal)
+    for (let after = 0; after < 320; after += 64) await content.pack("acme", after, 320)
+    journal.close()
+    const before = await readAll(folder)
+    const size = statSync(join(folder, "journal.db")).size
+    for (let cycle = 1; cycle <= compactions; cycle++) {
+      assert.equal(runUntilKilled("compact", folder, cycle * 25), 1)
+      assert.deepEqual(await readAll(folder), before)
+      // Whatever is written meanwhile is in the next copy.
+      if (cycle === 10) {
+        const { served, close } = await openFolder(folder)
+        await write(served, "acme", ["between"])
+        await close()
+        before.push(...(await readAll(folder)).slice(entries))
+      }
+    }
+    const begun: number[] = []
+    compactJournal(folder, (done) => begun.push(done))
+    assert.ok((begun[0] ?? 0) > 0, "it goes on")
+    assert.deepEqual(await readAll(folder), before)
+    assert.ok(statSync(join(folder, "journal.db")).size < size)
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes("compact")),
+      [],
+    )
+    const { served, close } = await openFolder(folder)
+    await write(served, "acme", ["after"])
+    assert.equal((await expectChain(served.journal, "acme")).size, entries + 2)
+    await close()
+  })
+}
+
+/** Runs the other program until it has killed itself, or is done; says how often it was killed. */
+function runUntilKilled(what: string, folder: string, at: number): number {
+  const { signal, status, stderr } = spawnSync(
+    process.execPath,
+    [import.meta.filename, what, folder, String(at)],
+    { encoding: "utf8" },
+  )
+  assert.ok(signal === "SIGKILL" || status === 0, stderr)
+  return signal === "SIGKILL" ? 1 : 0
+}
+
+async function packUntilKilled(folder: string, how: string): Promise<void> {
+  const journal = openForWriting(join(folder, "journal.db"), "journal", "normal")
+  const content = createContentKeeper(killing(journal, Number(killedAt), how === "pack"))
+  for (let after = 0; ;) {
+    const packed = await content.pack("acme", after, Number.MAX_SAFE_INTEGER)
+    if (packed === undefined) return
+    after = packed.last
+  }
+}
+
+function compactUntilKilled(folder: string): void {
+  compactJournal(
+    folder,
+    (done) => {
+      if (done >= Number(killedAt)) process.kill(process.pid, "SIGKILL")
+    },
+    20,
+  )
+}
+
+/**
+ * The database, whose program is killed before the statement with this number. Without care it
+ * commits each statement by itself, and the frame last.
+ */
+function killing(journal: DatabaseSync, at: number, isCareful: boolean): DatabaseSync {
+  let ran = 0
+  const late: (() => void)[] = []
+  const act = <T>(run: () => T): T => {
+    if (++ran >= at) process.kill(process.pid, "SIGKILL")
+    return run()
+  }
+  const statement = (it: StatementSync, sql: string): StatementSync =>
+    new Proxy(it, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== "function") return value
+        if (name !== "run") return value.bind(target)
+        return (...values: unknown[]) => {
+          const run = () => value.apply(target, values)
+          if (isCareful || !sql.startsWith("INSERT INTO frames")) return act(run)
+          late.push(run)
+          return undefined
+        }
+      },
+    })
+  return new Proxy(journal, {
+    get(target, name) {
+      if (name === "prepare") return (sql: string) => statement(target.prepare(sql), sql)
+      if (name === "exec")
+        return (sql: string) => {
+          if (isCareful) return act(() => target.exec(sql))
+          if (sql === "COMMIT") for (const run of late.splice(0)) act(run)
+        }
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === "function" ? value.bind(target) : value
+    },
+  })
+}
+
+async function openFolder(folder: string) {
+  const limits = { ...defaultLimits, diskReserveBytes: 0 }
+  const served = await openSqlite({ data: folder, limits }, (cause) => assert.fail(cause))
+  return { served, close: () => served.close() }
+}
+
+async function filledFolder(t: test.TestContext, count: number): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { served, close } = await openFolder(folder)
+  await write(
+    served,
+    "acme",
+    Array.from({ length: count }, (_, place) => `entry ${place + 1}`),
+  )
+  await close()
+  assert.ok(existsSync(join(folder, "journal.db")))
+  return folder
+}
+
+function count(folder: string, table: string): number {
+  using journal = openForReading(join(folder, "journal.db"))
+  return Number(journal.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"])
+}
+
+/** All entries, and that they are a chain. */
+async function readAll(folder: string, isWhole = true): Promise<unknown[]> {
+  using journal = openForReading(join(folder, "journal.db"))
+  const reader = readerOf(journalReads(journal))
+  if (isWhole) await expectChain(reader, "acme")
+  return (await reader.after("acme", 0, 10_000)).map(plain)
+}
