@@ -21,7 +21,7 @@ export type Told<Value> =
 interface Asking {
   readonly token?: string | undefined
   readonly signal?: AbortSignal
-  readonly method?: "POST" | "PATCH" | "DELETE"
+  readonly method?: "HEAD" | "POST" | "PATCH" | "DELETE"
   /** Sent as JSON. */
   readonly body?: unknown
 }

@@ -5,7 +5,6 @@ import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
 import { recordEventsExport, recordExport } from "../../workspace/export-entries.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { ofChanges } from "../refusals.ts"
 import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
 import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
 import { Bytes, WorkspaceParams } from "../shapes/path.ts"
@@ -44,8 +43,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Export entries",
       description:
         "All entries of a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. What is recorded after it began is not in it. The ledger records who exported what, and how many entries were sent. A file that is cut short ends the connection; of JSON lines the last one has the number of lines before it and their hash.",
-      refuses: [...ofChanges],
-      access: { action: "read" },
+      access: { action: "read", isRecorded: true },
       params: WorkspaceParams,
       query: EventsExportQuery,
       answers: { 200: ExportedLines },
@@ -97,7 +95,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "Record an export of entries",
       description:
-        "Records who is about to read the entries of this filter into a file, and how many they are. The dashboard asks this before each export.",
+        "Records who is about to read the entries of this filter into a file, and how many they are. For a program that reads the pages into a file by itself.",
       refuses: ["overloaded"],
       access: { action: "read" },
       params: WorkspaceParams,
