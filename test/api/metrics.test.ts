@@ -47,6 +47,10 @@ const metrics = [
   ...(process.platform === "linux" ? ["process_max_fds", "process_open_fds"] : []),
   "process_resident_memory_bytes",
   "process_start_time_seconds",
+  "tallystick_archive_bytes",
+  "tallystick_archive_failures_total",
+  "tallystick_archive_overdue_seconds",
+  "tallystick_archive_segments",
   "tallystick_audit_failed_entries",
   "tallystick_audit_round",
   "tallystick_audit_round_entries",
@@ -361,11 +365,11 @@ test("the dashboard asks for metrics that there are, and shows all of them", asy
   assert.equal(ids.size, dashboard.panels.length)
 })
 
-test("six alerts use existing metrics, and say what happened and what to do", async () => {
+test("seven alerts use existing metrics, and say what happened and what to do", async () => {
   const samples = await read()
   const rules = rulesIn(readFileSync(join(folder, "alerts.yml"), "utf8"))
-  assert.equal(rules.length, 6)
-  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 6)
+  assert.equal(rules.length, 7)
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 7)
   for (const {
     alert = "",
     expr = "",

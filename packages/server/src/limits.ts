@@ -94,6 +94,10 @@ export const defaultLimits = {
   fileEntriesMax: 2000,
   /** How often the thread that makes segments hears of new entries: it needs thousands for one. */
   fileEveryMs: 250,
+  /** How often the archiver looks for entries that are due: they have waited for days. */
+  archiveEveryMs: 60_000,
+  /** An archive segment that is not full waits so long for more entries: one file a day at most. */
+  archivePartialMs: 86_400_000,
   /** How long a search waits for segments if more entries are in none than it can look through. */
   findWaitMs: 2000,
   /** How long a search may take, with its waiting: somebody who types has typed on by then. */

@@ -8,6 +8,13 @@ import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { exportBeside, type ExportingBeside } from "./threads/exporting-thread.ts"
+import {
+  startArchiver,
+  type Archiver,
+  type ArchiverParts,
+  type ArchiverReport,
+} from "./lifetime/archiver.ts"
+import { withArchivedContent } from "./lifetime/archived-content.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
 import { eraseAgain } from "./lifetime/erase-again.ts"
 import { startErasing, type Erasing } from "./lifetime/erasing.ts"
@@ -47,8 +54,8 @@ import { isSealedBy } from "./store/log-keys.ts"
 import { erasuresPath, openErasuresFile, readErasures } from "./store/erasures-file.ts"
 import { openStore, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
-import type { AdminParts } from "./workspace/admin-entries.ts"
 import { createAccounts } from "./workspace/accounts.ts"
+import type { AdminParts } from "./workspace/admin-entries.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
 import { createAuthenticate } from "./workspace/credential-lookup.ts"
 import { createCredentialUses, type CredentialUses } from "./workspace/credential-uses.ts"
@@ -152,15 +159,14 @@ async function start(
   store: Store,
   { readOnly }: CheckedStore,
 ): Promise<Running> {
-  const { log, version } = options
-  const { limits } = config
+  const [{ log, version }, { limits }] = [options, config]
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, store, () => ledger.admission.entries)
   const leaves = createLeaves(store, limits)
   const isGenuine = createIsGenuine(store.registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({ store, leaves, isGenuine })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const [watching, filing] = await Promise.all([
+  const [watching, filed] = await Promise.all([
     watch(config, store, keyring, options, health.see, readOnly),
     fileAndPack(config, store, metrics, options, readOnly),
   ])
@@ -170,12 +176,12 @@ async function start(
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
   const others = hearOthers(store, source.suspect)
   const seal = (workspace: string) => watching.seal(workspace)
-  const file = (workspace: string) => filing.catchUp(workspace)
+  const file = (workspace: string) => filed.catchUp(workspace)
   const finding = createFinding({ search, clock: systemClock, limits, file })
   const parts = { registry, ledger, clock: systemClock, keyring, limits }
+  const filing = alsoInArchive(filed, parts)
   const administration = createAdministration({ ...parts, host: hostOf(address) }, rootKeys)
-  const { workspaces } = administration
-  const pages = createBuiltPages()
+  const [{ workspaces }, pages] = [administration, createBuiltPages()]
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
   const lifetime = createLifetime(parts, store, filing)
@@ -214,21 +220,22 @@ async function start(
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
   const expiring = expireDaily(service, log)
+  const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, readOnly)
+  const beside = { erasing, expiring, health, archiver, watching, filing, exporter }
   return {
     url: address.url,
     listensOn,
     service,
-    close() {
-      others.close()
-      return stop({ ...service, server, erasing, expiring, health, watching, filing, exporter })
-    },
+    close: () => stop({ ...service, ...beside, server, others }),
   }
 }
 
 type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
+  readonly others: ReturnType<typeof hearOthers>
   readonly server: HttpServer
   readonly erasing: Erasing
   readonly expiring: ReturnType<typeof startExpiry>
+  readonly archiver: Archiver | undefined
   readonly health: Health
   readonly watching: WatchingBeside
   readonly filing: FilingBeside
@@ -236,10 +243,13 @@ type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
 }
 
 async function stop(parts: Stopped): Promise<void> {
+  parts.others.close()
   // They would wait for what is recorded after the last request.
   parts.feed.close()
   await parts.server.close()
   await Promise.all([parts.erasing.close(), parts.expiring.close()])
+  // What it does in the other thread ends with that thread.
+  await Promise.race([parts.archiver?.close(), systemClock.sleep(archiverCloseMs)])
   parts.health.close()
   await parts.ledger.sequencer.drained()
   await parts.uses.save()
@@ -546,6 +556,39 @@ async function watch(
   }
   log.error(readOnly)
   return notWatching
+}
+
+/** What is destroyed in the database is destroyed in the archive, too. */
+function alsoInArchive(filed: FilingBeside, parts: AdminParts): FilingBeside {
+  const { archiving } = filed
+  return { ...filed, content: withArchivedContent(filed.content, { ...parts, archiving }) }
+}
+
+/** More than it takes to write a segment into a folder. */
+const archiverCloseMs = 1000
+
+function archive(
+  parts: ArchiverParts,
+  { metrics, health: { broken } }: Pick<Service, "metrics" | "health">,
+  { content }: FilingBeside,
+  log: Logger,
+  readOnly: string | undefined,
+): Archiver | undefined {
+  if (readOnly !== undefined) return undefined
+  const report = (said: ArchiverReport): void => {
+    if (said.kind === "swept") metrics.archived(said.state)
+    else if (said.kind === "archived")
+      log.info({ workspace: said.workspace, entries: said.entries }, "archived entries")
+    else {
+      metrics.archiveFailure()
+      log.error({ workspace: said.workspace, err: said.error }, "entries could not be archived")
+    }
+  }
+  return startArchiver(parts, {
+    isOurs: (workspace) => content.isOurs(workspace),
+    isHalted: (workspace) => broken.has(workspace),
+    report,
+  })
 }
 
 function fileAndPack(

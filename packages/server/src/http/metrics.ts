@@ -24,6 +24,13 @@ export interface Metrics extends FollowerMetrics {
   readonly expired: (result: { readonly entries: number; readonly held: number }) => void
   readonly expiryFailed: () => void
   readonly text: () => Promise<string>
+  /** A sweep of the archiver over all workspaces has ended. */
+  readonly archived: (state: {
+    readonly segments: number
+    readonly bytes: number
+    readonly overdueMs: number
+  }) => void
+  readonly archiveFailure: () => void
   /** The durations of the last commits in milliseconds, ascending. */
   readonly lastCommits: () => readonly number[]
   /** Entries that each follower has not taken yet, of the workspace where they are most. */
@@ -97,6 +104,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     ...countExpiry(registry),
     packed: countPacking(registry),
     exported: (format, entries) => exports.inc({ format }, entries),
+    ...countArchiving(registry),
     text: async () => (await registry.metrics()) + durations.text(),
     lastCommits,
   }
@@ -339,6 +347,38 @@ function countPacking(registry: Registry): Metrics["packed"] {
   return (count, length) => {
     entries.inc(count)
     bytes.inc(length)
+  }
+}
+
+function countArchiving(registry: Registry): Pick<Metrics, "archived" | "archiveFailure"> {
+  const registers = [registry]
+  const segments = new Gauge({
+    name: "tallystick_archive_segments",
+    help: "Archive segments of the workspaces that this server follows",
+    registers,
+  })
+  const bytes = new Gauge({
+    name: "tallystick_archive_bytes",
+    help: "Bytes of these segments",
+    registers,
+  })
+  const overdue = new Gauge({
+    name: "tallystick_archive_overdue_seconds",
+    help: "For how long the oldest packed entry has been due that is not archived yet; 0 if none is",
+    registers,
+  })
+  const failures = new Counter({
+    name: "tallystick_archive_failures_total",
+    help: "Attempts to archive that failed; the log has why",
+    registers,
+  })
+  return {
+    archived(state) {
+      segments.set(state.segments)
+      bytes.set(state.bytes)
+      overdue.set(state.overdueMs / 1000)
+    },
+    archiveFailure: () => failures.inc(),
   }
 }
 

@@ -10,9 +10,12 @@ import { turn } from "../followers/loop.ts"
 import { findDue, type DueEntries, type DueQuestion } from "../lifetime/due-entries.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { startPacker, type PackerReport } from "../followers/packer.ts"
+import type { DueSegment } from "../followers/due-frames.ts"
+import { createSegmentArchiving, type SegmentArchiving } from "../followers/segment-archiving.ts"
 import type { Limits } from "../limits.ts"
 import type { ContentKeeper, ContentKeeperBeside } from "../store/content-keeper.ts"
-import { openFiling, type StorePlace } from "../store/open.ts"
+import { openArchive } from "../store/archive/open-archive.ts"
+import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { FilingStore, Store } from "../store/store.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
@@ -34,17 +37,20 @@ export interface FilingBeside {
   readonly content: ContentKeeperBeside
   /** A part of the entries whose time is over. */
   due(question: DueQuestion): Promise<DueEntries>
+  readonly archiving: SegmentArchiving
   close(): Promise<void>
 }
 
 type ContentQuestions = ReturnType<typeof contentQuestions>
+type ArchivingQuestions = ReturnType<typeof archivingQuestions>
 
-type FilingQuestions = ContentQuestions & {
-  poke(workspaces: readonly string[]): void
-  catchUp(workspace: string): Promise<number>
-  forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
-  due(question: DueQuestion): Promise<DueEntries>
-}
+type FilingQuestions = ContentQuestions &
+  ArchivingQuestions & {
+    poke(workspaces: readonly string[]): void
+    catchUp(workspace: string): Promise<number>
+    forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
+    due(question: DueQuestion): Promise<DueEntries>
+  }
 
 /** The thread gets less processor time than the others, but some. */
 const niceness = 10
@@ -90,6 +96,13 @@ export async function fileBeside(
       clearLog: () => thread.ask("clearLog", undefined),
       isOurs: (workspace) => thread.ask("isOurs", workspace),
     },
+    archiving: {
+      oldest: (workspace) => thread.ask("oldestFrame", workspace),
+      write: (due) => thread.ask("writeSegment", due),
+      drop: (...asked) => thread.ask("dropSegment", asked),
+      without: (...asked) => thread.ask("segmentWithout", asked),
+      clean: (...asked) => thread.ask("cleanSegment", asked),
+    },
     close: () => thread.close(),
   }
 }
@@ -109,10 +122,22 @@ function contentQuestions({ content, leases }: Pick<FilingStore, "content" | "le
   }
 }
 
+function archivingQuestions(archiving: SegmentArchiving) {
+  type Asked<K extends keyof SegmentArchiving> = Parameters<SegmentArchiving[K]>
+  return {
+    oldestFrame: (workspace: string) => archiving.oldest(workspace),
+    writeSegment: (due: DueSegment) => archiving.write(due),
+    dropSegment: (asked: Asked<"drop">) => archiving.drop(...asked),
+    segmentWithout: (asked: Asked<"without">) => archiving.without(...asked),
+    cleanSegment: (asked: Asked<"clean">) => archiving.clean(...asked),
+  }
+}
+
 const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   beNice()
   const store = await openFiling(options.place)
+  const storage = openArchive(archiveOf(options.place), systemClock)
   const filing = startFiling({
     store,
     clock: systemClock,
@@ -133,10 +158,12 @@ if (options !== undefined) {
       forget: (asked) => filing.forget(...asked),
       due: (question) => findDue(store.journal, question, turn),
       ...contentQuestions(store),
+      ...archivingQuestions(createSegmentArchiving(store, storage, systemClock)),
     },
     async () => {
       await filing.close()
       await packer?.close()
+      storage.close()
       await store.close()
     },
   )

@@ -34,6 +34,7 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   session: "session",
   setup: "set-up token of",
   keyring: "the",
+  "archive-segment": "archive segment",
   destroyed: "the list of what was destroyed in block",
   erasure: "erasure",
   hold: "hold",

@@ -90,6 +90,7 @@ export const checkedKinds = [
   "erasure",
   "hold",
   "retention-state",
+  "archive-segment",
 ] as const satisfies readonly DocumentKind[]
 export type CheckedKind = (typeof checkedKinds)[number]
 
@@ -133,6 +134,7 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
   applyHold(making, act)
   applyDestroyed(making, act)
   applyErasure(making, act)
+  applyArchived(making, act)
   applyPerson(making, act)
   applySession(making, act, registered)
 }
@@ -250,6 +252,14 @@ function stateIn({ found }: Making): RetentionStateDocument {
 function putState(making: Making, change: Partial<RetentionStateDocument>): void {
   const { run, ...others } = { ...stateIn(making), ...change }
   making.put("retention-state", { ...others, ...(run && { run: { ...run } }) }, "state")
+}
+
+function applyArchived({ put, remove }: Making, { action, metadata }: RecordedAct): void {
+  const { replaces, ...segment } = metadata
+  if (action === "ledger.archive.remove") remove("archive-segment")
+  if (action !== "ledger.archive.segment") return
+  if (typeof replaces === "string") remove("archive-segment", replaces)
+  put("archive-segment", segment)
 }
 
 function applyPerson(

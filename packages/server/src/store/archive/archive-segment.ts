@@ -52,9 +52,16 @@ function segmentFile(ledgerId: string, index: number, hash: string): string {
   return `${ledgerId}/${String(index).padStart(12, "0")}-${hash}.jsonl.zst`
 }
 
-/** The index of a segment's first entry. */
-export function firstIndexOf({ file }: Pick<ArchiveSegmentDocument, "file">): number {
-  return Number(/\/(\d+)-/.exec(file)?.[1] ?? Number.NaN)
+/** The index of a segment's first entry, and what the names of all its versions begin with. */
+export function segmentPrefix({
+  ledgerId,
+  file,
+}: Pick<ArchiveSegmentDocument, "ledgerId" | "file">): {
+  readonly index: number
+  readonly prefix: string
+} {
+  const digits = /\/(\d+)-/.exec(file)?.[1] ?? ""
+  return { index: Number(digits), prefix: `${ledgerId}/${digits}-` }
 }
 
 export interface CheckedSegment {
@@ -79,7 +86,7 @@ export async function checkSegment(
   const content = await storage.get(segment.file, { start: 0, end: segment.bytes })
   if (content === undefined) return broken("is not in the archive")
   if (sha256Hex(content) !== segment.sha256) return broken("is not the file that was recorded")
-  const firstIndex = firstIndexOf(segment)
+  const { index: firstIndex } = segmentPrefix(segment)
   const places = await readFramePlaces(firstIndex, content.length, async ({ start, end }) =>
     content.subarray(start, end),
   )

@@ -24,7 +24,7 @@ import { bytesOf, type Stored } from "../entries.ts"
 import { leafBytes, type LinkedRows } from "../linked-rows.ts"
 import type { JournalReader, Registry } from "../store.ts"
 import { ArchiveFailure, type ArchiveStorage, type ByteRange } from "./archive-storage.ts"
-import { firstIndexOf } from "./archive-segment.ts"
+import { segmentPrefix } from "./archive-segment.ts"
 import { openArchive } from "./open-archive.ts"
 import { createSegmentDirectory, segmentAt } from "./segment-directory.ts"
 import { frameOf, readFramePlaces, type FramePlace } from "./segment-file.ts"
@@ -182,7 +182,7 @@ function createFrames(storage: Pick<ArchiveStorage, "get">) {
   async function tableOf(segment: ArchiveSegmentDocument): Promise<readonly FramePlace[]> {
     const known = tables.get(segment.file)
     if (known !== undefined) return known
-    const first = firstIndexOf(segment)
+    const first = segmentPrefix(segment).index
     const places = await readFramePlaces(first, segment.bytes, (range) => read(segment, range))
     if (typeof places === "string") return []
     tables.set(segment.file, places)

@@ -73,6 +73,7 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
     })
   }
 
+  let isClosed = false
   return {
     async ask(asked, statuses) {
       const what = `${asked.method} ${asked.key ?? "of its list"}`
@@ -80,13 +81,14 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
         const answer = await askOnce(asked).catch((error: unknown) => ({ error }))
         if ("status" in answer && statuses.includes(answer.status)) return answer
         const why = "status" in answer ? refusalIn(answer) : wordsOf(answer.error)
-        if (tries >= triesMax || ("status" in answer && !isPassing(answer.status)))
+        if (isClosed || tries >= triesMax || ("status" in answer && !isPassing(answer.status)))
           throw new ArchiveFailure(`${name} failed at ${what}: ${why}`)
         // A random part keeps many servers from coming back at the same moment.
         await clock.sleep(firstPauseMs * 4 ** (tries - 1) * (0.5 + Math.random()))
       }
     },
     close() {
+      isClosed = true
       for (const agent of Object.values(agents)) agent.destroy()
     },
   }

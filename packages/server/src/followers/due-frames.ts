@@ -1,0 +1,92 @@
+// Which frames become the next archive segment: the oldest ones that are due, of one ledger, as many
+// as a segment may have.
+
+import { parseRecord, recordBytes } from "@tallystick/proof"
+import { openFrame } from "../store/body-frame.ts"
+import type { Frame } from "../store/content-keeper.ts"
+import type { FilingStore } from "../store/store.ts"
+import { frameFault } from "../store/stretch.ts"
+import { turn } from "./loop.ts"
+
+/** A ledger that entries are archived of. `last`: its last sequence so far. */
+export interface ArchivedLedger {
+  readonly ledgerId: string
+  readonly before: number
+  readonly last: number
+}
+
+export interface DueSegment {
+  readonly workspace: string
+  /** Newest first: the one of an entry is the first that begins before it. */
+  readonly ledgers: readonly ArchivedLedger[]
+  /** Entries that were recorded before this are due. */
+  readonly dueMs: number
+  /** A segment that is not full is made if its first entry was recorded before this. */
+  readonly partialDueMs: number
+}
+
+export type FramedStore = Pick<FilingStore, "journal" | "content">
+
+/** Entries of a segment, and the bytes of its text, at most. */
+const entriesMax = 16_384
+const textBytesMax = 64 * 1024 * 1024
+/** Frames that are read in one step. */
+export const readBytes = 256 * 1024
+/** The frames that become the next segment, and their ledger; undefined if none is due. */
+export async function findDueFrames(
+  store: FramedStore,
+  due: DueSegment,
+): Promise<{ readonly frames: readonly Frame[]; readonly ledger: ArchivedLedger } | undefined> {
+  const frames: Frame[] = []
+  let [textBytes, after] = [0, 0]
+  let ledger: ArchivedLedger | undefined
+  let isOld = false
+  const found = (isComplete: boolean) =>
+    ledger !== undefined && (isComplete || isOld) ? { frames, ledger } : undefined
+  for (;;) {
+    const some = await store.content.frames(due.workspace, after, readBytes)
+    for (const frame of some) {
+      after = frame.first
+      const facts = await factsOf(store, due.workspace, frame)
+      // A frame that does not fit its records stays where readers find it broken.
+      if (facts === undefined && frames.length === 0) continue
+      const of = due.ledgers.find(({ before }) => frame.first > before)
+      const isDue = facts !== undefined && facts.lastMs < due.dueMs
+      const from = frames[0]?.first ?? frame.first
+      textBytes += facts?.textBytes ?? 0
+      const isFull = frame.first + frame.count - from > entriesMax || textBytes > textBytesMax
+      const isNext = of !== undefined && (ledger ?? of) === of
+      if (!isDue || !isNext || (isFull && frames.length > 0))
+        return found(isFull || (isDue && !isNext))
+      if (frames.length === 0) isOld = facts.firstMs < due.partialDueMs
+      ledger = of
+      frames.push(frame)
+    }
+    if (some.length === 0) return found(false)
+    await turn()
+  }
+}
+
+async function factsOf({ journal }: FramedStore, workspace: string, frame: Frame) {
+  const entries = await recordsOf(journal, workspace, frame)
+  const opened = openFrame(frame.bytes)
+  if (typeof opened === "string" || frameFault(frame, entries) !== undefined) return undefined
+  const [firstMs, lastMs] = [entries[0], entries.at(-1)].map(
+    (entry) => parseRecord(entry?.record ?? new Uint8Array())?.timeMs,
+  )
+  if (firstMs === undefined || lastMs === undefined) return undefined
+  return { textBytes: opened.textBytes, firstMs, lastMs }
+}
+
+/** The records of a frame's entries. */
+export async function recordsOf(
+  journal: Pick<FramedStore["journal"], "records">,
+  workspace: string,
+  { first, count }: Pick<Frame, "first" | "count">,
+): Promise<readonly { readonly sequence: number; readonly record: Uint8Array }[]> {
+  const joined = await journal.records(workspace, first, count)
+  return Array.from({ length: joined.length / recordBytes }, (_, at) => ({
+    sequence: first + at,
+    record: joined.subarray(at * recordBytes, (at + 1) * recordBytes),
+  }))
+}

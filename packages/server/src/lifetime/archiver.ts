@@ -1,0 +1,155 @@
+// Moves the bodies of old entries into the archive: a segment is written and read back, recorded as
+// an entry together with its document, and only then are its bodies dropped from the database. A
+// process that is killed leaves at most a file that nothing names, or bodies in both places, which
+// the next start drops. The heavy part is in the filing thread (followers/segment-archiving.ts).
+
+import { toHex } from "@tallystick/proof"
+import type { Limits } from "../limits.ts"
+import { every } from "../store/all-documents.ts"
+import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
+import type { ArchiveSegmentDocument } from "../store/documents.ts"
+import { epochsOf } from "../store/epochs.ts"
+import type { Document, Journal } from "../store/store.ts"
+import { recordSegment, removeDestroyed, type SegmentParts } from "./archive-segments.ts"
+
+/** Of a sweep over all workspaces that this process follows. */
+export interface ArchiveState {
+  readonly segments: number
+  readonly bytes: number
+  /** For how long the oldest entry has been due that is in the database still; 0 if none is. */
+  readonly overdueMs: number
+}
+
+export type ArchiverReport =
+  | { readonly kind: "archived"; readonly workspace: string; readonly entries: number }
+  | { readonly kind: "not archived"; readonly workspace: string; readonly error: unknown }
+  | { readonly kind: "swept"; readonly state: ArchiveState }
+
+export interface ArchiverParts extends SegmentParts {
+  readonly journal: Pick<Journal, "head">
+  readonly limits: Pick<Limits, "archiveEveryMs" | "archivePartialMs">
+}
+
+interface ArchiverOptions {
+  /** Whether this process is the one that changes the workspace's content. */
+  readonly isOurs: (workspace: string) => Promise<boolean>
+  /** Nothing is recorded in a workspace whose chain is broken. */
+  readonly isHalted: (workspace: string) => boolean
+  readonly report: (report: ArchiverReport) => void
+}
+
+export interface Archiver {
+  close(): Promise<void>
+}
+
+const dayMs = 86_400_000
+
+export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): Archiver {
+  const { registry, clock, limits } = parts
+  const stop = Promise.withResolvers<void>()
+  let isClosing = false
+  const ended = run()
+  return {
+    close() {
+      isClosing = true
+      stop.resolve()
+      return ended
+    },
+  }
+
+  async function run(): Promise<void> {
+    while (!isClosing) {
+      await sweep()
+      await Promise.race([clock.sleep(limits.archiveEveryMs), stop.promise])
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const state = { segments: 0, bytes: 0, overdueMs: 0 }
+    try {
+      for await (const workspace of every(registry, "workspace", undefined)) {
+        if (isClosing) return
+        await look(workspace.id, state)
+      }
+      options.report({ kind: "swept", state })
+    } catch (error) {
+      options.report({ kind: "not archived", workspace: "", error })
+    }
+  }
+
+  async function look(id: string, state: { -readonly [K in keyof ArchiveState]: number }) {
+    try {
+      const workspace = await registry.get("workspace", id, id)
+      if (workspace === undefined || options.isHalted(id) || !(await options.isOurs(id))) return
+      const archived = await archiveDue(parts, workspace, {
+        partialMs: limits.archivePartialMs,
+        isOver: () => isClosing,
+      })
+      if (archived.entries > 0)
+        options.report({ kind: "archived", workspace: id, entries: archived.entries })
+      state.segments += archived.segments.length
+      for (const { bytes } of archived.segments) state.bytes += bytes
+      state.overdueMs = Math.max(state.overdueMs, archived.overdueMs)
+    } catch (error) {
+      options.report({ kind: "not archived", workspace: id, error })
+    }
+  }
+}
+
+interface Archived {
+  /** How many entries were archived now. */
+  readonly entries: number
+  /** All segments of the workspace. */
+  readonly segments: readonly ArchiveSegmentDocument[]
+  readonly overdueMs: number
+}
+
+/** Finishes what was begun, and archives everything that is due in a workspace. */
+async function archiveDue(
+  parts: ArchiverParts,
+  workspace: Document<"workspace">,
+  { partialMs, isOver }: { readonly partialMs: number; readonly isOver: () => boolean },
+): Promise<Archived> {
+  const { registry, archiving, clock } = parts
+  const directory = createSegmentDirectory(registry)
+  const { id, value } = workspace
+  let entries = 0
+  for (;;) {
+    const oldest = await archiving.oldest(id)
+    const segments = await directory.list(id)
+    const dueMs = clock.now() - value.hotDays * dayMs
+    const overdueMs = oldest === undefined ? 0 : Math.max(0, dueMs - oldest.timeMs)
+    const over = { entries, segments, overdueMs }
+    if (overdueMs === 0 || isOver()) return over
+    const begun = oldest && segmentAt(segments, oldest.first)
+    if (begun !== undefined) {
+      await archiving.drop(id, begun, false)
+      continue
+    }
+    const written = await archiving.write({
+      workspace: id,
+      ledgers: await ledgersOf(parts, workspace),
+      dueMs,
+      partialDueMs: dueMs - partialMs,
+    })
+    if (written === undefined) return over
+    const { document } = written
+    if (!(await recordSegment(parts, workspace, written))) {
+      // Something in it was destroyed meanwhile: the next look begins with what is left.
+      await archiving.clean(document, undefined)
+      return over
+    }
+    await removeDestroyed(parts, workspace, [document])
+    await archiving.drop(id, document, true)
+    entries += document.last - document.first + 1
+  }
+}
+
+async function ledgersOf({ journal }: ArchiverParts, workspace: Document<"workspace">) {
+  const { sequence: last = 0 } = (await journal.head(workspace.id)) ?? {}
+  return epochsOf(workspace).map(({ ledgerId, before, end = last }) => ({
+    ledgerId: toHex(ledgerId),
+    before,
+    last: end,
+  }))
+}

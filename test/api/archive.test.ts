@@ -1,0 +1,81 @@
+import assert from "node:assert/strict"
+import { readdirSync, renameSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { tallystick } from "../program.ts"
+import {
+  eventually,
+  makeWorkspace,
+  settingsOf,
+  startService,
+  writeMany,
+  type Service,
+} from "../service.ts"
+
+// Old entries move into the archive while the service runs, and are read from it as before.
+
+/** The archiver looks often, and makes small segments at once. */
+const hasty = {
+  TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "20",
+  TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
+}
+/** A segment of the search, and some that are in none. */
+const count = 4096 + 100
+
+function filesOf({ data }: Service): readonly string[] {
+  return readdirSync(join(data, "archive"), { recursive: true })
+    .map(String)
+    .filter((name) => name.includes("/"))
+}
+
+test("old entries are archived, read as before, and 503 while the archive is away", async () => {
+  await using service = await startService({ environment: hasty })
+  const workspace = await makeWorkspace(service, { hotDays: 0 })
+  const { id, path } = workspace
+  const receipts = await writeMany(workspace, count, {
+    atOnce: 1000,
+    changes: (place) => (place < 60 ? { action: "ledger.test.old" } : {}),
+  })
+  const metric = async (name: string) =>
+    Number(new RegExp(`^${name} (.*)$`, "m").exec((await service.root.get("/metrics")).text)?.[1])
+  const bytesOf = () =>
+    filesOf(service).reduce(
+      (sum, name) => sum + statSync(join(service.data, "archive", name)).size,
+      0,
+    )
+  await eventually("all packed entries to be archived, and counted", async () =>
+    (await metric("tallystick_packed_entries_total")) >= 4032 &&
+    (await metric("tallystick_archive_overdue_seconds")) === 0 &&
+    (await metric("tallystick_archive_segments")) === filesOf(service).length &&
+    (await metric("tallystick_archive_bytes")) === bytesOf()
+      ? true
+      : undefined,
+  )
+  const page = () =>
+    service.root.get(`${path}/events?storage=archive&limit=50&query=action:ledger.test.old`)
+  const read = await page()
+  assert.equal(read.status, 200, read.text)
+  const { events } = read.json<{ events: readonly { integrity: string; storageTier: string }[] }>()
+  assert.equal(events.length, 50)
+  assert.ok(events.every((one) => one.integrity === "verified" && one.storageTier === "archive"))
+  await expectChain(service.root, id, receipts)
+
+  renameSync(join(service.data, "archive"), join(service.data, "away"))
+  await service.end("SIGKILL")
+  await using later = await startService({ data: service.data, environment: hasty })
+  const first = receipts[0]?.receipt ?? ""
+  for (const asked of [
+    `${path}/events?storage=archive&limit=50&query=action:ledger.test.old`,
+    `${path}/receipts/${first}`,
+  ]) {
+    const reply = await later.root.get(asked)
+    assert.deepEqual([reply.status, reply.json().error], [503, "archive_unavailable"])
+  }
+  const after = await writeMany({ id, writer: later.client(workspace.writer.bearer) }, 3)
+  renameSync(join(service.data, "away"), join(service.data, "archive"))
+  await expectChain(later.root, id, [...receipts, ...after])
+  assert.equal(await later.end(), 0)
+  const { code, output, errors } = await tallystick(["fsck"], settingsOf(later))
+  assert.equal(code, 0, output + errors)
+})
