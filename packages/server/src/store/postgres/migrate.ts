@@ -114,6 +114,9 @@ async function migrateForward(client: Client): Promise<void> {
   for (const { number, script } of scripts()) {
     if (number <= done) continue
     await client.query("BEGIN")
+    // After commands that several nodes ran at once, a cluster changes no function.
+    if (await hasCitus(client))
+      await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
     if (number === 1)
       await client.query(
         "CREATE SCHEMA tallystick; CREATE TABLE tallystick.layout (number integer PRIMARY KEY)",
