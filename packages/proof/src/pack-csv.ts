@@ -8,7 +8,12 @@
  */
 export function csvLine(cells: readonly string[], form: PackForm): string {
   const quoted = form === 1 ? formula : formulaOrQuote
-  return `${cells.map((cell) => `"${(quoted.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`).join(",")}\r\n`
+  let line = ""
+  for (const cell of cells) {
+    const escaped = cell.includes('"') ? cell.replaceAll('"', '""') : cell
+    line += `${line === "" ? "" : ","}"${quoted.test(cell) ? "'" : ""}${escaped}"`
+  }
+  return `${line}\r\n`
 }
 
 /** The form of a pack. Those that were made before there was a second one do not say theirs. */

@@ -12,6 +12,7 @@ import {
   toBase64,
   toHex,
   type JsonObject,
+  type RecordFields,
 } from "@tallystick/proof"
 import type { Entry } from "@tallystick/client/wire"
 import {
@@ -123,13 +124,14 @@ export async function* findEntries(
       await readLeavesOf(source.leaves, placed.slice(at, at + leavesAtOnce))
     if (pace.isUp()) await pace.next()
     const { epoch, proven, stored } = place
-    const opened = openEntry(stored, disclosuresOf(stored))
+    const record = parseRecord(stored.record)
+    const opened = openEntry(stored, disclosuresOf(stored), record)
     const gone =
       opened !== undefined && opened.missing.length > 0
         ? (await readGone(source.registry, workspace.id, [stored.sequence]))(stored.sequence)
         : goneAt(stored.sequence)
     const link = opened?.link ?? linkOf(stored)
-    const integrity = await integrityOf(source, place, opened, link, gone, recordAt)
+    const integrity = await integrityOf(source, { ...place, record }, opened, link, gone, recordAt)
     if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
     const storageClass =
       link !== undefined && link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
@@ -200,7 +202,13 @@ async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Pro
 
 async function integrityOf(
   { leaves, haltedFrom }: EntrySource,
-  { epoch, proven: { checkpoint, tree, isForged }, stored, index }: PlacedEntry,
+  {
+    epoch,
+    proven: { checkpoint, tree, isForged },
+    stored,
+    index,
+    record,
+  }: PlacedEntry & { readonly record: RecordFields | undefined },
   opened: ReadEntry | undefined,
   link: Link | undefined,
   gone: Gone | undefined,
@@ -210,7 +218,7 @@ async function integrityOf(
     link === undefined ||
     (opened === undefined && (stored.body !== undefined || gone?.what !== "body")) ||
     isForged ||
-    typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }, gone) === "string" ||
+    typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }, gone, record) === "string" ||
     opened?.missing.some((digest) => !isGone(gone, digest)) === true
   )
     return "broken"

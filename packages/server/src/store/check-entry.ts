@@ -41,8 +41,12 @@ export function takeEntry(
 }
 
 /** Checks one entry alone, against the known facts of its place. */
-export function checkEntry(entry: ChainEntry, place: Place, gone?: Gone): RecordFields | string {
-  const fields = parseRecord(entry.record)
+export function checkEntry(
+  entry: ChainEntry,
+  place: Place,
+  gone?: Gone,
+  fields = parseRecord(entry.record),
+): RecordFields | string {
   const fault = fields === undefined ? "record" : placeFault(fields, place)
   if (fields === undefined || fault !== undefined) return placeWords(fault, entry.record, place)
   return bodyFault(fields, entry, gone) ?? fields

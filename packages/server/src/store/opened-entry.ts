@@ -104,8 +104,11 @@ export interface Present {
 export const justRecorded: Present = { queued: true, storageClass: "hot" }
 
 /** Opens a stored entry with these disclosures; undefined if its bytes are malformed. */
-export function openEntry(stored: Stored, disclosures: readonly string[]): ReadEntry | undefined {
-  const record = parseRecord(stored.record)
+export function openEntry(
+  stored: Stored,
+  disclosures: readonly string[],
+  record = parseRecord(stored.record),
+): ReadEntry | undefined {
   if (record === undefined || stored.body === undefined) return undefined
   const opened = openContent(stored.body, disclosures)
   if (opened === undefined) return undefined
