@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync } from "node:fs"
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from "node:net"
@@ -441,6 +443,87 @@ test("events values and timeline: the API's counts as a table and as CSV", async
   assert.equal((await events("values", id, "colour")).code, 1)
   assert.equal((await events("timeline", id)).errors, "", "of the last day")
   await expectChain(reader, id)
+})
+
+// export ------------------------------------------------------------------------------------------
+
+test("events export: a file is whole, is checked, and goes on where it was cut short", async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const receipts = await writeMany(acme, 300, { changes: (at) => ({ metadata: { at } }) })
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const file = join(folder.path, "entries.jsonl")
+  const { run } = as(acme.reader, service)
+  const exporting = (...args: string[]) => run(["events", "export", acme.id, ...args])
+  const sequencesIn = async (): Promise<readonly number[]> => {
+    const text = await readFile(file, "utf8")
+    const lines = linesOf(text).map((line) => JSON.parse(line))
+    const { end } = lines.pop()
+    const before = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1)
+    assert.equal(end.sha256, createHash("sha256").update(before).digest("hex"))
+    assert.deepEqual([end.count, end.broken], [lines.length, 0])
+    return lines.map(({ sequence }) => sequence)
+  }
+  const first = await exporting("--output", file)
+  assert.deepEqual([first.code, first.output, first.errors], [0, "", ""])
+  const whole = await sequencesIn()
+  assert.equal(whole.length, 300)
+  const again = await exporting("--output", file)
+  assert.equal(again.code, 1)
+  assert.match(again.errors, /entries\.jsonl is there already; --resume goes on/)
+  assert.match((await exporting("--output", file, "--resume")).errors, /is complete/)
+
+  const text = await readFile(file, "utf8")
+  const cuts = [0, 1, text.indexOf("\n"), text.indexOf("\n") + 1, text.length >> 1, text.length - 1]
+  for (const cut of cuts) {
+    await writeFile(file, text.slice(0, cut))
+    const resumed = await exporting("--output", file, "--resume")
+    assert.deepEqual([resumed.code, resumed.errors], [0, ""], `cut at ${cut}`)
+    assert.deepEqual(await sequencesIn(), whole, `cut at ${cut}`)
+  }
+
+  const parquet = join(folder.path, "entries.parquet")
+  assert.equal((await exporting("--format", "parquet", "--output", parquet)).code, 0)
+  assert.equal((await readFile(parquet)).subarray(-4).toString(), "PAR1")
+  const csv = await exporting("--format", "csv", "metadata.at:7")
+  assert.equal(parseCsv(csv.output).length, 2)
+  const proven = await exporting("--proof", "metadata.at:7")
+  assert.ok(JSON.parse(linesOf(proven.output)[0] ?? "").proof.record.length > 100)
+  for (const wrong of [["--resume"], ["--proof", "--format", "csv"]])
+    assert.equal((await exporting(...wrong)).code, 1)
+  await expectChain(acme.reader, acme.id, receipts)
+})
+
+test("events export: what is cut short or changed on the way is no success", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const line = `${JSON.stringify({ sequence: 1, integrity: "verified" })}\n`
+  const sha256 = createHash("sha256").update(line).digest("hex")
+  const end = (changes: object) =>
+    `${JSON.stringify({ end: { count: 1, broken: 0, sequence: 9, sha256, ...changes } })}\n`
+  const cases: readonly (readonly [format: string, sent: string, code: number, kept: boolean])[] = [
+    ["jsonl", line + end({}), 0, true],
+    ["jsonl", line + end({ broken: 1 }), 3, true],
+    ["jsonl", line, 1, true],
+    ["jsonl", line + line + end({}), 1, true],
+    ["jsonl", line.replace("1", "2") + end({}), 1, true],
+    ["csv", '"sequence"\r\n', 0, true],
+    ["csv", "cut", 1, false],
+  ]
+  for (const [at, [format, sent, code, kept]] of cases.entries()) {
+    await using liar = await listening(
+      createServer((_, response) => {
+        response.writeHead(200, { "x-ledger-sequence": "9" }).write(sent)
+        if (sent === "cut") setImmediate(() => response.destroy())
+        else response.end()
+      }),
+    )
+    const file = join(folder.path, `${at}`)
+    const environment = { TALLYSTICK_URL: liar.url, TALLYSTICK_KEY: "tsk_none" }
+    const args = ["events", "export", "acme", "--format", format, "--output", file]
+    const ended = await tallystick(args, environment)
+    assert.equal(ended.code, code, `${at}: ${ended.errors}`)
+    assert.equal(existsSync(file), kept, `${at}`)
+  }
 })
 
 // tail --------------------------------------------------------------------------------------------

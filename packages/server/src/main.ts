@@ -23,6 +23,7 @@ let needsReader = true
 const terminal: Terminal = {
   environment: process.env,
   say: (text) => void process.stdout.write(text),
+  write: (bytes) => new Promise((taken) => void process.stdout.write(bytes, () => taken())),
   remark: (text) => void process.stderr.write(text),
   progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
   // Some terminals do not know how wide they are.

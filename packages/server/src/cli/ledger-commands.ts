@@ -2,6 +2,7 @@
 // options and their help.
 
 import { Option, type Command } from "commander"
+import type { ExportFormat } from "@tallystick/client/wire"
 import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
 import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
@@ -16,6 +17,7 @@ export function addLedgerCommands(program: Command, terminal: Terminal): void {
     .description("record events in a ledger and read its entries, with an API key")
   addPut(events, terminal)
   addList(events, terminal)
+  addExport(events, terminal)
   addTail(events, terminal)
   addValues(events, terminal)
   addTimeline(events, terminal)
@@ -110,8 +112,20 @@ interface ReadFlags {
   readonly url?: string
 }
 
-/** The options of all commands that read entries. */
+/** The options of all commands that show entries. */
 function reading(command: Command): Command {
+  return filtering(command)
+    .addOption(
+      new Option("--format <format>", "(default: table)").choices(["table", "jsonl", "csv"]),
+    )
+    .addOption(
+      new Option("--json", "the same as --format jsonl").default(false).conflicts("format"),
+    )
+    .addOption(atUrl)
+}
+
+/** Which entries a command reads. */
+function filtering(command: Command): Command {
   return command
     .argument(
       "[query]",
@@ -123,13 +137,6 @@ function reading(command: Command): Command {
       new Option("--storage <tier>", "entries by their age").choices([...storageClasses, "all"]),
     )
     .option("--include-system", "the service's own entries as well")
-    .addOption(
-      new Option("--format <format>", "(default: table)").choices(["table", "jsonl", "csv"]),
-    )
-    .addOption(
-      new Option("--json", "the same as --format jsonl").default(false).conflicts("format"),
-    )
-    .addOption(atUrl)
 }
 
 function withTimes(command: Command): Command {
@@ -142,7 +149,7 @@ function withTimes(command: Command): Command {
     .option("--to <time>", "occurred before this time", timeOf)
 }
 
-function filterOf(query: string | undefined, flags: ReadFlags): Filter {
+function filterOf(query: string | undefined, flags: Omit<ReadFlags, "format" | "json">): Filter {
   const { project, lane, storage, includeSystem, from, to } = flags
   return {
     ...(query !== undefined && { query }),
@@ -205,6 +212,62 @@ Example:
 interface ListFlags extends ReadFlags {
   readonly limit: number
   readonly all: boolean
+}
+
+function addExport(events: Command, terminal: Terminal): void {
+  withTimes(
+    filtering(
+      events
+        .command("export")
+        .description("write all entries of a filter into one file, oldest first")
+        .argument(...workspace),
+    ),
+  )
+    .addOption(
+      new Option("--format <format>", "how they are written")
+        .choices(["jsonl", "csv", "parquet"])
+        .default("jsonl"),
+    )
+    .option("--output <file>", "write there, and not to standard output")
+    .option("--after <sequence>", "begin behind this entry", sequenceOf, 0)
+    .option("--proof", "each line of jsonl brings what is needed to check it", false)
+    .option("--resume", "go on with a file of jsonl that was cut short", false)
+    .addOption(atUrl)
+    .addHelpText(
+      "after",
+      notes(`
+The file has what was recorded when the export began, archived entries too, unless --storage says otherwise. Each export is recorded in the ledger. The
+last line of jsonl has the number of lines and the SHA-256 of all before it; the command checks it, and \`sha256sum\` can later. A file of csv or parquet
+that is cut short is removed. In csv, a cell that a spreadsheet would take for a formula has a ' in front.
+
+${keyHelp("read")}
+
+Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was recorded; 1 it is not complete.
+
+Example:
+  $ tallystick events export acme --format parquet --output entries.parquet
+  $ tallystick events export acme lane:security --from 30d | gzip > security.jsonl.gz`),
+    )
+    .action(async (workspaceId: string, query: string | undefined, flags: ExportFlags) => {
+      const { exportEvents } = await import("./events-export-command.ts")
+      const filter = { storage: "all", ...filterOf(query, flags) } as const
+      const { url, format, output, after, proof, resume } = flags
+      process.exitCode = await exportEvents({ ...terminal, url }, workspaceId, filter, {
+        format,
+        output,
+        after,
+        proof,
+        resume,
+      })
+    })
+}
+
+interface ExportFlags extends Omit<ReadFlags, "format" | "json"> {
+  readonly format: ExportFormat
+  readonly output?: string
+  readonly after: number
+  readonly proof: boolean
+  readonly resume: boolean
 }
 
 function addTail(events: Command, terminal: Terminal): void {

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly environment: Environment
   /** Writes the result to standard output. */
   readonly say: (text: string) => void
+  /** The same for bytes. Resolves when they were taken: the next ones wait for a slow reader. */
+  readonly write: (bytes: Uint8Array) => Promise<void>
   /** Writes errors and hints to standard error. */
   readonly remark: (text: string) => void
   /**

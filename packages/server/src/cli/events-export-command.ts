@@ -1,0 +1,196 @@
+// `tallystick events export`: all entries of a filter as one file, which is checked to its end.
+
+import { createHash, type Hash } from "node:crypto"
+import { createReadStream, existsSync, statSync } from "node:fs"
+import { open, rm } from "node:fs/promises"
+import { createInterface } from "node:readline"
+import type { EntriesExport, ExportEnd, ListedEntry } from "@tallystick/client"
+import type { ExportFormat } from "@tallystick/client/wire"
+import { StartError } from "../error.ts"
+import type { Filter } from "./events-list-command.ts"
+import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
+import { counted, type Terminal } from "./terminal.ts"
+
+export interface ExportOptions {
+  readonly format: ExportFormat
+  /** A file; standard output without it. */
+  readonly output: string | undefined
+  readonly after: number
+  readonly proof: boolean
+  readonly resume: boolean
+}
+
+/** `broken`: an entry is not what was recorded. */
+const exitCodes = { good: 0, broken: 3 } as const
+
+/** An export waits for its turn. It is asked for once, because each one is recorded. */
+const patience = { attemptTimeoutMs: 60_000, retriesMax: 0 } as const
+
+/** Lines of a file that an export was cut short in. */
+interface Lines {
+  count: number
+  broken: number
+  /** The sequence of the last one. */
+  last: number
+  bytes: number
+  readonly hash: Hash
+}
+
+type Write = (bytes: Uint8Array) => Promise<unknown>
+
+export async function exportEvents(
+  terminal: Terminal & AskingTerminal,
+  workspaceId: string,
+  filter: Filter,
+  options: ExportOptions,
+): Promise<number> {
+  const { output, format, proof, resume } = options
+  const { remark } = terminal
+  refuseWrong(terminal, options)
+  const before = { count: 0, broken: 0, last: options.after, bytes: 0, hash: createHash("sha256") }
+  const isThere = output !== undefined && existsSync(output)
+  if (isThere && !resume)
+    throw new StartError(`${output} is there already; --resume goes on with one that was cut short`)
+  if (isThere && (await readLines(output, before)) === "complete") {
+    remark(`tallystick: ${output} is complete\n`)
+    return before.broken > 0 ? exitCodes.broken : exitCodes.good
+  }
+  const { client, explain } = userServiceOf(terminal)
+  const include = proof ? ({ include: "proof" } as const) : {}
+  const asked = { ...filter, format, after: before.last, ...include }
+  const failed = (error: unknown): never => {
+    terminal.progress("")
+    throw explain(error)
+  }
+  const started = await client.events.export(workspaceId, asked, patience).catch(failed)
+  const write = async (to: Write): Promise<number> => {
+    const copying = format === "jsonl" ? copyLines : copyBytes
+    const broken = await copying(terminal, started, before, to).catch(failed)
+    terminal.progress("")
+    if (broken > 0)
+      remark(`tallystick: ${counted(broken, "line")} of it are not what was recorded\n`)
+    return broken > 0 ? exitCodes.broken : exitCodes.good
+  }
+  if (output === undefined) return write((bytes) => terminal.write(bytes))
+  const file = await open(output, isThere ? "r+" : "wx", 0o600)
+  try {
+    // The end of a last line may be all that it lacks.
+    if ((await file.stat()).size < before.bytes) await file.write("\n", before.bytes - 1)
+    await file.truncate(before.bytes)
+    let at = before.bytes
+    const code = await write(async (bytes) => {
+      await file.writev([bytes], at)
+      at += bytes.length
+    })
+    await file.sync()
+    return code
+  } catch (error) {
+    // Nobody could tell them from whole ones.
+    if (format !== "jsonl") await rm(output)
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+function refuseWrong(
+  { columns }: Pick<Terminal, "columns">,
+  { output, format, proof, resume }: ExportOptions,
+): void {
+  if (resume && (output === undefined || format !== "jsonl"))
+    throw new StartError("--resume needs --output, and --format jsonl")
+  if (proof && format !== "jsonl") throw new StartError("--proof needs --format jsonl")
+  if (output === undefined && columns !== undefined)
+    throw new StartError("standard output is a terminal; name a file with --output")
+}
+
+/** Reads whole lines of entries up to the first that is none. */
+async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"> {
+  const file = createReadStream(path)
+  try {
+    for await (const line of createInterface({ input: file, crlfDelay: Infinity })) {
+      const read = parsed(line)
+      if (read === undefined) return "cut"
+      if ("end" in read) {
+        const { count, sha256 } = read.end
+        if (count !== lines.count || sha256 !== lines.hash.copy().digest("hex"))
+          throw new StartError(`${path} was changed: its last line speaks of other lines`)
+        return statSync(path).size === lines.bytes + line.length + 1 ? "complete" : "cut"
+      }
+      const bytes = Buffer.from(`${line}\n`)
+      lines.hash.update(bytes)
+      lines.count += 1
+      lines.bytes += bytes.length
+      lines.last = read.sequence
+      if (read.integrity === "broken") lines.broken += 1
+    }
+    return "cut"
+  } finally {
+    file.destroy()
+  }
+}
+
+function parsed(line: string): ListedEntry | ExportEnd | undefined {
+  try {
+    return JSON.parse(line) as ListedEntry | ExportEnd // what else a line is, the service did not write
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes the lines behind those before, and a last one that counts them all. */
+async function copyLines(
+  { progress }: Terminal,
+  { bytes, sequence }: EntriesExport,
+  before: Lines,
+  write: Write,
+): Promise<number> {
+  const arrived = createHash("sha256")
+  const { hash } = before
+  let [count, size] = [0, 0]
+  // The last line is not written before it is checked.
+  let rest = Buffer.alloc(0)
+  for await (const some of bytes) {
+    const all = Buffer.concat([rest, some])
+    const end = all.at(-1) === newline ? all.lastIndexOf(newline, -2) : all.lastIndexOf(newline)
+    const lines = all.subarray(0, end + 1)
+    rest = all.subarray(end + 1)
+    if (lines.length === 0) continue
+    for (let at = lines.indexOf(newline); at >= 0; at = lines.indexOf(newline, at + 1)) count += 1
+    arrived.update(lines)
+    hash.update(lines)
+    size += lines.length
+    progress(`${before.count + count} entries, ${megabytes(size)}`)
+    await write(lines)
+  }
+  const last = parsed(rest.toString("utf8"))
+  if (last === undefined || !("end" in last) || last.end.count !== count)
+    throw new StartError("the export was cut short; run the command again with --resume")
+  if (last.end.sha256 !== arrived.digest("hex"))
+    throw new StartError("what arrived is not what the service has sent")
+  const broken = before.broken + last.end.broken
+  const end = { count: before.count + count, broken, sequence, sha256: hash.digest("hex") }
+  await write(Buffer.from(`${JSON.stringify({ end } satisfies ExportEnd)}\n`))
+  return broken
+}
+
+async function copyBytes(
+  { progress }: Terminal,
+  { bytes }: EntriesExport,
+  _before: Lines,
+  write: Write,
+): Promise<number> {
+  let size = 0
+  for await (const some of bytes) {
+    size += some.length
+    progress(megabytes(size))
+    await write(some)
+  }
+  return 0
+}
+
+const newline = 10
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
