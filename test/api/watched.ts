@@ -185,6 +185,7 @@ const statuses: Readonly<Record<string, number>> = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  content_gone: 410,
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,

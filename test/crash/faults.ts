@@ -55,6 +55,7 @@ const faults = {
     wrapStore: tellSecrets,
     createLog: (level, _, write) => pino({ level, base: null }, { write }),
   },
+  "forgets erasures": { wrapStore: forgetErasures },
   "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>
 
@@ -195,6 +196,12 @@ function ignoreErrors(store: Store): Store {
     const appended = store.journal.append(group)
     return await (ofClients(group) ? appended.catch((): Outcome => ({ kind: "done" })) : appended)
   })
+}
+
+/** What was cut short is not found by the next start. */
+function forgetErasures(store: Store): Store {
+  const grown: Store["grown"] = async function* () {}
+  return { ...store, grown }
 }
 
 function forgetKeys(store: Store): Store {

@@ -3,7 +3,15 @@
 // reader of the body cannot guess the key.
 
 import { hash } from "node:crypto"
-import { equalJson, fieldsWith, type Json, type Kind } from "@tallystick/proof"
+import {
+  equalJson,
+  fieldsWith,
+  isJsonObject,
+  parseJson,
+  type Json,
+  type JsonObject,
+  type Kind,
+} from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 
 /**
@@ -43,3 +51,39 @@ export const sameRequest: SameRequest = (kind, recorded, asked) =>
     if (kind === "consent" && name === "occurredAt") return true
     return value === undefined ? asked[name] === undefined : equalJson(value, asked[name])
   })
+
+/**
+ * The new request with only what is left of the recorded one, whose sealed fields with these digests
+ * were destroyed: nobody can say whether those are the same.
+ */
+export function withoutErased(
+  asked: Content,
+  recorded: Content,
+  body: Uint8Array,
+  missing: readonly string[],
+): Content {
+  const read = parseJson(Buffer.from(body).toString("utf8"))
+  const parts = isJsonObject(read) ? read : {}
+  const lacks = (part: Json | undefined): boolean => {
+    const digests = isJsonObject(part) ? part["_sd"] : undefined
+    return Array.isArray(digests) && digests.some((one) => missing.includes(String(one)))
+  }
+  const { actor, target, metadata } = asked
+  // Metadata that was sealed as a whole is not in the body, and its digest stands at the top.
+  const isSealedWhole = parts["metadata"] === undefined
+  const lacksMetadata = lacks(parts["metadata"]) || (isSealedWhole && lacks(parts))
+  return {
+    ...asked,
+    actor: lacks(parts["actor"]) ? left(actor, recorded.actor) : actor,
+    target: lacks(parts["target"]) ? left(target, recorded.target) : target,
+    metadata: lacksMetadata ? left(metadata, recorded.metadata) : metadata,
+  }
+}
+
+/** The members that the recorded one still has. */
+function left<T extends JsonObject>(asked: T, recorded: JsonObject): T {
+  // A party keeps its id and type, which are never sealed.
+  return Object.fromEntries(
+    Object.entries(asked).filter(([name]) => Object.hasOwn(recorded, name)),
+  ) as T
+}

@@ -15,10 +15,11 @@ import { Admission } from "./admission.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
+import { isGone } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal, Registry, Stored } from "../store/store.ts"
-import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
+import { idemOf, sameRequest, withoutErased, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
 import type { Chain, Placed } from "./groups.ts"
@@ -158,16 +159,34 @@ async function recordedBefore(
   const original = entry && openEntry(entry, disclosuresOf(entry))
   if (entry !== undefined && original === undefined && (await isDestroyed(registry, entry)))
     return { kind: "gone", sequence: entry.sequence, receipt: entry.receipt }
-  if (original === undefined)
+  if (entry === undefined || original === undefined)
     throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
   if (pace.isUp()) await pace.next()
-  if (!same(kind, original.content, content)) return { kind: "reused", original }
+  if (!same(kind, original.content, content)) {
+    const { body } = entry
+    if (body === undefined || !(await areErased(registry, entry, original.missing)))
+      return { kind: "reused", original }
+    const left = withoutErased(content, original.content, body, original.missing)
+    const kept = same(kind, original.content, left)
+    return kept ? { kind: "replayed", opened: original } : { kind: "reused", original }
+  }
   // Requests are equal here, so drop one copy of each part: 8 MiB of small parts take hundreds.
   const { actor, target, metadata } = content
   return {
     kind: "replayed",
     opened: { ...original, content: { ...original.content, actor, target, metadata } },
   }
+}
+
+/** Whether these sealed fields were erased; false if there are none. */
+async function areErased(
+  registry: Pick<Registry, "get">,
+  { workspace, sequence }: Stored,
+  missing: readonly string[],
+): Promise<boolean> {
+  if (missing.length === 0) return false
+  const gone = (await readGone(registry, workspace, [sequence]))(sequence)
+  return missing.every((digest) => isGone(gone, digest))
 }
 
 async function isDestroyed(

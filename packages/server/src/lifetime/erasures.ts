@@ -16,6 +16,7 @@ import {
   type ErasureSubject,
   type HandedOut,
 } from "../store/documents.ts"
+import { readState, stateChange } from "../store/retention-state.ts"
 import type { ErasedBlock, ErasuresFile } from "../store/erasures-file.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import type { Change, Document, Registry, Store, Stored } from "../store/store.ts"
@@ -118,6 +119,8 @@ export function createErasures(parts: ErasureParts): Erasures {
       const said = { scope, reason, ...(reference !== undefined && { reference }) }
       const { id } = await recordPlanned(parts, workspace, async (nowMs) => {
         const id = ledger.makeId("era", nowMs)
+        // Whoever places a hold meanwhile changes it too, and this is planned again.
+        const state = await readState(registry, workspace.id)
         const holds = await parts.holdsOn(workspace.id, subject, found.sequences)
         const value: ErasureDocument = {
           ...(holds.length > 0 ? { state: "held", holds } : { state: "recording" }),
@@ -136,7 +139,7 @@ export function createErasures(parts: ErasureParts): Erasures {
         const target = { ...targetOf(id), subject: { id: subject.id, ...types } }
         const counts = { entries, fields }
         const metadata = { erasureId: id, ...said, counts, holds: [...holds] }
-        const changes = [created("erasure", id, value)]
+        const changes = [created("erasure", id, value), stateChange(state, state.value)]
         return { by, action: requestAction, target, metadata, changes, id }
       })
       return required(registry, "erasure", workspace.id, id)
@@ -279,11 +282,13 @@ async function begin(
   const { sequences } = await survey(parts, workspace.id, { subject, scope, upTo })
   const planned = await recordPlanned(parts, workspace, async () => {
     const document = await required(parts.registry, "erasure", workspace.id, id)
+    const state = await readState(parts.registry, workspace.id)
     const holds = await parts.holdsOn(workspace.id, subject, sequences)
     if (document.value.state !== "held" || holds.length > 0) return undefined
     const { holds: _, ...rest } = document.value
     const change = changed(document, { ...rest, state: "recording" })
-    return { ...actOf(id, "privacy.erasure.begin"), changes: [change] }
+    const changes = [change, stateChange(state, state.value)]
+    return { ...actOf(id, "privacy.erasure.begin"), changes }
   })
   return planned !== undefined
 }
@@ -391,6 +396,11 @@ async function withoutName(
     if (erasure?.value.state !== "done") continue
     const { subject: _, ...nameless } = erasure.value
     changes.push(changed(erasure, nameless))
+  }
+  for (const id of idsOf(naming, "hold")) {
+    const hold = await registry.get("hold", workspace, id)
+    if (hold?.value.released === undefined) continue
+    changes.push(changed(hold, { ...hold.value, scope: { receiptIds: [] } }))
   }
   return changes
 }

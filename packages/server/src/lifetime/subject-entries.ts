@@ -29,9 +29,9 @@ export interface Personal {
   readonly naming?: NamingDocument | undefined
 }
 
-/** A token of the person's activity goes; an erasure forgets whom it was about. */
+/** A token of the person's activity goes; a hold and an erasure forget whom they were about. */
 export interface NamingDocument {
-  readonly kind: "token" | "erasure"
+  readonly kind: "token" | "erasure" | "hold"
   readonly id: string
 }
 
@@ -142,7 +142,7 @@ function personalIn(
     const named = namedIn(entry, body, subject, scope)
     if (named.length > 0) {
       const digests = digestsOf([...disclosures, ...named])
-      return { sequence, isBody: false, digests, naming: erasureIn(body) }
+      return { sequence, isBody: false, digests, naming: documentIn(body) }
     }
   }
   return disclosures.length === 0
@@ -175,16 +175,18 @@ function tokenIn(
 
 export const requestAction = "privacy.erasure.request"
 
-/** The erasure whose request this entry is. */
-function erasureIn({ action, target }: JsonObject): NamingDocument | undefined {
+/** The erasure or the hold that this entry begins. */
+function documentIn({ action, target }: JsonObject): NamingDocument | undefined {
   const id = isJsonObject(target) ? target["id"] : undefined
-  return action === requestAction && typeof id === "string" ? { kind: "erasure", id } : undefined
+  const kind =
+    action === requestAction ? "erasure" : action === "policy.hold.place" ? "hold" : undefined
+  return kind === undefined || typeof id !== "string" ? undefined : { kind, id }
 }
 
 /**
  * Sealed fields of the service's own entry in which somebody named the person: to look up consents,
- * to export what a filter finds. A request to erase fields says whom it was about as long as other
- * entries have the id.
+ * to export what a filter finds. A hold and a request to erase fields say whom they were about as
+ * long as other entries have the id.
  */
 function namedIn(
   entry: Stored,
@@ -192,7 +194,7 @@ function namedIn(
   { id }: ErasureSubject,
   scope: ErasureScope,
 ): readonly string[] {
-  if (scope === "fields" && erasureIn(body) !== undefined) return []
+  if (scope === "fields" && documentIn(body) !== undefined) return []
   const names = (value: Json | undefined): boolean => {
     if (typeof value === "string") return isNamedIn(value, id)
     if (typeof value !== "object" || value === null) return false

@@ -228,8 +228,12 @@ function applyDestroyed(
   }
 }
 
-function applyErasure({ put, remove }: Making, { action, metadata }: RecordedAct): void {
+function applyErasure(making: Making, { action, metadata }: RecordedAct): void {
+  const { put, remove } = making
   const { scope, reason, reference, part, tokens } = metadata
+  // They go by the holds of that moment.
+  if (action === "privacy.erasure.request" || action === "privacy.erasure.begin")
+    putState(making, {})
   switch (action) {
     case "privacy.erasure.request":
     case "privacy.erasure.repeat":

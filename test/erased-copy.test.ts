@@ -1,0 +1,89 @@
+import assert from "node:assert/strict"
+import { copyFile, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { expectChain } from "./chain.ts"
+import { startInVain } from "./crash/programs.ts"
+import { filesWith } from "./personal-files.ts"
+import { tallystick } from "./program.ts"
+import {
+  eventually,
+  makeWorkspace,
+  settingsOf,
+  startService,
+  writeEvent,
+  type Service,
+} from "./service.ts"
+
+// Erased stays erased: a copy from before an erasure erases again before it serves.
+
+const ada = { id: "usr_ada", type: "user", email: "ada.lovelace@example.com" }
+const whole = { id: "usr_in_the_body", type: "user", email: "whole@example.com" }
+
+async function erase(service: Service, path: string, request: object): Promise<void> {
+  const asked = await service.root.post(`${path}/erasures`, { reason: "a test", ...request })
+  assert.equal(asked.status, 202, asked.text)
+  await eventually("the erasure is done", async () => {
+    const reply = await service.root.get(`${path}/erasures/${asked.json().erasureId}`)
+    return reply.json().state === "done" ? true : undefined
+  })
+}
+
+test("a copy from before an erasure is not served until it is erased again, and stays provable", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service)
+  const { id, path } = workspace
+  const kept = await writeEvent(workspace)
+  const receipts = [
+    await writeEvent(workspace, { actor: ada }),
+    await writeEvent(workspace, { actor: whole }),
+  ]
+  for (const { receipt } of receipts) await service.root.get(`${path}/receipts/${receipt}/proof`)
+  const copy = join(service.data, "..", "copy")
+  const made = await tallystick(["backup", copy], settingsOf(service))
+  assert.equal(made.code, 0, made.errors)
+  await writeEvent(workspace, { actor: ada })
+  await erase(service, path, { subject: { id: ada.id } })
+  await erase(service, path, { subject: { id: whole.id }, scope: "entries" })
+  assert.equal(await service.end(), 0)
+  const personal = [ada.email, whole.email, whole.id]
+  assert.ok((await filesWith(copy, personal)).includes("journal.db"))
+
+  const heads = join(copy, "..", "newest.heads")
+  await copyFile(`${service.data}.heads`, heads)
+  await copyFile(`${service.data}.erasures`, join(copy, "..", "newest.erasures"))
+  const listed = await readFile(`${service.data}.erasures`, "utf8")
+  assert.ok(personal.every((text) => !listed.includes(text)))
+  const settings = {
+    TALLYSTICK_DATA: copy,
+    TALLYSTICK_HEADS: heads,
+    TALLYSTICK_ROOT_KEY: service.rootKey,
+  }
+  const refused = await startInVain(settings)
+  assert.match(refused.errors, /was erased since it was made.*it is not served/s)
+  assert.ok((await filesWith(copy, personal)).includes("journal.db"), "and nothing was changed")
+
+  const resumed = await tallystick(["resume"], settings)
+  assert.equal(resumed.code, 0, resumed.errors)
+  const environment = { TALLYSTICK_HEADS: heads, TALLYSTICK_ROOT_KEY: service.rootKey }
+  await using again = await startService({ data: copy, environment })
+  assert.deepEqual(await filesWith(copy, personal), [])
+  const { erasures } = (await again.root.get(`${path}/erasures`)).json()
+  assert.deepEqual(
+    erasures.map(({ state, entries }: Record<string, unknown>) => [state, entries]),
+    [
+      ["done", 1],
+      ["done", 1],
+    ],
+  )
+  for (const { receipt } of receipts) await again.root.get(`${path}/receipts/${receipt}/proof`)
+  await expectChain(again.root, id, [kept, ...receipts])
+  assert.equal(await again.end(), 0)
+
+  // The next start has nothing to do, and the ledger explains itself.
+  await using third = await startService({ data: copy, environment })
+  assert.equal((await third.root.get(`${path}/erasures`)).json().erasures.length, 2)
+  assert.equal(await third.end(), 0)
+  const checked = await tallystick(["fsck"], settings)
+  assert.equal(checked.code, 0, checked.output + checked.errors)
+})
