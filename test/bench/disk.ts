@@ -7,7 +7,7 @@ const columns = ["record", "receipt", "idem", "salted", "sealed"] as const
 
 /** Rows of a table: what it is of, and its bytes for each entry. */
 export function measureDisk(data: string): readonly (readonly [what: string, bytes: number])[] {
-  const entries = firstOf(data, "journal.db", "SELECT count(*) AS number FROM entries")
+  const entries = firstOf(data, "journal.db", "SELECT count(*) AS number FROM recorded")
   const rows: [string, number][] = []
   let all = 0
   for (const file of ["journal.db", "index.db", "search.db"]) {
