@@ -20,6 +20,7 @@ export const minusIcon = "M3.5 8h9"
 export const filterIcon = "M2.5 4.5h11M4.5 8h7M6.5 11.5h3"
 export const sealIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M5.6 8.2l1.7 1.7 3.2-3.6"
 export const erasedIcon = "M3.9 12.1 12.1 3.9M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11"
+export const heldIcon = "M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5"
 export const archivedIcon = "M2.5 3.5h11v3h-11zM3.5 6.5v6h9v-6M6.5 9h3"
 export const pendingIcon =
   "M8 3v.01M11.5 4.5v.01M13 8v.01M11.5 11.5v.01M8 13v.01M4.5 11.5v.01M3 8v.01M4.5 4.5v.01"

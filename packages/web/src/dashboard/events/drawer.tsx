@@ -5,7 +5,7 @@ import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
-import { Icon, crossIcon, erasedIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
+import { Icon, crossIcon, heldIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -17,7 +17,7 @@ import { EntryLink } from "./entry-link.tsx"
 import type { OpenedEntry } from "./entry-panel.ts"
 import { Sentence } from "./entry-sentence.tsx"
 import { Failure, Trail } from "./entry-trail.tsx"
-import { goneSentence, goneText } from "./gone-content.ts"
+import { goneSentence, goneText, heldText } from "./gone-content.ts"
 import { Metadata } from "./metadata.tsx"
 import { Particulars } from "./particulars.tsx"
 import { related } from "./related.tsx"
@@ -134,9 +134,10 @@ function Whole({ opened, ...parts }: WholeProps) {
   return (
     <>
       {!isGone && <Sentence of={entry} />}
-      {gone !== undefined && (
-        <p class="panel small">
-          <Icon of={erasedIcon} /> {gone}
+      {gone !== undefined && <p class="panel small">{gone}</p>}
+      {entry.held === true && (
+        <p class="state quiet small">
+          <Icon of={heldIcon} /> {heldText}.
         </p>
       )}
       <Trail {...opened} />
@@ -177,9 +178,11 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ReceiptProps) {
         <button type="button" class="button" onClick={() => openLink(desk, receipt)}>
           Share it…
         </button>
-        <button type="button" id="entry-mark" class="button" onClick={() => mark(entry)}>
-          {markText(isMarked(entry))}
-        </button>
+        {goneText(entry) === undefined && (
+          <button type="button" id="entry-mark" class="button" onClick={() => mark(entry)}>
+            {markText(isMarked(entry))}
+          </button>
+        )}
       </p>
     </>
   )

@@ -8,6 +8,7 @@ import {
   checkIcon,
   crossIcon,
   erasedIcon,
+  heldIcon,
   pendingIcon,
   plusIcon,
   waitingIcon,
@@ -17,7 +18,7 @@ import { LaneLetter } from "../../parts/lane.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import { goneText, timeOf } from "./gone-content.ts"
+import { goneText, heldText, timeOf } from "./gone-content.ts"
 import type { Row } from "./rows.ts"
 
 type Checkpoint = NonNullable<ChainState["checkpoint"]>
@@ -34,7 +35,14 @@ interface EntryLineProps {
 
 export function EntryLine({ row, place, isShifted, isOpen, isMarked, href }: EntryLineProps) {
   const { entry, sequence } = row
-  const names = [isShifted && "shifted", isOpen && "open", isMarked && "marked", row.state]
+  const isGone = entry !== undefined && goneText(entry) !== undefined
+  const names = [
+    isShifted && "shifted",
+    isOpen && "open",
+    isMarked && "marked",
+    isGone && "gone",
+    row.state,
+  ]
   return (
     <tr
       class={names.filter((name) => name !== false).join(" ")}
@@ -75,7 +83,13 @@ function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
         <Name of={actor} /> <ClockApart of={entry} />
       </td>
       <td class="act">
-        {gone === undefined ? <Text of={action} /> : <span class="quiet">{gone}</span>}
+        {gone === undefined ? <Text of={action} /> : <span class="quiet">{gone}</span>}{" "}
+        {entry.held === true && (
+          <span class="quiet" title={heldText}>
+            <Icon of={heldIcon} />
+            <span class="unseen">{heldText}</span>
+          </span>
+        )}
       </td>
       <td class="tgt">
         <Name of={target} />

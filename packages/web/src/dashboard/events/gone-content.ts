@@ -20,6 +20,9 @@ export function goneSentence(entry: ListedEntry): string | undefined {
     : "An erasure has destroyed personal data of this entry. Everything else is as it was recorded."
 }
 
+/** Of an entry whose content is there, and stays. */
+export const heldText = "Held: it neither expires nor is erased"
+
 /** When it occurred, or was recorded if that is not known any more. */
 export function timeOf({ occurredAt, timestamp }: ListedEntry): string {
   return occurredAt === "" ? timestamp : occurredAt

@@ -6,12 +6,18 @@ import { elementOf } from "../../parts/page.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { erasuresPart } from "./erasures.tsx"
+import { holdsPart } from "./holds.tsx"
 import type { Part } from "./part.ts"
+import { retentionPart } from "./retention.tsx"
 
 const parts = {
+  retention: retentionPart,
+  holds: holdsPart,
   erasures: erasuresPart,
 } as const
 const names: Readonly<Record<keyof typeof parts, string>> = {
+  retention: "Retention",
+  holds: "Holds",
   erasures: "Erasures",
 }
 
@@ -19,7 +25,7 @@ export const openLifetime: OpenView = (desk, place) => {
   const content = elementOf(<div class="lifetime" />)
   let shown: Part | undefined
   const draw = (wanted: string | null): void => {
-    const tab = isTab(wanted) ? wanted : "erasures"
+    const tab = isTab(wanted) ? wanted : "retention"
     shown?.close?.()
     shown = desk.isAdmin ? parts[tab](desk) : { node: <NotAdmin /> }
     content.replaceChildren(

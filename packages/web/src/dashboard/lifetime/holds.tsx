@@ -1,0 +1,220 @@
+// Holds: what they cover neither expires nor is erased.
+
+import type { Hold, HoldList, NewHold } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { openDialog } from "../../parts/dialog.tsx"
+import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { pagedList } from "../../parts/paged-list.tsx"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import { Time } from "../../parts/time.tsx"
+import { Made } from "../access/made.tsx"
+import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
+import type { Part } from "./part.ts"
+
+export function holdsPart(desk: Desk): Part {
+  const list = pagedList<Hold>({
+    ...listed(desk, ["holds"], ({ holds }: HoldList) => holds),
+    empty: () => <p class="soft">Nothing is held: rules and erasures apply to everything.</p>,
+    draw: (holds) => (
+      <Table
+        columns={columns(desk, () => list.reload())}
+        items={holds}
+        isOver={({ state }) => state !== "active"}
+      />
+    ),
+  })
+  return {
+    node: (
+      <>
+        <p class="soft">
+          What a hold covers neither expires nor is erased until the hold is released. An erasure
+          that it stops is carried out then.
+        </p>
+        <p class="actions">
+          <button
+            type="button"
+            class="button main"
+            onClick={() => openNewHold(desk, () => list.reload())}
+          >
+            Place a hold
+          </button>
+        </p>
+        {list.node}
+      </>
+    ),
+  }
+}
+
+function columns(desk: Desk, changed: () => void): readonly Column<Hold>[] {
+  return [
+    {
+      name: "Hold",
+      isPlain: true,
+      draw: ({ name, reason }) => (
+        <>
+          <b>
+            <Text of={name} />
+          </b>
+          <Below>
+            <Text of={reason} />
+          </Below>
+        </>
+      ),
+    },
+    { name: "Covers", draw: (hold) => <Covered desk={desk} of={hold} /> },
+    { name: "Placed", draw: ({ createdAt, createdBy }) => <Made at={createdAt} by={createdBy} /> },
+    {
+      name: "Release",
+      isEnd: true,
+      draw: (hold) =>
+        hold.state === "active" ? (
+          <button type="button" class="plain" onClick={() => openRelease(desk, hold, changed)}>
+            Release<span class="unseen"> {hold.name}</span>
+          </button>
+        ) : (
+          <Released of={hold} />
+        ),
+    },
+  ]
+}
+
+function Released({ of: { releasedAt, releaseReason } }: { readonly of: Hold }) {
+  return (
+    <span>
+      released {releasedAt !== undefined && <Time at={releasedAt} form="date" />}
+      {releaseReason !== undefined && (
+        <Below>
+          <Text of={releaseReason} />
+        </Below>
+      )}
+    </span>
+  )
+}
+
+function Covered({ desk, of }: { readonly desk: Desk; readonly of: Hold }) {
+  const { filter, subject, receiptIds } = of
+  if (subject !== undefined)
+    return (
+      <>
+        about{" "}
+        <a href={desk.link(["people", subject.id])}>
+          <Text of={subject.id} />
+        </a>
+      </>
+    )
+  if (receiptIds !== undefined) return <>{counted(receiptIds.length, "receipt", "receipts")}</>
+  const { query = "", projectId = "all", lane = "all", ...others } = filter ?? {}
+  const shown = [
+    query,
+    ...(projectId === "all" ? [] : [`project:${projectId}`]),
+    ...(lane === "all" ? [] : [`lane:${lane}`]),
+    ...Object.entries(others).map(([name, value]) => `${name}=${String(value)}`),
+  ].filter((text) => text !== "")
+  return shown.length === 0 ? (
+    <>every entry</>
+  ) : (
+    <code>
+      <Text of={shown.join(" ")} />
+    </code>
+  )
+}
+
+function openRelease(desk: Desk, { holdId, name }: Hold, changed: () => void): void {
+  openDialog("Release the hold?", (close) => {
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const body = { reason: textIn(values, "reason") }
+      const told = await desk.send<Hold>("DELETE", ["holds", holdId], body)
+      if (!told.ok) return told.refusal
+      announce("The hold is released")
+      close()
+      changed()
+      return undefined
+    }
+    return (
+      <Form action="Release it" submit={submit} cancel={close}>
+        <p class="soft">
+          What only <Text of={name} /> covers may expire from the next run on, and erasures that
+          waited for it are carried out at once.
+        </p>
+        <Field name="reason" label="Reason" maxLength={1000} />
+      </Form>
+    )
+  })
+}
+
+const scopes = {
+  person: "Everything about a person",
+  search: "What a search finds, now and later",
+  receipts: "Single receipts",
+} as const
+type Scope = keyof typeof scopes
+
+function openNewHold(desk: Desk, changed: () => void): void {
+  openDialog("Place a hold", (close) => {
+    const fields = elementOf(<div />)
+    const draw = (scope: Scope): void => redraw(fields, <ScopeField of={scope} />)
+    draw("person")
+    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+      const told = await desk.send<Hold>("POST", ["holds"], holdIn(values))
+      if (!told.ok) return told.refusal
+      announce("The hold is placed")
+      close()
+      changed()
+      return undefined
+    }
+    const choose = ({ target }: Event): void => {
+      if (target instanceof HTMLSelectElement && target.name === "scope")
+        draw(target.value as Scope) // one of its options
+    }
+    const form = elementOf(
+      <Form action="Place it" submit={submit} cancel={close}>
+        <Field name="name" label="Name" maxLength={200} placeholder="Case 7" />
+        <Field name="reason" label="Reason" maxLength={1000} />
+        <Choice name="scope" label="It covers" options={Object.entries(scopes)} />
+        {fields}
+      </Form>,
+    )
+    form.addEventListener("change", choose)
+    return form
+  })
+}
+
+function ScopeField({ of }: { readonly of: Scope }) {
+  switch (of) {
+    case "person":
+      return <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
+    case "search":
+      return (
+        <Field
+          name="query"
+          label="Search"
+          isMono
+          optional
+          placeholder="action:billing.* actor:usr_1"
+          hint="As under Events. Empty: every entry."
+        />
+      )
+    case "receipts":
+      return <Field name="receipts" label="Receipts" type="textarea" isMono hint="One a line." />
+  }
+}
+
+function holdIn(values: FormData): NewHold {
+  const subject = textIn(values, "subject")
+  const receipts = textIn(values, "receipts")
+  const query = textIn(values, "query")
+  return {
+    name: textIn(values, "name") ?? "",
+    reason: textIn(values, "reason") ?? "",
+    ...(subject !== undefined
+      ? { subject: { id: subject } }
+      : receipts !== undefined
+        ? { receiptIds: receipts.split(/\s+/).filter((receipt) => receipt !== "") }
+        : { filter: query === undefined ? {} : { query } }),
+  }
+}

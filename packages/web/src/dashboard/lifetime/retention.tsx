@@ -1,0 +1,286 @@
+// Retention: rules that say how long the contents of entries are kept. What they would destroy is
+// counted first, and nothing is destroyed that somebody has not seen counted.
+
+import type {
+  Lane,
+  RetentionCount,
+  RetentionCounting,
+  RetentionPreview,
+  RetentionRule,
+  Workspace,
+} from "@tallystick/client/wire"
+import type { Refusal, Told } from "../../ask.ts"
+import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { Check, Form } from "../../parts/form.tsx"
+import { attentionIcon, crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
+import { announce, elementOf } from "../../parts/page.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { sizeText } from "../../parts/size.ts"
+import { Table } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import type { Desk } from "../desk.ts"
+import type { Part } from "./part.ts"
+
+export function retentionPart(desk: Desk): Part {
+  const place = elementOf(<div />)
+  const load = async (): Promise<void> => {
+    const told = await desk.get<Workspace>([])
+    redraw(
+      place,
+      told.ok ? (
+        <Rules desk={desk} rules={told.value.retention} saved={() => void load()} />
+      ) : (
+        <Refused refusal={told.refusal} retry={() => void load()} isPart />
+      ),
+    )
+  }
+  place.append(<Skeleton />)
+  void load()
+  return { node: place }
+}
+
+interface RulesProps {
+  readonly desk: Desk
+  readonly rules: readonly RetentionRule[]
+  readonly saved: () => void
+}
+
+function Rules({ desk, rules, saved }: RulesProps) {
+  const rows = elementOf(<div class="rules" />)
+  const preview = elementOf(<div aria-live="polite" />)
+  const add = (rule?: RetentionRule): void => {
+    rows.append(<RuleRow rule={rule} number={rows.childElementCount + 1} changed={renumber} />)
+  }
+  const renumber = (): void => {
+    // What was counted was of other rules.
+    redraw(preview)
+    for (const [at, legend] of rows.querySelectorAll("legend").entries())
+      legend.textContent = `Rule ${at + 1}`
+  }
+  for (const rule of rules) add(rule)
+  const submit = async (): Promise<Refusal | undefined> => {
+    const wanted = rulesIn(rows)
+    const told = await previewOf(desk, wanted, (counting) =>
+      redraw(
+        preview,
+        <p class="soft" role="status">
+          {counted(counting.counted, "entry", "entries")} of {counting.of.toLocaleString("en-GB")}{" "}
+          counted …
+        </p>,
+      ),
+    )
+    if (!told.ok) return told.refusal
+    redraw(preview, <Preview desk={desk} rules={wanted} of={told.value} saved={saved} />)
+    return undefined
+  }
+  const form = elementOf(
+    <Form action="Count what they would destroy" submit={submit}>
+      <p class="soft">
+        The first rule that fits an entry says for how many days its contents are kept; what no rule
+        fits is kept for ever. Consents expire by rules that name their action alone; policies,
+        erasures and what says who may do what never do.
+      </p>
+      {rows}
+      <p class="actions">
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            add()
+            renumber()
+            rows.lastElementChild?.querySelector("input")?.focus()
+          }}
+        >
+          <Icon of={plusIcon} /> Rule
+        </button>
+      </p>
+    </Form>,
+  )
+  form.classList.add("rules-form")
+  form.addEventListener("input", () => redraw(preview))
+  return (
+    <>
+      {form}
+      {preview}
+    </>
+  )
+}
+
+const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
+
+interface RuleRowProps {
+  readonly rule: RetentionRule | undefined
+  readonly number: number
+  readonly changed: () => void
+}
+
+function RuleRow({ rule, number, changed }: RuleRowProps) {
+  const row = elementOf(
+    <fieldset class="rule-row">
+      <legend>Rule {number}</legend>
+      <label>
+        <span>Days</span>
+        <input class="field" type="number" name="days" min={1} required value={rule?.days ?? ""} />
+      </label>
+      <label>
+        <span>Project</span>
+        <input
+          class="field mono"
+          name="projectId"
+          placeholder="every"
+          value={rule?.projectId ?? ""}
+        />
+      </label>
+      <label>
+        <span>Lane</span>
+        <select class="field" name="lane">
+          <option value="">every</option>
+          {lanes.map((lane) => (
+            <option value={lane} selected={lane === rule?.lane}>
+              {lane}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>Action begins with</span>
+        <input class="field mono" name="action" placeholder="any" value={rule?.action ?? ""} />
+      </label>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Remove this rule"
+        title="Remove this rule"
+        onClick={() => {
+          row.remove()
+          changed()
+        }}
+      >
+        <Icon of={crossIcon} />
+      </button>
+    </fieldset>,
+  )
+  return row
+}
+
+function rulesIn(rows: HTMLElement): readonly RetentionRule[] {
+  return [...rows.querySelectorAll("fieldset")].map((row) => {
+    const value = (name: string): string =>
+      row.querySelector<HTMLInputElement>(`[name=${name}]`)?.value.trim() ?? ""
+    const lane = lanes.find((each) => each === value("lane"))
+    return {
+      ...(value("projectId") !== "" && { projectId: value("projectId") }),
+      ...(lane !== undefined && { lane }),
+      ...(value("action") !== "" && { action: value("action") }),
+      days: Number(value("days")),
+    }
+  })
+}
+
+/** A large ledger is counted in several turns. */
+async function previewOf(
+  desk: Desk,
+  retention: readonly RetentionRule[],
+  tell: (counting: RetentionCounting) => void,
+): Promise<Told<RetentionPreview>> {
+  for (;;) {
+    const told = await desk.send<RetentionPreview | RetentionCounting>(
+      "POST",
+      ["retention", "preview"],
+      { retention },
+    )
+    if (!told.ok) return told
+    if ("token" in told.value) return { ok: true, value: told.value }
+    tell(told.value)
+  }
+}
+
+interface PreviewProps {
+  readonly desk: Desk
+  readonly rules: readonly RetentionRule[]
+  readonly of: RetentionPreview
+  readonly saved: () => void
+}
+
+function Preview({ desk, rules, of, saved }: PreviewProps) {
+  const { entries, bytes, held, token } = of
+  const save = async (values: FormData): Promise<Refusal | undefined> => {
+    if (entries > 0 && !values.has("seen"))
+      return { status: 0, code: "invalid_field", detail: "tick that these contents may go" }
+    const told = await desk.send("PATCH", [], { retention: rules, confirm: token })
+    if (!told.ok) return told.refusal
+    announce("The rules are saved")
+    saved()
+    return undefined
+  }
+  return (
+    <section class="panel" aria-label="What these rules would destroy">
+      <h2>
+        {entries === 0
+          ? "Nothing expires by these rules today"
+          : `${counted(entries, "entry loses its contents", "entries lose their contents")}, ${sizeText(bytes)}`}
+      </h2>
+      {held > 0 && (
+        <p class="soft">
+          {counted(held, "more is", "more are")} old enough, and{" "}
+          <a href={desk.link(["lifetime", "holds"])}>held</a>.
+        </p>
+      )}
+      {entries > 0 && <Counts of={of} />}
+      <Form action="Save the rules" submit={save}>
+        {entries > 0 && (
+          <>
+            <p class="state attention">
+              <Icon of={attentionIcon} />
+              <span>What has expired is destroyed within a day. Nobody can undo it.</span>
+            </p>
+            <Check
+              name="seen"
+              label={`The contents of ${counted(entries, "entry", "entries")} may be destroyed for ever`}
+            />
+          </>
+        )}
+      </Form>
+    </section>
+  )
+}
+
+function Counts({
+  of: { rules, lanes: byLane, projects, months },
+}: {
+  readonly of: RetentionPreview
+}) {
+  return (
+    <div class="two">
+      <Counted name="Rule" of={rules.map(({ rule, ...count }) => [rule + 1, count])} />
+      <Counted name="Lane" of={byLane.map(({ lane, ...count }) => [<Text of={lane} />, count])} />
+      <Counted
+        name="Project"
+        of={projects.map(({ projectId, ...count }) => [<Text of={projectId} />, count])}
+      />
+      <Counted name="Month" of={months.map(({ month, ...count }) => [month, count])} />
+    </div>
+  )
+}
+
+interface CountedProps {
+  readonly name: string
+  readonly of: readonly (readonly [of: Child, count: RetentionCount])[]
+}
+
+function Counted({ name, of }: CountedProps) {
+  return (
+    <div>
+      <Table
+        columns={[
+          { name, isPlain: true, draw: ([what]) => what },
+          { name: "Entries", draw: ([, { entries }]) => entries.toLocaleString("en-GB") },
+          { name: "Size", draw: ([, { bytes }]) => sizeText(bytes) },
+        ]}
+        items={of}
+      />
+    </div>
+  )
+}
