@@ -123,8 +123,8 @@ test(
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
     const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
-    const { service, acme, receipts, token } = await smallLedger(origin, 5000)
-    const some = receipts.filter((_, at) => at % 500 === 0).map(({ receipt }) => receipt)
+    const { service, acme, receipts, token } = await smallLedger(origin, 2000)
+    const some = receipts.filter((_, at) => at % 200 === 0).map(({ receipt }) => receipt)
     const before = await answersOf(service, acme, some)
     const rootKey = service.rootKey
     const busy = await tallystick([
@@ -146,7 +146,7 @@ test(
     assert.deepEqual([wrong.code, wrong.output], [1, ""])
     assert.match(wrong.errors, /is not the secret that this data was made with/)
     const said = await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
-    assert.match(said, /^Copied 5012 entries of 2 workspaces\.\n/)
+    assert.match(said, /^Copied 2012 entries of 2 workspaces\.\n/)
     assert.match(said, /Everything is as it was written/)
 
     // The service goes on where the folder ended.
@@ -193,7 +193,7 @@ test(
     const chance = createChance(seedOf(t))
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
     const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
-    const { service, acme, receipts } = await smallLedger(origin, 5000)
+    const { service, acme, receipts } = await smallLedger(origin, 2000)
     await service.end()
     const url = await server.createDatabase()
     const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
@@ -220,20 +220,25 @@ test(
     ] as const) {
       const copy = ["copy", "--from", from, "--to", to]
       let killed = 0
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 3; round++) {
         const { code } = await tallystick(
           copy,
           { ...environment },
-          { killAfterMs: 200 + chance.below(2000) },
+          { killAfterMs: 200 + chance.below(1200) },
         )
         if (code === null) killed += 1
       }
-      t.diagnostic(`killed ${killed} of 5`)
+      t.diagnostic(`killed ${killed} of 3`)
       const said = await done(copy, environment)
-      assert.match(said, /^Copied 5012 entries of 2 workspaces, \d+ of them before\.\n/)
+      // There, a thousand were; on the way back, each try may have been killed at its beginning.
+      const before =
+        to === url
+          ? /^Copied 2012 entries of 2 workspaces, [12]\d{3} of them before\.\n/
+          : /^Copied 2012 entries of 2 workspaces/
+      assert.match(said, before)
       assert.match(said, /Everything is as it was written/)
       // Again changes nothing.
-      assert.match(await done(copy, environment), /, 5012 of them before\.\n/)
+      assert.match(await done(copy, environment), /, 2012 of them before\.\n/)
     }
     for (const one of [database, back]) {
       await using copied = await start(one, service.rootKey)
@@ -263,99 +268,108 @@ test(
     const of = `WHERE workspace_id = '${acme.id}'`
     const flip = (column: string, at: number) =>
       `${column} = set_byte(${column}, ${at}, get_byte(${column}, ${at}) # 1)`
-    const altered: readonly (readonly [
-      name: string,
-      alter: string,
-      fault: RegExp,
-      isDerived?: true,
-    ])[] = [
-      [
-        "record",
-        `UPDATE tallystick.entries SET ${flip("record", 60)} ${of} AND sequence = 4000`,
-        /entry 4000/,
-      ],
-      [
-        "body",
-        `UPDATE tallystick.entries SET ${flip("salted", 100)} ${of} AND sequence = 4500`,
-        /entry 4500/,
-      ],
-      ["entry", `DELETE FROM tallystick.entries ${of} AND sequence = 3000`, /entry 3000/],
-      [
-        "end",
-        `DELETE FROM tallystick.entries ${of} AND sequence > 5000`,
-        /entry 5001: it and all later entries are missing/,
-      ],
-      ["sealed", `UPDATE tallystick.entries SET sealed = '' ${of} AND sequence = 10`, /entry 10/],
-      [
-        "head's hash",
-        `UPDATE tallystick.heads SET ${flip("hash", 0)} ${of}`,
-        /entry 5005: the head has another hash/,
-      ],
-      [
-        "head's place",
-        `UPDATE tallystick.heads SET sequence = 5004 ${of}`,
-        /the head says that it is the last entry, which is 5005/,
-      ],
-      [
-        "key's rights",
-        `UPDATE tallystick.documents SET value = replace(value, '"read"', '"admin"') ${of} AND kind = 'api-key'`,
-        /API key \w+ is not as this entry recorded it: scopes/,
-      ],
-      [
-        "new key",
-        `INSERT INTO tallystick.documents SELECT workspace_id, kind, 'AAAAAAAAAAAAA', version, created + 1, value, listed FROM tallystick.documents ${of} AND kind = 'api-key' LIMIT 1`,
-        /no entry records API key AAAAAAAAAAAAA/,
-      ],
-      [
-        "trigger",
-        "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER t BEFORE INSERT ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION public.f()",
-        /the database has a trigger t/,
-      ],
-      [
-        "function",
-        "UPDATE pg_proc SET prosrc = prosrc || ' ' WHERE proname = 'append_group'",
-        /append_group as this program made it/,
-      ],
-      [
-        "signed head",
-        `UPDATE tallystick.signed_heads SET ${flip("root", 0)}`,
-        /the database has another root/,
-      ],
-      [
-        "checkpoint",
-        `UPDATE tallystick.checkpoints SET ${flip("root", 0)} ${of}`,
-        /the stored checkpoint/,
-      ],
-      [
-        "directory",
-        `DELETE FROM tallystick.directory ${of} AND kind = 'token'`,
-        /the directory does not lead to its token/,
-        true,
-      ],
-      [
-        "tile",
-        `UPDATE tallystick.tiles SET ${flip("hashes", 5)} ${of} AND level = 0 AND tile = 2`,
-        /tile 2 of level 0 in the index/,
-        true,
-      ],
-      [
-        "tree",
-        `UPDATE tallystick.trees SET ${flip("hashes", 5)} ${of}`,
-        /the tree in the index is not the tree over them/,
-        true,
-      ],
-      [
-        "segment",
-        `UPDATE tallystick.segments SET hash = 'a' || substr(hash, 2) ${of}; UPDATE tallystick.segments SET bytes = bytes + 1 ${of}`,
-        /the search lists their segment with another hash/,
-        true,
-      ],
-      [
-        "part",
-        `UPDATE tallystick.parts SET ${flip("bytes", 30)} ${of} AND part = 1`,
-        /their segment in the search cannot be read/,
-        true,
-      ],
+    // Those of a round are altered together: none hides another.
+    const altered: readonly {
+      readonly isDerived?: true
+      readonly alterations: readonly (readonly [alter: string, fault: RegExp])[]
+    }[] = [
+      {
+        alterations: [
+          [
+            `UPDATE tallystick.entries SET ${flip("record", 60)} ${of} AND sequence = 4000`,
+            /entry 4000/,
+          ],
+          [
+            `INSERT INTO tallystick.documents SELECT workspace_id, kind, 'AAAAAAAAAAAAA', version, created + 1, value, listed FROM tallystick.documents ${of} AND kind = 'api-key' LIMIT 1`,
+            /no entry records API key AAAAAAAAAAAAA/,
+          ],
+          [
+            `UPDATE tallystick.documents SET value = replace(value, '"read"', '"admin"') ${of} AND kind = 'api-key'`,
+            /API key \w+ is not as this entry recorded it: scopes/,
+          ],
+          [
+            "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER t BEFORE INSERT ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION public.f()",
+            /the database has a trigger t/,
+          ],
+        ],
+      },
+      {
+        alterations: [
+          [
+            `UPDATE tallystick.entries SET ${flip("salted", 100)} ${of} AND sequence = 4500`,
+            /entry 4500/,
+          ],
+          [
+            "UPDATE pg_proc SET prosrc = prosrc || ' ' WHERE proname = 'append_group'",
+            /append_group as this program made it/,
+          ],
+        ],
+      },
+      {
+        alterations: [
+          [`DELETE FROM tallystick.entries ${of} AND sequence = 3000`, /entry 3000/],
+          [
+            `UPDATE tallystick.signed_heads SET ${flip("root", 0)}`,
+            /the database has another root/,
+          ],
+        ],
+      },
+      {
+        alterations: [
+          [
+            `DELETE FROM tallystick.entries ${of} AND sequence > 5000`,
+            /entry 5001: it and all later entries are missing/,
+          ],
+        ],
+      },
+      {
+        alterations: [
+          [`UPDATE tallystick.entries SET sealed = '' ${of} AND sequence = 10`, /entry 10/],
+          [
+            `UPDATE tallystick.heads SET ${flip("hash", 0)} ${of}`,
+            /entry 5005: the head has another hash/,
+          ],
+        ],
+      },
+      {
+        alterations: [
+          [
+            `UPDATE tallystick.heads SET sequence = 5004 ${of}`,
+            /the head says that it is the last entry, which is 5005/,
+          ],
+          [`UPDATE tallystick.checkpoints SET ${flip("root", 0)} ${of}`, /the stored checkpoint/],
+        ],
+      },
+      {
+        isDerived: true,
+        alterations: [
+          [
+            `DELETE FROM tallystick.directory ${of} AND kind = 'token'`,
+            /the directory does not lead to its token/,
+          ],
+          [
+            `UPDATE tallystick.tiles SET ${flip("hashes", 5)} ${of} AND level = 0 AND tile = 2`,
+            /tile 2 of level 0 in the index/,
+          ],
+          [
+            `UPDATE tallystick.segments SET hash = 'a' || substr(hash, 2) ${of}; UPDATE tallystick.segments SET bytes = bytes + 1 ${of}`,
+            /the search lists their segment with another hash/,
+          ],
+        ],
+      },
+      {
+        isDerived: true,
+        alterations: [
+          [
+            `UPDATE tallystick.trees SET ${flip("hashes", 5)} ${of}`,
+            /the tree in the index is not the tree over them/,
+          ],
+          [
+            `UPDATE tallystick.parts SET ${flip("bytes", 30)} ${of} AND part = 1`,
+            /their segment in the search cannot be read/,
+          ],
+        ],
+      },
     ]
     const look = async (databaseUrl: string) => {
       const data = place.TALLYSTICK_DATA
@@ -372,19 +386,19 @@ test(
       return { faults, said: faults.map(sentenceOf).join("\n") }
     }
     assert.deepEqual((await look(url)).faults, [])
-    for (const [at, [name, alter, fault, isDerived]] of altered.entries()) {
+    for (const [at, { alterations, isDerived }] of altered.entries()) {
       const twin = await twinOf(url, `altered_${at}`)
-      await sql(twin, alter)
+      for (const [alter] of alterations) await sql(twin, alter)
       const { faults, said } = await look(twin)
-      assert.match(said, fault, name)
+      for (const [, fault] of alterations) assert.match(said, fault)
       assert.equal(
         faults.every((one) => one.isDerived),
         isDerived === true,
-        `${name}: ${said}`,
+        said,
       )
       if (isDerived !== true) continue
       await reindex({ data: "", databaseUrl: twin }, defaultLimits, () => {})
-      assert.equal((await look(twin)).said, "", name)
+      assert.equal((await look(twin)).said, "")
     }
   },
 )

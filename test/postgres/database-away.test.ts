@@ -21,8 +21,8 @@ test(
     const away = await takeDatabaseAway({
       database,
       servers: 2,
-      terminations: 16,
-      kills: 3,
+      terminations: 8,
+      kills: 2,
       hangs: 1,
       chance: createChance(seedOf(t)),
     })
