@@ -14,6 +14,7 @@ import { openForWriting } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
 import { journalReads, readerOf } from "./reads.ts"
 import { lockFolder } from "./lock.ts"
+import { openSqliteWhole } from "./whole-ledger.ts"
 
 // The folder that a version with three rows for an entry wrote (test/vectors/write-folder.ts).
 const former = join(import.meta.dirname, "../../../../../test/vectors/layout-3")
@@ -38,6 +39,35 @@ function tests(): void {
     await expectWhole(folder)
     assert.deepEqual(left(folder), [])
     upgradeJournal(folder, () => assert.fail("it is done"))
+  })
+
+  test("a journal without frames is read as it is, and brought forward in its place", async (t) => {
+    const folder = folderOf(t)
+    upgradeJournal(folder)
+    const path = join(folder, "journal.db")
+    {
+      // What layout 5 added is taken away again: nothing was packed.
+      using journal = new DatabaseSync(path)
+      using before = openForWriting(join(folder, "before.db"), "journal", "full", 4)
+      for (const name of ["view recorded", "table settled", "table frames"])
+        journal.exec(`DROP ${name}`)
+      for (const name of ["changed", "removed"]) {
+        const trigger = `entries_are_not_${name}`
+        const row = before.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(trigger)
+        journal.exec(`DROP TRIGGER ${trigger}; ${String(row?.["sql"])}`)
+      }
+      journal.exec("PRAGMA user_version = 4")
+    }
+    const before = await readAll(folder)
+    assert.ok(before.entries.length > 120)
+    assert.equal(layout(folder), 4)
+    openForWriting(path, "journal", "full").close()
+    assert.equal(layout(folder), 5)
+    assert.deepEqual(await readAll(folder), before)
+    const whole = openSqliteWhole(folder, { alone: true })
+    assert.deepEqual(await whole.strays("journal"), [])
+    await whole.close()
+    await expectWhole(folder)
   })
 
   test("killed at any step, it goes on where it was", async (t) => {
