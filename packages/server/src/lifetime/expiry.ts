@@ -4,6 +4,7 @@
 
 import { formatDestroyed, type SequenceRange } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
+import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { destroyedBy, destroyedChanges } from "../store/destroyed.ts"
@@ -45,14 +46,16 @@ export interface Expiry {
 const service = { kind: "instance" } as const
 
 export function createExpiry(parts: ExpiryParts): Expiry {
+  const inTurn = createOneAtATime()
   return {
-    async run(by, workspace) {
-      if (!(await parts.content.isOurs(workspace.id))) return undefined
-      await finish(parts, workspace)
-      const found = await recordDue(parts, by, workspace.id)
-      if (found.entries > 0) await finish(parts, workspace)
-      return found
-    },
+    run: (by, workspace) =>
+      inTurn(workspace.id, async () => {
+        if (!(await parts.content.isOurs(workspace.id))) return undefined
+        await finish(parts, workspace)
+        const found = await recordDue(parts, by, workspace.id)
+        if (found.entries > 0) await finish(parts, workspace)
+        return found
+      }),
   }
 }
 

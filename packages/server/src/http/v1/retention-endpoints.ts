@@ -60,6 +60,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
         const done = await service.expiry.run(caller, workspace)
         if (done === undefined)
           throw new LedgerError("conflict", "another server of this ledger expires its contents")
+        service.metrics.expired(done)
         return { status: 200, body: done }
       },
     }),

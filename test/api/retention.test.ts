@@ -1,0 +1,208 @@
+import assert from "node:assert/strict"
+import { readdir, readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { test } from "node:test"
+import { verifyReceipt } from "@tallystick/proof"
+import { tallystick } from "../program.ts"
+import {
+  eventFor,
+  eventually,
+  make,
+  makeWorkspace,
+  settingsOf,
+  startService,
+  writeMany,
+  type Client,
+  type Reply,
+  type Service,
+} from "../service.ts"
+
+// Contents that have passed their time are destroyed, and everything about their entries that was
+// given out stays true. Holds keep what the rules would expire.
+
+const secret = "marzipan"
+
+/** The same data under a clock that is ahead by so many days. */
+function daysLater(data: string, days: number): Promise<Service> {
+  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days} * 864e5`
+  return startService({
+    data,
+    environment: { NODE_OPTIONS: `--import=${clock.replaceAll(" ", "%20")}` },
+  })
+}
+
+const rules = { retention: [{ action: "login", days: 1 }] }
+
+async function preview(by: Client, path: string, asked: object): Promise<Reply> {
+  return await eventually("it is counted", async () => {
+    const reply = await by.post(`${path}/retention/preview`, asked)
+    return reply.status === 202 ? undefined : reply
+  })
+}
+
+async function filesWith(folder: string, text: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true })
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const bytes = await readFile(join(folder, name)).catch(() => Buffer.alloc(0))
+      return bytes.includes(text) ? [name] : []
+    }),
+  )
+  return found.flat()
+}
+
+test("what has passed its time is destroyed, but for what a hold keeps, and stays provable", async () => {
+  await using first = await startService()
+  const { id, path, writer } = await makeWorkspace(first)
+  const logins = await writeMany({ id, writer }, 20, {
+    changes: (at) => ({
+      action: at % 2 === 0 ? "login.done" : "login.fail.twice",
+      metadata: { note: `${secret} ${at}` },
+    }),
+  })
+  const orders = await writeMany({ id, writer }, 20, {
+    changes: () => ({ action: "order.create" }),
+  })
+  const key = crypto.randomUUID()
+  const repeated = eventFor(id, { action: "login.done", metadata: { note: secret } })
+  assert.equal((await writer.write(repeated, key)).status, 202)
+  const [gone, held] = [logins[3]?.receipt ?? "", logins[4]?.receipt ?? ""]
+  const pack = await make(first.root, `${path}/evidence-packs`, { title: "T", receiptIds: [gone] })
+  const before = (await first.root.get(`${path}/receipts/${gone}`)).text
+  // Nothing is due today: nobody is asked to confirm.
+  assert.equal((await first.root.patch(path, rules)).status, 200)
+  assert.deepEqual((await preview(first.root, path, rules)).json().entries, 0)
+  assert.equal((await first.root.patch(path, { retention: [] })).status, 200)
+  assert.equal(await first.end(), 0)
+
+  await using service = await daysLater(first.data, 3)
+  const { root } = service
+  const [writes, viewer] = [service.client(writer.bearer), root]
+  const receiptIds = [held]
+  const hold = await make(root, `${path}/holds`, { name: "Case 7", reason: "Lawsuit", receiptIds })
+  const token = await make(root, `${path}/receipts/${held}/token`, {})
+
+  const counted = await preview(root, path, rules)
+  assert.deepEqual(
+    [counted.status, counted.json().entries, counted.json().held, counted.json().rules.length],
+    [200, 20, 1, 1],
+  )
+  assert.deepEqual(
+    counted
+      .json()
+      .lanes.map(({ lane, entries }: { lane: string; entries: number }) => [lane, entries]),
+    [["security", 20]],
+  )
+  const confirm = counted.json().token
+  const other = { retention: [{ action: "login", days: 2 }] }
+  for (const refused of [rules, { ...rules, confirm: "x" }, { ...other, confirm }]) {
+    const reply = await root.patch(path, refused)
+    assert.deepEqual([reply.status, reply.json().error], [409, "conflict"], reply.text)
+  }
+  assert.equal((await root.patch(path, { ...rules, confirm })).status, 200)
+  const ran = await root.post(`${path}/retention/run`, {})
+  assert.deepEqual([ran.status, ran.json()], [200, { entries: 20, held: 1 }])
+  assert.deepEqual((await root.post(`${path}/retention/run`, {})).json(), { entries: 0, held: 1 })
+
+  const list = async (query: string) =>
+    (await viewer.get(`${path}/events?storage=all&${query}`)).json()
+  assert.deepEqual((await list("query=action:login.*")).total, 1, "the held one")
+  const all = await list("limit=100")
+  assert.deepEqual([all.total, all.events.length, all.verified], [41, 41, true])
+  const shown = all.events.find((one: { receipt: string }) => one.receipt === gone)
+  const said = { integrity: "expired", action: "", projectId: "", kind: "event", metadata: {} }
+  for (const [name, value] of Object.entries(said)) assert.deepEqual(shown[name], value, name)
+  assert.equal(shown.timestamp, logins[3]?.timestamp)
+  const kept = all.events.filter((one: { held?: boolean }) => one.held === true)
+  assert.deepEqual(
+    kept.map((one: { receipt: string }) => one.receipt),
+    [held],
+  )
+  const byToken = await service.client(token.token).get(`${path}/receipts/${held}`)
+  assert.ok(byToken.status === 200 && !byToken.text.includes('"held"'), byToken.text)
+
+  const trustedKeys = [(await root.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const after = await root.get(`${path}/receipts/${gone}`)
+  assert.deepEqual([after.status, after.json().verified], [200, true], after.text)
+  assert.deepEqual([after.json().proof.body, after.json().entry.integrity], [null, "expired"])
+  const verdict = verifyReceipt(after.text, { trustedKeys })
+  assert.ok(verdict.verdict === "unconfirmed" && verdict.because === "content_missing")
+  assert.equal((await root.get(`${path}/receipts/${gone}/proof`)).status, 200)
+  assert.notEqual(verifyReceipt(before, { trustedKeys }).verdict, "refuted")
+  const order = (await root.get(`${path}/receipts/${orders[0]?.receipt}`)).text
+  assert.equal(verifyReceipt(order, { trustedKeys }).verdict, "genuine")
+
+  for (const reply of [
+    await writes.write(repeated, key),
+    await root.post(`${path}/evidence-packs`, { title: "T", receiptIds: [gone] }),
+    await root.get(`${path}/evidence-packs/${pack.packId}/download`),
+  ])
+    assert.deepEqual([reply.status, reply.json().error], [410, "content_gone"], reply.text)
+  const batch = await writes.post("/v1/events/batch", {
+    events: [
+      { ...repeated, idempotencyKey: key },
+      { ...eventFor(id), idempotencyKey: crypto.randomUUID() },
+    ],
+  })
+  assert.deepEqual(
+    batch.json().results.map((one: { error?: string }) => one.error),
+    ["content_gone", undefined],
+  )
+
+  const released = await root.ask("DELETE", `${path}/holds/${hold.holdId}`, {
+    body: { reason: "It is over" },
+  })
+  assert.deepEqual([released.status, released.json().state], [200, "released"], released.text)
+  assert.deepEqual((await root.post(`${path}/retention/run`, {})).json(), { entries: 1, held: 0 })
+  assert.equal(await service.end(), 0)
+  assert.deepEqual(await filesWith(service.data, secret), [])
+  await expectSound(service, id)
+})
+
+/** What is missing is explained by entries, in the data and in an export. */
+async function expectSound(service: Service, workspace: string): Promise<void> {
+  const settings = settingsOf(service)
+  const checked = await tallystick(["fsck"], settings)
+  assert.equal(checked.code, 0, checked.output + checked.errors)
+  const folder = join(service.data, "..", `export-of-${workspace}`)
+  try {
+    const exported = await tallystick(["export", workspace, folder], settings)
+    assert.equal(exported.code, 0, exported.errors)
+    const verified = await tallystick(["verify", "--json", folder], settings)
+    const finding = JSON.parse(verified.output)
+    const { facts } = Array.isArray(finding) ? finding[0] : finding
+    assert.deepEqual([facts.expiredBodies, facts.missingBodies], [21, undefined], verified.output)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+test("a day's work begins with the start, and rules stop it as soon as they are gone", async () => {
+  await using first = await startService()
+  const { id, path, writer } = await makeWorkspace(first, { retention: [{ days: 2 }] })
+  await writeMany({ id, writer }, 30)
+  await eventually("a checkpoint covers all of it", async () => {
+    const { pending } = (await first.root.get(`${path}/integrity`)).json()
+    return pending === 0 ? true : undefined
+  })
+  assert.equal(await first.end(), 0)
+  await using second = await daysLater(first.data, 2)
+  const expired = async (service: Service): Promise<number> => {
+    const { events } = (await service.root.get(`${path}/events?storage=all&limit=100`)).json()
+    return events.filter((one: { integrity: string }) => one.integrity === "expired").length
+  }
+  assert.deepEqual((await second.root.post(`${path}/retention/run`, {})).json().entries, 0)
+  assert.equal(await expired(second), 0, "two whole days are not over")
+  assert.equal(await second.end(), 0)
+  await using third = await daysLater(first.data, 4)
+  await eventually("they have expired", async () =>
+    (await expired(third)) === 30 ? true : undefined,
+  )
+  await eventually("they are counted", async () => {
+    const { text } = await third.root.get("/metrics")
+    return text.includes("tallystick_expired_bodies_total 30\n") ? true : undefined
+  })
+  assert.equal(await third.end(), 0)
+  const { code, output, errors } = await tallystick(["fsck"], settingsOf(third))
+  assert.equal(code, 0, output + errors)
+})
