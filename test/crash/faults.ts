@@ -29,10 +29,6 @@ type Faults = NonNullable<ServeCommand["faults"]>
 
 const faults = {
   "acknowledges before commit": { wrapStore: acknowledgeEarly },
-  /** It records ten minutes later, and no test takes that long. */
-  "destroys before it records": {
-    wrapStore: (store) => acknowledgeEarly(store, isDestruction, 600_000),
-  },
   "commits without waiting": { wrapStore: commitWithoutWaiting },
   /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
   "storage fails": { wrapStore: (store) => failSometimes(store) },
@@ -87,11 +83,6 @@ function ofClients({ changes = [] }: Group): boolean {
   return changes.length === 0
 }
 
-/** What an entry says that is about to be destroyed. */
-function isDestruction({ changes = [] }: Group): boolean {
-  return changes.some(({ kind }) => kind === "destroyed")
-}
-
 const lateMs = 20
 /**
  * Longer than a load lasts before a kill, so that some of it falls between, however slow the
@@ -103,7 +94,7 @@ const earlyMs = 200
  * Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash
  * can tell.
  */
-function acknowledgeEarly(store: Store, isEarly = ofClients, byMs = earlyMs): Store {
+function acknowledgeEarly(store: Store): Store {
   const { journal } = store
   const last = new Map<string, Promise<unknown>>()
   return withAppend(store, async (group) => {
@@ -113,9 +104,9 @@ function acknowledgeEarly(store: Store, isEarly = ofClients, byMs = earlyMs): St
     // else as moved.
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
     const looked = await journal.append({ workspace, entries: group.entries, from: nowhere })
-    const honest = !isEarly(group) || looked.kind === "used"
+    const honest = !ofClients(group) || looked.kind === "used"
     const stored = Promise.resolve(before)
-      .then(() => (honest ? undefined : sleep(byMs)))
+      .then(() => (honest ? undefined : sleep(earlyMs)))
       .then(() => journal.append(group))
     last.set(
       workspace,
