@@ -101,8 +101,12 @@ test("what has passed its time is destroyed, but for what a hold keeps, and stay
   }
   assert.equal((await root.patch(path, { ...rules, confirm })).status, 200)
   const ran = await root.post(`${path}/retention/run`, {})
-  assert.deepEqual([ran.status, ran.json()], [200, { entries: 20, held: 1 }])
-  assert.deepEqual((await root.post(`${path}/retention/run`, {})).json(), { entries: 0, held: 1 })
+  assert.deepEqual([ran.status, ran.json()], [200, { isRunning: false, entries: 20, held: 1 }])
+  assert.deepEqual((await root.post(`${path}/retention/run`, {})).json(), {
+    isRunning: false,
+    entries: 0,
+    held: 1,
+  })
 
   const list = async (query: string) =>
     (await viewer.get(`${path}/events?storage=all&${query}`)).json()
@@ -153,7 +157,9 @@ test("what has passed its time is destroyed, but for what a hold keeps, and stay
     body: { reason: "It is over" },
   })
   assert.deepEqual([released.status, released.json().state], [200, "released"], released.text)
-  assert.deepEqual((await root.post(`${path}/retention/run`, {})).json(), { entries: 1, held: 0 })
+  const ended = await tallystick(["retention", "run", id], settingsOf(service))
+  assert.equal(ended.code, 0, ended.errors)
+  assert.match(ended.errors, /: 1 content of .* expired\.\n/)
   assert.equal(await service.end(), 0)
   assert.deepEqual(await filesWith(service.data, secret), [])
   await expectSound(service, id)

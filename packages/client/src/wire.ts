@@ -1119,7 +1119,9 @@ export interface RetentionCounting {
 
 /** The answer of `POST …/retention/run`. */
 export interface RetentionRun {
-  /** Entries whose contents were destroyed. */
+  /** With 202: it takes longer, and goes on. Ask again to wait for its end. */
+  readonly isRunning: boolean
+  /** Entries whose contents were destroyed since the question. */
   readonly entries: number
   /** Entries whose time is over, and that a hold keeps. */
   readonly held: number

@@ -164,6 +164,19 @@ interface CreateOptions {
   readonly url?: string
 }
 
+program
+  .command("retention")
+  .description("how long contents are kept")
+  .command("run")
+  .description("destroy the contents that have passed their time now, as the service does each day")
+  .argument("<workspace>")
+  .addOption(atUrl)
+  .addHelpText("after", notes(`${keysHelp}tallystick retention run acme`))
+  .action(async (workspace: string, { url }: { url?: string }) => {
+    const { runRetention } = await import("./cli/retention-command.ts")
+    await runRetention({ ...terminal, url }, workspace)
+  })
+
 keys
   .command("revoke")
   .description("revoke a key, and every token made with it")

@@ -51,6 +51,9 @@ export const RetentionCounting = shapeOf<WireRetentionCounting>()(
 )
 
 export const RetentionRun = shapeOf<WireRetentionRun>()(
-  Type.Object({ entries: Count, held: Count }, { title: "RetentionRun" }),
-  { entries: 2, held: 0 },
+  Type.Object(
+    { isRunning: Type.Boolean(), entries: Count, held: Count },
+    { title: "RetentionRun" },
+  ),
+  { isRunning: false, entries: 2, held: 0 },
 )

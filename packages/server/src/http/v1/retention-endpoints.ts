@@ -49,19 +49,25 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Retention",
       summary: "Expire contents now",
       description:
-        "Destroys the contents that have passed their time, as the service does once a day. The entries stay, with their hashes and proofs.",
+        "Destroys the contents that have passed their time, as the service does once a day. The entries stay, with their hashes and proofs. 202: it takes longer, and goes on; ask again to wait for its end.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: Nothing,
       bodyMayBeAbsent: true,
-      answers: { 200: RetentionRun },
+      answers: { 200: RetentionRun, 202: RetentionRun },
       async handle({ caller, params: { workspaceId } }) {
         const workspace = await changeable(service, workspaceId)
-        const done = await service.expiry.run(caller, workspace)
-        if (done === undefined)
+        const { expiry, clock, limits, metrics } = service
+        const running = expiry.run(caller, workspace).then((done) => {
+          if (done !== undefined) metrics.expired(done)
+          return { done }
+        })
+        const ended = await Promise.race([running, clock.sleep(limits.previewWaitMs)])
+        if (ended === undefined)
+          return { status: 202, body: { isRunning: true, entries: 0, held: 0 } }
+        if (ended.done === undefined)
           throw new LedgerError("conflict", "another server of this ledger expires its contents")
-        service.metrics.expired(done)
-        return { status: 200, body: done }
+        return { status: 200, body: { isRunning: false, ...ended.done } }
       },
     }),
   ]
