@@ -96,6 +96,8 @@ export const defaultLimits = {
   fileEveryMs: 250,
   /** How often the archiver looks for entries that are due: they have waited for days. */
   archiveEveryMs: 60_000,
+  /** Entries of an archive segment: some megabytes, which are read back before they are dropped. */
+  archiveEntriesMax: 16_384,
   /** An archive segment that is not full waits so long for more entries: one file a day at most. */
   archivePartialMs: 86_400_000,
   /** How long a search waits for segments if more entries are in none than it can look through. */

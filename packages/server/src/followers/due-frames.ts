@@ -21,14 +21,15 @@ export interface DueSegment {
   readonly ledgers: readonly ArchivedLedger[]
   /** Entries that were recorded before this are due. */
   readonly dueMs: number
+  /** Entries of a segment at most. */
+  readonly entriesMax: number
   /** A segment that is not full is made if its first entry was recorded before this. */
   readonly partialDueMs: number
 }
 
 export type FramedStore = Pick<FilingStore, "journal" | "content">
 
-/** Entries of a segment, and the bytes of its text, at most. */
-const entriesMax = 16_384
+/** The bytes of a segment's text at most. */
 const textBytesMax = 64 * 1024 * 1024
 /** Frames that are read in one step. */
 export const readBytes = 256 * 1024
@@ -54,7 +55,7 @@ export async function findDueFrames(
       const isDue = facts !== undefined && facts.lastMs < due.dueMs
       const from = frames[0]?.first ?? frame.first
       textBytes += facts?.textBytes ?? 0
-      const isFull = frame.first + frame.count - from > entriesMax || textBytes > textBytesMax
+      const isFull = frame.first + frame.count - from > due.entriesMax || textBytes > textBytesMax
       const isNext = of !== undefined && (ledger ?? of) === of
       if (!isDue || !isNext || (isFull && frames.length > 0))
         return found(isFull || (isDue && !isNext))

@@ -27,7 +27,7 @@ export type ArchiverReport =
 
 export interface ArchiverParts extends SegmentParts {
   readonly journal: Pick<Journal, "head">
-  readonly limits: Pick<Limits, "archiveEveryMs" | "archivePartialMs">
+  readonly limits: Pick<Limits, "archiveEveryMs" | "archiveEntriesMax" | "archivePartialMs">
 }
 
 interface ArchiverOptions {
@@ -130,6 +130,7 @@ async function archiveDue(
       workspace: id,
       ledgers: await ledgersOf(parts, workspace),
       dueMs,
+      entriesMax: parts.limits.archiveEntriesMax,
       partialDueMs: dueMs - partialMs,
     })
     if (written === undefined) return over
