@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readdirSync, unlinkSync } from "node:fs"
+import { globSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { test } from "node:test"
@@ -23,9 +23,7 @@ const busy = {
 }
 
 function filesOf(data: string): readonly string[] {
-  return readdirSync(join(data, "archive"), { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith(".zst"))
+  return globSync("*/*.zst", { cwd: join(data, "archive") })
 }
 
 async function metric({ root }: Service, name: string): Promise<number> {

@@ -25,6 +25,21 @@ export interface DueSegment {
   readonly entriesMax: number
   /** A segment that is not full is made if its first entry was recorded before this. */
   readonly partialDueMs: number
+  /**
+   * Where the frames that are due ended at the look before. If they end there still, the packer
+   * rests, and what there is may become a segment that is not full.
+   */
+  readonly endedAt: number | undefined
+}
+
+export interface DueFrames {
+  readonly frames: readonly Frame[]
+  readonly ledger: ArchivedLedger
+}
+
+/** The packer may add to the frames that are due: they end with this entry now. */
+export interface StillPacked {
+  readonly endsAt: number
 }
 
 export type FramedStore = Pick<FilingStore, "journal" | "content">
@@ -37,12 +52,12 @@ export const readBytes = 256 * 1024
 export async function findDueFrames(
   store: FramedStore,
   due: DueSegment,
-): Promise<{ readonly frames: readonly Frame[]; readonly ledger: ArchivedLedger } | undefined> {
+): Promise<DueFrames | StillPacked | undefined> {
   const frames: Frame[] = []
   let [textBytes, after] = [0, 0]
   let ledger: ArchivedLedger | undefined
   let isOld = false
-  const found = (isComplete: boolean) =>
+  const found = (isComplete: boolean): DueFrames | undefined =>
     ledger !== undefined && (isComplete || isOld) ? { frames, ledger } : undefined
   for (;;) {
     const some = await store.content.frames(due.workspace, after, readBytes)
@@ -63,7 +78,12 @@ export async function findDueFrames(
       ledger = of
       frames.push(frame)
     }
-    if (some.length === 0) return found(false)
+    if (some.length === 0) {
+      const last = frames.at(-1)
+      if (last === undefined) return undefined
+      const endsAt = last.first + last.count - 1
+      return endsAt === due.endedAt ? found(false) : { endsAt }
+    }
     await turn()
   }
 }

@@ -22,6 +22,7 @@ import {
   type ArchivedLedger,
   type DueSegment,
   type FramedStore,
+  type StillPacked,
 } from "./due-frames.ts"
 import { turn } from "./loop.ts"
 
@@ -41,7 +42,7 @@ export interface SegmentArchiving {
   /** The oldest frame that is still in the database. */
   oldest(workspace: string): Promise<OldestFrame | undefined>
   /** Writes the next segment that is due, and reads it back. Undefined: none is due. */
-  write(due: DueSegment): Promise<WrittenSegment | undefined>
+  write(due: DueSegment): Promise<WrittenSegment | StillPacked | undefined>
   /**
    * Writes a recorded segment again where storage has lost it and the database has its frames; then
    * drops those, in steps. Throws if storage does not have it.
@@ -79,7 +80,9 @@ export function createSegmentArchiving(
     },
     async write(due) {
       const found = await findDueFrames(store, due)
-      return found && writing.put(due.workspace, found.frames, found.ledger)
+      return found === undefined || "endsAt" in found
+        ? found
+        : writing.put(due.workspace, found.frames, found.ledger)
     },
     async drop(workspace, segment, isChecked) {
       if (!isChecked && (await writing.check(workspace, segment)).fault !== undefined) {

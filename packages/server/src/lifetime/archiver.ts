@@ -47,6 +47,8 @@ const dayMs = 86_400_000
 export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): Archiver {
   const { registry, clock, limits } = parts
   const stop = Promise.withResolvers<void>()
+  /** Where the frames of each workspace ended that were due and are no full segment. */
+  const ends = new Map<string, number>()
   let isClosing = false
   const ended = run()
   return {
@@ -83,6 +85,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       if (workspace === undefined || options.isHalted(id) || !(await options.isOurs(id))) return
       const archived = await archiveDue(parts, workspace, {
         partialMs: limits.archivePartialMs,
+        ends,
         isOver: () => isClosing,
       })
       if (archived.entries > 0)
@@ -94,6 +97,12 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       options.report({ kind: "not archived", workspace: id, error })
     }
   }
+}
+
+interface ArchivingOptions {
+  readonly partialMs: number
+  readonly ends: Map<string, number>
+  readonly isOver: () => boolean
 }
 
 interface Archived {
@@ -108,7 +117,7 @@ interface Archived {
 async function archiveDue(
   parts: ArchiverParts,
   workspace: Document<"workspace">,
-  { partialMs, isOver }: { readonly partialMs: number; readonly isOver: () => boolean },
+  { partialMs, ends, isOver }: ArchivingOptions,
 ): Promise<Archived> {
   const { registry, archiving, clock } = parts
   const directory = createSegmentDirectory(registry)
@@ -132,8 +141,14 @@ async function archiveDue(
       dueMs,
       entriesMax: parts.limits.archiveEntriesMax,
       partialDueMs: dueMs - partialMs,
+      endedAt: ends.get(id),
     })
+    ends.delete(id)
     if (written === undefined) return over
+    if ("endsAt" in written) {
+      ends.set(id, written.endsAt)
+      return over
+    }
     const { document } = written
     if (!(await recordSegment(parts, workspace, written))) {
       // Something in it was destroyed meanwhile: the next look begins with what is left.
