@@ -9,6 +9,7 @@ import type {
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { consentAction, subjectType, withdrawalAction } from "../../ledger/consent.ts"
+import type { Reader } from "../../query/build-page.ts"
 import { readConsents, type ConsentState } from "../../query/consent-state.ts"
 import type { EntryPage } from "../../query/entry-queries.ts"
 import { instantOf } from "../../store/instant.ts"
@@ -32,6 +33,7 @@ import {
   ConsentSummaryQuery,
 } from "../shapes/consent-request.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
+import { heldFor } from "./hold-endpoints.ts"
 import { pageJson, wantedOf } from "./query-endpoints.ts"
 
 export function consentStateEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -58,7 +60,15 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const wanted = consentsOf(caller, subject, "all")
         const page = await service.queries.page(
           workspace,
-          { wanted, storage: "all", cursor, limit, isProven: false, signal },
+          {
+            wanted,
+            storage: "all",
+            cursor,
+            limit,
+            isProven: false,
+            isHeld: await heldFor(service, caller, workspaceId),
+            signal,
+          },
           service.clock.now(),
         )
         return { status: 200, body: pageJson(page, { workspaceId, subject, lookupReceiptId }) }
@@ -96,7 +106,9 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           // Without a time, the newest entries count, whatever the clock says.
           ...(isPast && { lastSequence: await service.queries.lastAt(workspace, atMs) }),
         }
-        const { page, state } = await stateOf(service, workspace, wanted, signal)
+        const isHeld = await heldFor(service, caller, workspaceId)
+        const reader = { wanted, isProven: false, isHeld, signal }
+        const { page, state } = await stateOf(service, workspace, reader)
         const about = {
           workspaceId,
           projectId,
@@ -183,15 +195,14 @@ const actsAtOnce = 100
 async function stateOf(
   { queries, clock, pace }: Service,
   workspace: Document<"workspace">,
-  wanted: Wanted,
-  signal: AbortSignal,
+  reader: Reader,
 ): Promise<{ readonly page: EntryPage; readonly state: ConsentState<Act> }> {
   const read = readConsents<Act>()
   let newest: EntryPage | undefined
   for (let cursor = 0; ;) {
     const page = await queries.page(
       workspace,
-      { wanted, storage: "all", cursor, limit: actsAtOnce, isProven: false, signal },
+      { ...reader, storage: "all", cursor, limit: actsAtOnce },
       clock.now(),
     )
     newest ??= page
