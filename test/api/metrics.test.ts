@@ -65,6 +65,9 @@ const metrics = [
   "tallystick_disk_free_bytes",
   "tallystick_disk_reserve_bytes",
   "tallystick_entries_total",
+  "tallystick_erased_entries_total",
+  "tallystick_erasure_failures_total",
+  "tallystick_erasures_total",
   "tallystick_expired_bodies_total",
   "tallystick_expiry_failures_total",
   "tallystick_expiry_held_total",
@@ -365,11 +368,11 @@ test("the dashboard asks for metrics that there are, and shows all of them", asy
   assert.equal(ids.size, dashboard.panels.length)
 })
 
-test("seven alerts use existing metrics, and say what happened and what to do", async () => {
+test("eight alerts use existing metrics, and say what happened and what to do", async () => {
   const samples = await read()
   const rules = rulesIn(readFileSync(join(folder, "alerts.yml"), "utf8"))
-  assert.equal(rules.length, 7)
-  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 7)
+  assert.equal(rules.length, 8)
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, 8)
   for (const {
     alert = "",
     expr = "",

@@ -185,7 +185,8 @@ async function start(
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
   const lifetime = createLifetime(parts, store, filing)
-  const erasureParts = { ...parts, ...lifetime, store, file, filing, workspaces, log }
+  const named = { store, file, filing, workspaces, log, metrics }
+  const erasureParts = { ...parts, ...lifetime, ...named }
   const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
   const exporter = exporterOf(config, keyring, health, source, options)
   const service: Service = {
@@ -257,7 +258,7 @@ async function stop(parts: Stopped): Promise<void> {
   await parts.store.close()
 }
 
-type MadeHere = "content" | "forget" | "erasuresFile" | "holdsOn"
+type MadeHere = "content" | "forget" | "erasuresFile" | "holdsOn" | "erased"
 
 interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly store: Store
@@ -265,12 +266,13 @@ interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly holds: Service["holds"]
   readonly filing: FilingBeside
   readonly log: Logger
+  readonly metrics: Metrics
 }
 
 /** Before anybody is served, erases again what a copy from before an erasure still has. */
 async function beginErasing(
   { heads }: Config,
-  { filing, log, holds, ...parts }: ErasingParts,
+  { filing, log, metrics, holds, ...parts }: ErasingParts,
   readOnly: string | undefined,
 ): Promise<Pick<Service, "erasures"> & { readonly erasing: Erasing }> {
   const path = erasuresPath(heads)
@@ -282,6 +284,7 @@ async function beginErasing(
     forget: (...asked) => filing.forget(...asked),
     erasuresFile: openErasuresFile(path),
     holdsOn: (...asked) => holds.among(...asked),
+    erased: metrics.erased,
   })
   await eraseAgain({ ...parts, erasures, path, blocks, readOnly })
   const erasing = startErasing({
@@ -289,7 +292,10 @@ async function beginErasing(
     erasures,
     grown: parts.store.grown,
     isOurs: async (workspace) => readOnly === undefined && (await content.isOurs(workspace)),
-    failed: (workspace, error) => log.error({ workspace, err: error }, "an erasure did not go on"),
+    failed(workspace, error) {
+      metrics.erasureFailed()
+      log.error({ workspace, err: error }, "an erasure did not go on")
+    },
   })
   return { erasures, erasing }
 }

@@ -23,6 +23,9 @@ export interface Metrics extends FollowerMetrics {
   /** The contents of a workspace that had passed their time were destroyed. */
   readonly expired: (result: { readonly entries: number; readonly held: number }) => void
   readonly expiryFailed: () => void
+  /** An erasure is done, of so many entries. */
+  readonly erased: (entries: number) => void
+  readonly erasureFailed: () => void
   readonly text: () => Promise<string>
   /** A sweep of the archiver over all workspaces has ended. */
   readonly archived: (state: {
@@ -102,6 +105,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     integrityFailure: audited.integrityFailure,
     failedLogin,
     ...countExpiry(registry),
+    ...countErasures(registry),
     packed: countPacking(registry),
     exported: (format, entries) => exports.inc({ format }, entries),
     ...countArchiving(registry),
@@ -249,6 +253,32 @@ function countExpiry(registry: Registry): Pick<Metrics, "expired" | "expiryFaile
       held.inc(result.held)
     },
     expiryFailed: () => failures.inc(),
+  }
+}
+
+function countErasures(registry: Registry): Pick<Metrics, "erased" | "erasureFailed"> {
+  const registers = [registry]
+  const done = new Counter({
+    name: "tallystick_erasures_total",
+    help: "Erasures of persons that were carried out",
+    registers,
+  })
+  const entries = new Counter({
+    name: "tallystick_erased_entries_total",
+    help: "Entries that lost sealed fields or their content to an erasure",
+    registers,
+  })
+  const failures = new Counter({
+    name: "tallystick_erasure_failures_total",
+    help: "Attempts to carry out an erasure that failed; it is tried again within seconds",
+    registers,
+  })
+  return {
+    erased(count) {
+      done.inc()
+      entries.inc(count)
+    },
+    erasureFailed: () => failures.inc(),
   }
 }
 

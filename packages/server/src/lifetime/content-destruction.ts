@@ -26,6 +26,8 @@ export interface DestroyingParts {
 /** Entries that are read at once: some milliseconds of work. */
 const readAtOnce = 64
 const readBytesMax = 4 * 1024 * 1024
+/** Each question has them all, and each frame is compared with them. */
+const rangesAtOnce = 64
 /** Readers hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
@@ -53,12 +55,14 @@ async function destroyBodies(
   bodies: readonly SequenceRange[],
 ): Promise<void> {
   const ranges = bodies.map(([first, last]) => ({ first, last }))
-  for (let [at, left] = [0, ranges]; left.length > 0;) {
-    at = await content.destroyBodies(workspace, left)
-    const done = at
-    left = left
-      .filter(({ last }) => last > done)
-      .map(({ first, last }) => ({ first: Math.max(first, done + 1), last }))
+  for (let from = 0; from < ranges.length; from += rangesAtOnce) {
+    let left = ranges.slice(from, from + rangesAtOnce)
+    while (left.length > 0) {
+      const done = await content.destroyBodies(workspace, left)
+      left = left
+        .filter(({ last }) => last > done)
+        .map(({ first, last }) => ({ first: Math.max(first, done + 1), last }))
+    }
   }
 }
 

@@ -13,7 +13,7 @@ export interface Erasing {
 }
 
 export interface ErasingParts {
-  readonly erasures: Pick<Erasures, "carryOut">
+  readonly erasures: Pick<Erasures, "carryOut" | "note">
   readonly workspaces: Pick<Workspaces, "get">
   readonly grown: Store["grown"]
   readonly isOurs: (workspace: string) => Promise<boolean>
@@ -66,7 +66,12 @@ export function startErasing({
         const now = clock.elapsed()
         if (now - (lookedAtMs.get(workspace) ?? -Infinity) < lookEveryMs) continue
         lookedAtMs.set(workspace, now)
-        if (!stop.signal.aborted && (await isOurs(workspace))) poke(workspace)
+        try {
+          if (await isOurs(workspace)) poke(workspace)
+          else await erasures.note(await workspaces.get(workspace))
+        } catch (error) {
+          if (!stop.signal.aborted) failed(workspace, error)
+        }
       }
   }
   const looking = look()

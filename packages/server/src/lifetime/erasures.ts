@@ -33,6 +33,7 @@ import {
   sequencesOf,
   type NamingDocument,
   type Personal,
+  type SubjectAsked,
 } from "./subject-entries.ts"
 
 export interface ErasureRequest {
@@ -65,6 +66,8 @@ export interface Erasures {
   ): Promise<Document<"erasure">>
   /** Carries out what is open of a workspace. Resolves when nothing is left but what is held. */
   carryOut(workspace: Document<"workspace">, stop?: AbortSignal): Promise<void>
+  /** Lists in this server's file what another server erased. */
+  note(workspace: Document<"workspace">): Promise<void>
   /**
    * Erases again what the file beside the heads file lists and this data still has, because it is a
    * copy from before. Records it first.
@@ -81,6 +84,8 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
   /** As `FilingBeside.catchUp`. */
   readonly file: (workspace: string) => Promise<void>
   readonly erasuresFile: ErasuresFile
+  /** Told of each that is done. */
+  readonly erased: (entries: number) => void
   /** The ids of the holds on these entries, or on the person. */
   readonly holdsOn: (
     workspace: string,
@@ -92,7 +97,27 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
 const eraseAction = "privacy.subject.erase"
 const repeatAction = "privacy.erasure.repeat"
 
-export function createErasures(parts: ErasureParts): Erasures {
+/** What requests have found, so that it is not read again; undefined of very much. */
+type Surveys = Map<string, Survey>
+
+interface Survey {
+  readonly entries: number
+  readonly fields: number
+  readonly sequences: readonly number[]
+  readonly found: readonly Personal[] | undefined
+  readonly upTo: number
+}
+
+interface WorkingParts extends ErasureParts {
+  readonly surveys: Surveys
+}
+
+/** Some megabytes of digests. */
+const keptMax = 20_000
+
+export function createErasures(given: ErasureParts): Erasures {
+  const surveys: Surveys = new Map()
+  const parts = { ...given, surveys }
   const { registry, ledger, store } = parts
   const running = new Map<string, Promise<void>>()
 
@@ -142,7 +167,14 @@ export function createErasures(parts: ErasureParts): Erasures {
         const changes = [created("erasure", id, value), stateChange(state, state.value)]
         return { by, action: requestAction, target, metadata, changes, id }
       })
-      return required(registry, "erasure", workspace.id, id)
+      const made = await required(registry, "erasure", workspace.id, id)
+      if (made.value.state === "recording") surveys.set(id, found)
+      return made
+    },
+
+    async note(workspace) {
+      for await (const { id, value } of every(registry, "erasure", workspace.id))
+        if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
     },
 
     repeat: (...asked) => repeat(parts, ...asked),
@@ -162,17 +194,18 @@ export function createErasures(parts: ErasureParts): Erasures {
 }
 
 async function carryOutAll(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   stop: AbortSignal | undefined,
 ): Promise<void> {
   for await (const { id, value } of every(parts.registry, "erasure", workspace.id))
     if (value.state !== "done") await carryOut(parts, workspace, id, stop)
+    else if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
 }
 
 /** Goes on from where it stands. */
 async function carryOut(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
   stop?: AbortSignal,
@@ -199,7 +232,7 @@ async function carryOut(
 
 /** Records an erasure that this data does not know, with its parts, and carries it out. */
 async function repeat(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
   blocks: readonly ErasedBlock[],
@@ -252,26 +285,46 @@ interface Asked {
 
 /** Everything that an erasure would destroy. */
 async function survey(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: string,
   asked: Asked,
   signal?: AbortSignal,
-): Promise<{ entries: number; fields: number; sequences: readonly number[] }> {
+): Promise<Survey> {
   const sequences: number[] = []
+  const found: Personal[] = []
   let fields = 0
   for await (const batch of personalEntries(sourceOf(parts), { workspace, after: 0, ...asked })) {
     signal?.throwIfAborted()
-    for (const { sequence, digests } of batch) {
-      sequences.push(sequence)
-      fields += digests.length
+    for (const one of batch) {
+      sequences.push(one.sequence)
+      fields += one.digests.length
+      if (found.length <= keptMax) found.push(one)
     }
   }
-  return { entries: sequences.length, fields, sequences }
+  const { upTo } = asked
+  const isWhole = found.length === sequences.length
+  return {
+    entries: sequences.length,
+    fields,
+    sequences,
+    found: isWhole ? found : undefined,
+    upTo,
+  }
+}
+
+/** What was found for the request, and what was recorded between that and the request. */
+async function* surveyed(
+  parts: WorkingParts,
+  asked: SubjectAsked,
+  { found = [], upTo }: Survey,
+): AsyncGenerator<readonly Personal[]> {
+  yield found
+  yield* personalEntries(sourceOf(parts), { ...asked, after: upTo })
 }
 
 /** Whether its last hold is released. */
 async function begin(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
 ): Promise<boolean> {
@@ -294,14 +347,14 @@ async function begin(
 }
 
 /** The sequence before its own first entry. */
-async function requestedAt(parts: ErasureParts, workspace: string, id: string): Promise<number> {
+async function requestedAt(parts: WorkingParts, workspace: string, id: string): Promise<number> {
   const [first] = await ownEntries(parts, workspace, id)
   assert(first !== undefined, "an erasure has the entry of its request")
   return first.sequence - 1
 }
 
 async function recordParts(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
 ): Promise<void> {
@@ -315,14 +368,19 @@ async function recordParts(
   // Of whole entries the id goes as well, so the request names nobody either.
   const named = scope === "entries" ? disclosuresFor(request, "target") : []
   const own = named.map((one) => digest(one, sha256))
-  await recordEach(parts, workspace, id, partsOf(personalEntries(sourceOf(parts), asked)), (last) =>
-    withOwn(last, request.sequence, own),
-  )
+  const known = parts.surveys.get(id)
+  parts.surveys.delete(id)
+  const all =
+    after === 0 && known?.found !== undefined
+      ? surveyed(parts, asked, known)
+      : personalEntries(sourceOf(parts), asked)
+  const lastOf = (last: ErasurePart | undefined) => withOwn(last, request.sequence, own)
+  await recordEach(parts, workspace, id, partsOf(all), lastOf)
 }
 
 /** The last part is always recorded: with it, all of it is said. */
 async function recordEach(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
   all: AsyncIterable<ErasurePart>,
@@ -348,7 +406,7 @@ function withOwn(
 
 /** Records a part, with everything that the registry says of it. */
 async function recordPart(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
   part: ErasurePart,
@@ -406,21 +464,21 @@ async function withoutName(
 }
 
 async function destroy(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
 ): Promise<void> {
-  const { registry, store, erasuresFile } = parts
+  const { registry, store } = parts
   const { value } = await required(registry, "erasure", workspace.id, id)
   const own = await ownEntries(parts, workspace.id, id)
-  const all = own.flatMap((entry) => destroyedBy(entry) ?? [])
+  const all = saidIn(own)
   const said = own.filter(({ record }) => parseRecord(record)?.kind === "erasure")
   assert(said.length >= value.parts, "every part of an erasure is found")
-  for (const block of await erasedBlocks(store.journal, workspace, id, all)) erasuresFile.add(block)
+  await list(parts, workspace, id, all)
   const sequences = new Set(all.flatMap((one) => [...sequencesIn(one)]))
   const out = await handedOut(sourceOf(parts), workspace.id, sequences, value.subject)
   await destroyContent({ ...parts, journal: store.journal }, workspace.id, all)
-  await recordPlanned(parts, workspace, async (nowMs) => {
+  const planned = await recordPlanned(parts, workspace, async (nowMs) => {
     const document = await required(registry, "erasure", workspace.id, id)
     if (document.value.state === "done") return undefined
     const doneAt = isoTime(nowMs)
@@ -434,6 +492,33 @@ async function destroy(
       changes: [change],
     } as const
   })
+  if (planned !== undefined) parts.erased(value.entries)
+}
+
+function isUnlisted({ erasuresFile }: WorkingParts, id: string, value: ErasureDocument): boolean {
+  return value.state === "done" && value.entries > 0 && !erasuresFile.has(id)
+}
+
+/** Lists what was erased in the file that outlives this data. */
+async function note(
+  parts: WorkingParts,
+  workspace: Document<"workspace">,
+  id: string,
+): Promise<void> {
+  await list(parts, workspace, id, saidIn(await ownEntries(parts, workspace.id, id)))
+}
+
+async function list(
+  { store, erasuresFile }: WorkingParts,
+  workspace: Document<"workspace">,
+  id: string,
+  all: readonly Destroyed[],
+): Promise<void> {
+  for (const block of await erasedBlocks(store.journal, workspace, id, all)) erasuresFile.add(block)
+}
+
+function saidIn(own: readonly Stored[]): readonly Destroyed[] {
+  return own.flatMap((entry) => destroyedBy(entry) ?? [])
 }
 
 function* sequencesIn({ bodies, fields }: Destroyed): Generator<number> {
@@ -444,7 +529,7 @@ function* sequencesIn({ bodies, fields }: Destroyed): Generator<number> {
 
 /** Its own entries, which all have it as their target, oldest first. */
 async function ownEntries(
-  parts: ErasureParts,
+  parts: WorkingParts,
   workspace: string,
   id: string,
 ): Promise<readonly Stored[]> {
@@ -485,6 +570,6 @@ function targetOf(id: string) {
   return { id, type: "erasure" }
 }
 
-function sourceOf({ store, file }: ErasureParts) {
+function sourceOf({ store, file }: WorkingParts) {
   return { ...store, file }
 }

@@ -31,7 +31,8 @@ export interface ErasedBlock {
 }
 
 export interface ErasuresFile {
-  has(origin: string, id: string): boolean
+  /** Whether it has the erasure of this id, in whatever epochs. */
+  has(id: string): boolean
   /** The block is on the disk when it returns. Does nothing if the file has it. */
   add(block: ErasedBlock): void
 }
@@ -42,24 +43,25 @@ export function erasuresPath(heads: string): string {
 
 /** One process writes the file. */
 export function openErasuresFile(path: string): ErasuresFile {
-  const known = new Set(readErasures(path).map(({ origin, id }) => `${origin} ${id}`))
+  const known = new Set(readErasures(path).flatMap(namesOf))
   return {
-    has: (origin, id) => known.has(`${origin} ${id}`),
+    has: (id) => known.has(id),
     add(block) {
-      const name = `${block.origin} ${block.id}`
+      const [name = "", id = ""] = namesOf(block)
       if (known.has(name)) return
       append(path, formatBlock(block))
-      known.add(name)
+      known.add(name).add(id)
     },
   }
 }
 
 export function memoryErasures(): ErasuresFile {
   const known = new Set<string>()
-  return {
-    has: (origin, id) => known.has(`${origin} ${id}`),
-    add: ({ origin, id }) => void known.add(`${origin} ${id}`),
-  }
+  return { has: (id) => known.has(id), add: ({ id }) => void known.add(id) }
+}
+
+function namesOf({ origin, id }: ErasedBlock): readonly string[] {
+  return [`${origin} ${id}`, id]
 }
 
 /** A crash may have left the beginning of a block: it is cut off before the next one. */
