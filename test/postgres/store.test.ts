@@ -8,6 +8,7 @@ import {
   genesisOf,
   write,
 } from "../../packages/server/src/store/contract/written-entries.ts"
+import { openPostgresWhole } from "../../packages/server/src/store/postgres/whole-ledger.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { contentContract } from "../../packages/server/src/store/contract/content-contract.ts"
 import { indexContract } from "../../packages/server/src/store/contract/index-contract.ts"
@@ -85,6 +86,44 @@ test("groups of several workspaces share a transaction, and a lost race is linke
   assert.deepEqual(relinked, { kind: "done", relinked: { from, lastHash: after?.hash } })
   for (const workspace of workspaces) await expectChain(served.journal, workspace)
   await close()
+})
+
+test("a damaged frame is named with the entries whose bodies it has, and hides no others", async () => {
+  const url = await server.createDatabase()
+  const { served, filing, close } = await openFiling(url)
+  await write(
+    served,
+    "acme",
+    Array.from({ length: 130 }, (_, place) => `entry ${place + 1}`),
+  )
+  for (const after of [0, 64])
+    assert.equal((await filing.content.pack("acme", after, 128))?.entries, 64)
+  await expectChain(served.journal, "acme")
+  await close()
+  const strays = async () => {
+    const whole = await openPostgresWhole(url, { alone: false })
+    try {
+      const bodies = (await whole.journal.after("acme", 0, 200)).map(({ body }) => body)
+      return { missing: bodies.indexOf(undefined), found: await whole.strays("journal") }
+    } finally {
+      await whole.close()
+    }
+  }
+  assert.deepEqual(await strays(), { missing: -1, found: [] })
+  await askDatabase(
+    url,
+    "UPDATE tallystick.frames SET bytes = substr(bytes, 1, 50) WHERE first = 65",
+  )
+  assert.deepEqual(await strays(), {
+    missing: 64,
+    found: [
+      {
+        workspace: "acme",
+        sequence: 65,
+        what: "the frame with the bodies of entries 65 to 128 cannot be unpacked",
+      },
+    ],
+  })
 })
 
 test(
