@@ -19,7 +19,7 @@ export function measureDisk(data: string): readonly (readonly [what: string, byt
       if (table.bytes >= entries) rows.push([`… ${table.name}`, table.bytes / entries])
     if (file !== "journal.db") continue
     for (const name of columns) {
-      const average = `SELECT avg(ifnull(length(${name}), 0)) AS number FROM entries`
+      const average = `SELECT avg(ifnull(length(${name}), 0)) AS number FROM recorded`
       rows.push([`… … its column ${name}`, firstOf(data, file, average)])
     }
   }

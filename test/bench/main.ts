@@ -9,6 +9,7 @@
 //   npm run bench -- --followers 1000  a writer beside so many who follow
 //   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
 //   npm run bench -- --postgres        on PostgreSQL, against what one would write by hand
+//   npm run bench -- --lifetime        bytes of an entry as it grows old, exports, archiving, erasing, expiry
 //   npm run bench -- --web             the dashboard in a real browser: sizes, paint, scrolling, new rows
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
@@ -22,6 +23,7 @@ import { startPostgres } from "./peers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import { eventBody, type Load, type Measured } from "./load.ts"
 import { measurePostgres } from "./postgres.ts"
+import { measureLifetime } from "./lifetime.ts"
 import { measureQueries } from "./queries.ts"
 import { measureSearchLag, type SearchLag } from "./search-lag.ts"
 import { measureSegments } from "./segments.ts"
@@ -41,6 +43,7 @@ const { values } = parseArgs({
     followers: { type: "string" },
     peers: { type: "boolean", default: false },
     postgres: { type: "boolean", default: false },
+    lifetime: { type: "boolean", default: false },
   },
 })
 const entries = values.large ? 10_000_000 : Number(values.entries)
@@ -56,6 +59,7 @@ try {
   else if (values.peers) await peers()
   else if (values.web) await web()
   else if (values.postgres) await postgres()
+  else if (values.lifetime) await lifetime()
   else if (values.large) await growth()
   else if (values.followers !== undefined) await followers(Number(values.followers))
   else if (values.against === undefined) {
@@ -204,6 +208,13 @@ async function postgres(): Promise<void> {
   say("| on PostgreSQL | measured |")
   say("| --- | --- |")
   for await (const row of measurePostgres({ folder, turns, seconds })) say(`| ${row.join(" | ")} |`)
+}
+
+async function lifetime(): Promise<void> {
+  say("| as entries grow old | measured |")
+  say("| --- | --- |")
+  for await (const row of measureLifetime({ folder, entries, turns, seconds }))
+    say(`| ${row.join(" | ")} |`)
 }
 
 async function web(): Promise<void> {

@@ -1,0 +1,367 @@
+// What becomes of entries as they grow old, measured from outside: bytes of an entry in the database
+// and in the archive, exports, archiving, reading the archive, erasing a person, expiry. Nine tenths
+// of the entries are a hundred days old: the service that takes them has a clock that is late.
+
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { measureDisk } from "./disk.ts"
+import type { Load } from "./load.ts"
+import { makeWriter, rootKey, runLoad, startService, type Program } from "./programs.ts"
+
+interface Lifetime {
+  readonly folder: string
+  readonly entries: number
+  readonly turns: number
+  readonly seconds: number
+}
+
+type Row = readonly [what: string, measured: string]
+
+const dayMs = 86_400_000
+const lateBy = (ms: number): string =>
+  `data:text/javascript,const now=Date.now;Date.now=()=>now()-${ms}`
+const never = 36_500
+const erasedPerson = "usr_erased"
+const erasedEntries = 10_000
+
+export async function* measureLifetime({
+  folder,
+  entries,
+  turns,
+  seconds,
+}: Lifetime): AsyncGenerator<Row> {
+  const data = join(folder, "lifetime")
+  const old = Math.round(entries * 0.9)
+  let service = await startService(data, ["--import", lateBy(100 * dayMs)])
+  // Also if a measurement fails.
+  process.once("exit", () => void service.child.kill("SIGKILL"))
+  const writer = await makeWriter(service.url, "large")
+  const path = `/v1/workspaces/${writer.workspace}`
+  await ask(service.url, "PATCH", path, rootKey, { hotDays: never })
+  const fill = (count: number, run: string) =>
+    runLoad({
+      url: service.url,
+      connections: 8,
+      seconds: 600,
+      batch: 100,
+      writers: [writer],
+      run: `${run}-entries-key`,
+      eventsMax: count,
+    })
+  await fill(old, "old")
+  await writeOfPerson(service.url, writer, Math.min(erasedEntries, entries / 100))
+  await service.stop()
+  service = await startService(data, [], undefined, { TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "1000" })
+  await fill(entries - old, "new")
+  await settled(service, "tallystick_packed_entries_total")
+  const { total } = await list(service, writer, "?limit=1&storage=all")
+  yield ["entries", whole(total)]
+  for (const [what, bytes] of measureDisk(data)) yield [`hot, bytes: ${what}`, whole(bytes)]
+  yield* exports(service, writer, total, turns)
+  yield* archiving(service, writer, path, data, seconds)
+  await service.stop()
+  for (const [what, bytes] of measureDisk(data)) yield [`archived, bytes: ${what}`, whole(bytes)]
+  service = await startService(data)
+  yield* archivedReads(service, writer, old)
+  yield* erasing(service, writer, path, seconds)
+  yield* expiring(service, path)
+  await service.stop()
+}
+
+// Exports -----------------------------------------------------------------------------------------
+
+async function* exports(
+  service: Program,
+  writer: Load["writers"][number],
+  total: number,
+  turns: number,
+): AsyncGenerator<Row> {
+  const alone = await smallReads(service, writer, (at) => at < 100)
+  yield ["a page of ten, nothing else going on", latencies(alone)]
+  for (const format of ["jsonl", "csv", "parquet"]) {
+    const rates: number[] = []
+    const cpuUs: number[] = []
+    const beside: number[] = []
+    const resident: number[] = []
+    // The first turn is not counted: the thread starts, and its code is compiled.
+    for (let turn = 0; turn <= turns; turn++) {
+      let isDone = false
+      const reading = smallReads(service, writer, () => !isDone)
+      const [startedMs, beforeMs] = [performance.now(), service.cpuMs()]
+      let mostMb = 0
+      const url = `${service.url}/v1/workspaces/${writer.workspace}/events/export?storage=all&format=${format}`
+      const response = await fetch(url, { headers: { authorization: `Bearer ${writer.key}` } })
+      if (response.body === null || !response.ok) throw new Error(`no export: ${response.status}`)
+      let chunks = 0
+      for await (const _ of response.body)
+        if (chunks++ % 50 === 0) mostMb = Math.max(mostMb, service.residentMb())
+      const tookMs = performance.now() - startedMs
+      const spentMs = service.cpuMs() - beforeMs
+      isDone = true
+      const read = await reading
+      if (turn === 0) continue
+      rates.push((total / tookMs) * 1000)
+      cpuUs.push((spentMs * 1000) / total)
+      beside.push(...read)
+      resident.push(mostMb)
+    }
+    yield [
+      `export as ${format}`,
+      `${whole(median(rates))} entries/s, ${median(cpuUs).toFixed(1)} µs of processor time each with the reads beside it, ${whole(Math.max(...resident))} MB resident at most`,
+    ]
+    yield [`… a page of ten beside it`, latencies(beside)]
+  }
+}
+
+/** How long each of these took, one after the other. */
+async function smallReads(
+  service: Program,
+  writer: Load["writers"][number],
+  goesOn: (at: number) => boolean,
+): Promise<number[]> {
+  const took: number[] = []
+  for (let at = 0; goesOn(at); at++) {
+    const startedMs = performance.now()
+    await list(service, writer, "?limit=10")
+    took.push(performance.now() - startedMs)
+    await pause(20)
+  }
+  return took
+}
+
+// The archive -------------------------------------------------------------------------------------
+
+async function* archiving(
+  service: Program,
+  writer: Load["writers"][number],
+  path: string,
+  data: string,
+  seconds: number,
+): AsyncGenerator<Row> {
+  const write = (run: string, forSeconds: number) =>
+    runLoad({
+      url: service.url,
+      connections: 16,
+      seconds: forSeconds,
+      batch: 0,
+      writers: [writer],
+      run: `${run}-writes-key`,
+      perSecond: 2000,
+    })
+  const before = await write("before", seconds)
+  await ask(service.url, "PATCH", path, rootKey, { hotDays: 90 })
+  const startedMs = performance.now()
+  const beside = write("beside", Math.max(seconds, 20))
+  while ((await metric(service.url, "tallystick_archive_bytes")) === "0") {
+    if (performance.now() - startedMs > beginsMs) {
+      await beside
+      yield ["archived", `nothing after ${beginsMs / 1000} s`]
+      return
+    }
+    await pause(100)
+  }
+  await settled(service, "tallystick_archive_bytes")
+  // It was still for as long as `settled` waits.
+  const tookMs = performance.now() - startedMs - stillMs
+  const during = await beside
+  const bytes = bytesIn(join(data, "archive"))
+  const { total } = await list(service, writer, "?limit=1&storage=archive")
+  yield ["archived", `${whole(total)} entries, ${whole((total / tookMs) * 1000)} entries/s`]
+  yield ["segments, bytes of an entry", whole(bytes / total)]
+  yield [
+    "2,000 events/s, p99 ms without and beside archiving",
+    `${before.p99Ms.toFixed(1)} and ${during.p99Ms.toFixed(1)}; ${during.refused} refused`,
+  ]
+  yield ["resident after archiving", `${whole(service.residentMb())} MB`]
+}
+
+async function* archivedReads(
+  service: Program,
+  writer: Load["writers"][number],
+  old: number,
+): AsyncGenerator<Row> {
+  const pages: number[] = []
+  const receipts: number[] = []
+  for (let at = 0; at < 200; at++) {
+    const cursor = 100 + Math.floor(Math.random() * (old - 100))
+    const startedMs = performance.now()
+    const { events } = await list(service, writer, `?limit=50&storage=archive&cursor=${cursor}`)
+    pages.push(performance.now() - startedMs)
+    const receipt = events[25]?.receipt
+    if (receipt === undefined) continue
+    const receiptMs = performance.now()
+    const url = `/v1/workspaces/${writer.workspace}/receipts/${receipt}`
+    const { verified } = await ask<{ verified: boolean }>(service.url, "GET", url, writer.key)
+    if (!verified) throw new Error(`${receipt} is not verified`)
+    receipts.push(performance.now() - receiptMs)
+  }
+  yield ["a page of 50 archived entries", latencies(pages)]
+  yield ["verification of an archived receipt", latencies(receipts)]
+  const spread: number[] = []
+  for (let at = 0; at < 50; at++) {
+    const startedMs = performance.now()
+    const query = encodeURIComponent(`actor:usr_${Math.floor(Math.random() * 5000)}`)
+    await list(service, writer, `?limit=50&storage=archive&query=${query}`)
+    spread.push(performance.now() - startedMs)
+  }
+  yield ["a page of up to 50 archived entries of one person, far apart", latencies(spread)]
+}
+
+// Destroyed ---------------------------------------------------------------------------------------
+
+async function* erasing(
+  service: Program,
+  writer: Load["writers"][number],
+  path: string,
+  seconds: number,
+): AsyncGenerator<Row> {
+  const load = { url: service.url, connections: 16, batch: 0, writers: [writer], perSecond: 2000 }
+  const before = await runLoad({ ...load, seconds, run: "unerased-writes-key" })
+  const beside = runLoad({ ...load, seconds: Math.max(seconds, 10), run: "erasing-writes-key" })
+  const startedMs = performance.now()
+  const body = { subject: { id: erasedPerson }, reason: "a benchmark" }
+  const { erasureId } = await ask<{ erasureId: string }>(
+    service.url,
+    "POST",
+    `${path}/erasures`,
+    rootKey,
+    body,
+  )
+  const look = () =>
+    ask<{ state: string; entries: number }>(
+      service.url,
+      "GET",
+      `${path}/erasures/${erasureId}`,
+      rootKey,
+    )
+  let erasure = await look()
+  for (; erasure.state !== "done"; erasure = await look()) await pause(50)
+  const tookMs = performance.now() - startedMs
+  const during = await beside
+  yield ["erased", `${erasure.entries} entries of one person in ${(tookMs / 1000).toFixed(1)} s`]
+  yield [
+    "2,000 events/s, p99 ms without and beside an erasure",
+    `${before.p99Ms.toFixed(1)} and ${during.p99Ms.toFixed(1)}; ${during.refused} refused`,
+  ]
+}
+
+async function* expiring(service: Program, path: string): AsyncGenerator<Row> {
+  const retention = [{ days: 30 }]
+  const preview = () =>
+    ask<{ token?: string; entries?: number }>(
+      service.url,
+      "POST",
+      `${path}/retention/preview`,
+      rootKey,
+      { retention },
+    )
+  let counted = await preview()
+  for (; counted.token === undefined; counted = await preview()) await pause(100)
+  await ask(service.url, "PATCH", path, rootKey, { retention, confirm: counted.token })
+  const startedMs = performance.now()
+  await ask(service.url, "POST", `${path}/retention/run`, rootKey, {})
+  const left = async (): Promise<number | undefined> => (await preview()).entries
+  for (let due = await left(); due !== 0; due = await left()) await pause(200)
+  const tookMs = performance.now() - startedMs
+  const { entries = 0 } = counted
+  yield ["expired", `${whole(entries)} entries, ${whole((entries / tookMs) * 1000)} entries/s`]
+}
+
+// -------------------------------------------------------------------------------------------------
+
+async function writeOfPerson(
+  url: string,
+  { workspace, key }: Load["writers"][number],
+  count: number,
+): Promise<void> {
+  for (let from = 0; from < count; from += 100) {
+    const events = Array.from({ length: 100 }, (_, at) => ({
+      idempotencyKey: `erased-person-${from + at}`,
+      workspaceId: workspace,
+      projectId: "core",
+      action: "billing.invoice.approve",
+      actor: { id: erasedPerson, type: "user", email: "erased@example.com" },
+      target: { id: `inv_${from + at}`, type: "invoice", name: `Invoice ${from + at}` },
+      occurredAt: "2026-01-01T09:30:00.250Z",
+      source: "api",
+      metadata: { amount: 1299.5, currency: "EUR" },
+    }))
+    await ask(url, "POST", "/v1/events/batch", key, { events })
+  }
+}
+
+const stillMs = 4000
+/** How long archiving may take to begin. */
+const beginsMs = 90_000
+
+/** When a metric has not changed for a while. */
+async function settled({ url }: Program, name: string): Promise<void> {
+  let last = await metric(url, name)
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < stillMs;) {
+    await pause(100)
+    const now = await metric(url, name)
+    if (now !== last) sinceMs = performance.now()
+    last = now
+  }
+}
+
+async function metric(url: string, name: string): Promise<string> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1] ?? ""
+}
+
+interface Page {
+  readonly total: number
+  readonly events: readonly { readonly receipt: string }[]
+}
+
+function list(
+  { url }: Program,
+  { workspace, key }: Load["writers"][number],
+  query: string,
+): Promise<Page> {
+  return ask<Page>(url, "GET", `/v1/workspaces/${workspace}/events${query}`, key)
+}
+
+async function ask<T>(
+  url: string,
+  method: string,
+  path: string,
+  key: string,
+  body?: object,
+): Promise<T> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  // The service's own tests compare its answers with their description.
+  return (text === "" ? {} : JSON.parse(text)) as T
+}
+
+function bytesIn(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+}
+
+function latencies(took: readonly number[]): string {
+  const sorted = took.toSorted((a, b) => a - b)
+  const at = (share: number): string =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1)
+  return `median ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${took.length}`
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+function whole(value: number): string {
+  return Math.round(value).toString()
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}
