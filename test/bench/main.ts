@@ -207,7 +207,8 @@ async function followers(count: number): Promise<void> {
 async function postgres(): Promise<void> {
   say("| on PostgreSQL | measured |")
   say("| --- | --- |")
-  for await (const row of measurePostgres({ folder, turns, seconds })) say(`| ${row.join(" | ")} |`)
+  for await (const row of measurePostgres({ folder, turns, seconds, entries }))
+    say(`| ${row.join(" | ")} |`)
 }
 
 async function lifetime(): Promise<void> {

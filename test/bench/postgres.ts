@@ -4,12 +4,15 @@ import { join } from "node:path"
 import { startOwnPostgres } from "../postgres-server.ts"
 import type { ByHand } from "./by-hand.ts"
 import type { Load, Measured } from "./load.ts"
+import { measureQueries } from "./queries.ts"
 import { makeWriter, runByHand, runLoad, startService, type Program } from "./programs.ts"
 
 export interface PostgresBench {
   readonly folder: string
   readonly seconds: number
   readonly turns: number
+  /** As many are in the workspace whose pages are asked for, at least. */
+  readonly entries: number
 }
 
 const clients = 64
@@ -94,7 +97,34 @@ export async function* measurePostgres(bench: PostgresBench): AsyncGenerator<Row
   }
   yield ["two servers on one database, of the rate of one", median(both).toFixed(2)]
   await second.stop()
+  yield* pagesOf(service, first, bench.entries)
   await service.stop()
+}
+
+async function* pagesOf(
+  { url }: Program,
+  writer: Load["writers"][number],
+  entries: number,
+): AsyncGenerator<Row> {
+  const written = await sizeOf(url, writer)
+  const load = { url, connections: 8, seconds: 600, batch: 100, writers: [writer] }
+  if (written < entries)
+    await runLoad({ ...load, run: "postgres-fill-key", eventsMax: entries - written })
+  const scale = Math.min(1, entries / 1_000_000)
+  const size = await sizeOf(url, writer)
+  const { latencies } = await measureQueries(url, writer, size, scale)
+  for (const { name, p50Ms, p99Ms } of latencies)
+    yield [
+      `${name} of ${whole(size)} entries, while 2,000 events/s are written`,
+      `median ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`,
+    ]
+}
+
+/** By its checkpoint. */
+async function sizeOf(url: string, { workspace, key }: Load["writers"][number]): Promise<number> {
+  const path = `/v1/workspaces/${workspace}/tlog/checkpoint`
+  const note = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
+  return Number((await note.text()).split("\n")[1])
 }
 
 interface Rate {

@@ -202,6 +202,13 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
+/**
+ * Begins a transaction that changes many tables. A cluster whose nodes have worked at once refuses
+ * to change a function, or a table that every node has, in the same transaction; a server that is
+ * no cluster does not know the setting, and ignores it.
+ */
+export const beginAcrossNodes = "BEGIN; SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
+
 export interface ToolConnection extends Queries {
   /** A statement that can be in no transaction. */
   run(text: string): Promise<void>

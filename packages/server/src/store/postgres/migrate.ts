@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { Client } from "pg"
 import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
-import { codeOf } from "./connection.ts"
+import { beginAcrossNodes, codeOf } from "./connection.ts"
 
 /**
  * What a migration fails with while another process does the same: names that are there by now, and
@@ -113,10 +113,7 @@ async function migrateForward(client: Client): Promise<void> {
     )
   for (const { number, script } of scripts()) {
     if (number <= done) continue
-    await client.query("BEGIN")
-    // After commands that several nodes ran at once, a cluster changes no function.
-    if (await hasCitus(client))
-      await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    await client.query(beginAcrossNodes)
     if (number === 1)
       await client.query(
         "CREATE SCHEMA tallystick; CREATE TABLE tallystick.layout (number integer PRIMARY KEY)",

@@ -2,7 +2,7 @@
 
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { requireAlone, requireLedger } from "./alone.ts"
-import { openTool, type ToolConnection } from "./connection.ts"
+import { beginAcrossNodes, openTool, type ToolConnection } from "./connection.ts"
 import { openPostgresFiling, openPostgresWatched } from "./open-postgres.ts"
 import { journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
@@ -14,7 +14,7 @@ const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
   const tool = await openLedger(url)
   try {
-    await tool.run("BEGIN")
+    await tool.run(beginAcrossNodes)
     for (const table of derivedTables) await tool.run(`TRUNCATE tallystick.${table}`)
     await rebuildDirectory(tool)
     await tool.run("COMMIT")

@@ -3,7 +3,12 @@
 import type { Documents, DocumentKind } from "../documents.ts"
 import { listedValue } from "../documents.ts"
 import type { StoredDocument } from "../offline.ts"
-import type { Queries, Statement, ToolConnection } from "./connection.ts"
+import {
+  beginAcrossNodes,
+  type Queries,
+  type Statement,
+  type ToolConnection,
+} from "./connection.ts"
 
 const documentsPerRead = 100
 
@@ -44,7 +49,7 @@ export async function replaceDocuments(
   database: ToolConnection,
   documents: AsyncIterable<readonly StoredDocument[]>,
 ): Promise<void> {
-  await database.run("BEGIN")
+  await database.run(beginAcrossNodes)
   await database.run("DELETE FROM tallystick.documents")
   for await (const page of documents)
     await database.rows(addDocuments, [
