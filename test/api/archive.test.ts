@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readdirSync, renameSync, statSync } from "node:fs"
+import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
@@ -61,6 +61,11 @@ test("old entries are archived, read as before, and 503 while the archive is awa
   assert.ok(events.every((one) => one.integrity === "verified" && one.storageTier === "archive"))
   await expectChain(service.root, id, receipts)
 
+  const { segments } = (await service.root.get(`${path}/segments?limit=100`)).json<{
+    segments: readonly { file: string; bytes: number }[]
+  }>()
+  assert.deepEqual(segments.map(({ file }) => file).toSorted(), filesOf(service).toSorted())
+
   renameSync(join(service.data, "archive"), join(service.data, "away"))
   await service.end("SIGKILL")
   await using later = await startService({ data: service.data, environment: hasty })
@@ -78,4 +83,26 @@ test("old entries are archived, read as before, and 503 while the archive is awa
   assert.equal(await later.end(), 0)
   const { code, output, errors } = await tallystick(["fsck"], settingsOf(later))
   assert.equal(code, 0, output + errors)
+
+  const archive = (...words: readonly string[]) =>
+    tallystick(["archive", ...words], settingsOf(later))
+  const verified = await archive("verify")
+  assert.deepEqual([verified.code, verified.errors], [0, ""], verified.output)
+  assert.match(
+    (await archive("status")).output,
+    new RegExp(`^${id}: \\d+ entries in \\d+ seg`, "m"),
+  )
+  const restored = await archive("restore")
+  assert.equal(restored.code, 0, restored.errors)
+  assert.deepEqual(filesOf(later), [])
+  const now = await archive("now")
+  assert.match(now.output, /^Archived \d{4} entries/, now.errors)
+  assert.equal((await tallystick(["fsck"], settingsOf(later))).code, 0)
+  // A file that was changed is named with its entries, by both.
+  const [file = ""] = filesOf(later)
+  writeFileSync(join(later.data, "archive", file), "this is no segment".repeat(1000))
+  const damaged = await archive("verify")
+  assert.equal(damaged.code, 1)
+  assert.match(damaged.errors, /the segment of entries \d+ to \d+ (is not the file|cannot be read)/)
+  assert.notEqual((await tallystick(["fsck"], settingsOf(later))).code, 0)
 })

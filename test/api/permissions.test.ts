@@ -237,6 +237,10 @@ GET OURS/integrity                          | anon anon gone scope  200   200   
 GET THEIRS/integrity                        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET SHARED/integrity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200
 GET NOWHERE/integrity                       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/segments                           | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/segments                         | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET SHARED/segments                         | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200
+GET NOWHERE/segments                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 GET OURS/activity                           | anon anon gone scope  scope scope scope     scope     ws      ws      scope    | scope scope 200   scope ws    | scope  scope scope   scope
 GET THEIRS/activity                         | anon anon gone ws     ws    ws    ws        ws        scope   scope   scope    | ws    ws    ws    ws    scope | scope  scope scope   scope
 GET NOWHERE/activity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      scope    | ws    ws    ws    ws    ws    | scope  scope scope   scope`

@@ -10,6 +10,7 @@ import { memberCalls } from "./calls/members.ts"
 import { packCalls } from "./calls/packs.ts"
 import { policyCalls } from "./calls/policies.ts"
 import { projectCalls } from "./calls/projects.ts"
+import { archiveCalls } from "./calls/archive.ts"
 import { holdCalls, retentionCalls } from "./calls/retention.ts"
 import { receiptCalls } from "./calls/receipts.ts"
 import { serviceCalls } from "./calls/service.ts"
@@ -73,6 +74,7 @@ export function createClient({
     members: memberCalls(call),
     retention: retentionCalls(call),
     holds: holdCalls(call),
+    archive: archiveCalls(call),
     session: sessionCalls(call),
     service: serviceCalls(call),
   } as const

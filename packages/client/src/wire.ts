@@ -1165,6 +1165,28 @@ export interface HoldRelease {
   readonly reason: string
 }
 
+// The archive -------------------------------------------------------------------------------------
+
+/** A file of the archive that has the bodies of entries that follow each other. */
+export interface ArchiveSegment {
+  readonly ledgerId: string
+  readonly firstSequence: number
+  readonly lastSequence: number
+  /** Its name in the archive. */
+  readonly file: string
+  readonly bytes: number
+  /** The SHA-256 of the file, in hex. */
+  readonly sha256: string
+  /** Of its lines, unpacked. */
+  readonly textBytes: number
+}
+
+/** The answer to `GET …/segments`. */
+export interface ArchiveSegmentList {
+  readonly segments: readonly ArchiveSegment[]
+  readonly nextCursor: string | null
+}
+
 // Evidence packs ----------------------------------------------------------------------------------
 
 /** Which entries are meant: those that a query with these parameters finds, on all of its pages. */

@@ -11,7 +11,8 @@ import { addLedgerCommands } from "./cli/ledger-commands.ts"
 import { gathered, secondsOf, someOf } from "./cli/option-values.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { ConfigError } from "./config.ts"
-import { StartError } from "./error.ts"
+import { LedgerError, StartError } from "./error.ts"
+import { ArchiveFailure } from "./store/archive/archive-storage.ts"
 
 // package.json is ours.
 const { version } = JSON.parse(
@@ -264,6 +265,40 @@ program
     process.exitCode = await runReindex(terminal)
   })
 
+const archive = program
+  .command("archive")
+  .description("look at the archive of old entries, check it, fill it now, or take it back")
+archive
+  .command("status")
+  .description("show what each workspace has in the archive")
+  .option("--json", "print JSON", false)
+  .action(async ({ json }: { json: boolean }) => {
+    const { runArchiveStatus } = await import("./cli/archive-command.ts")
+    await runArchiveStatus(terminal, json)
+  })
+archive
+  .command("verify")
+  .description("read every segment and hash every body in it again; exit code 1 if one is wrong")
+  .option("--json", "print JSON", false)
+  .action(async ({ json }: { json: boolean }) => {
+    const { runArchiveVerify } = await import("./cli/archive-command.ts")
+    process.exitCode = await runArchiveVerify(terminal, json)
+  })
+archive
+  .command("now")
+  .description("archive everything that is due, while the service is stopped")
+  .action(async () => {
+    const { runArchiveNow } = await import("./cli/archive-command.ts")
+    await runArchiveNow(terminal)
+  })
+archive
+  .command("restore")
+  .description("put all archived bodies back into the database, while the service is stopped")
+  .action(async () => {
+    const { runArchiveRestore } = await import("./cli/archive-command.ts")
+    await runArchiveRestore(terminal)
+  })
+
 program
   .command("compact")
   .description(
@@ -479,7 +514,11 @@ try {
   // What the operator can mend is one sentence. Anything else is our fault, and comes with its
   // stack.
   const expected =
-    error instanceof ConfigError || error instanceof StartError || isOfTheSystem(error)
+    error instanceof ConfigError ||
+    error instanceof StartError ||
+    error instanceof ArchiveFailure ||
+    isArchiveAway(error) ||
+    isOfTheSystem(error)
   terminal.remark(
     expected
       ? `tallystick: ${error.message}\n`
@@ -495,6 +534,11 @@ function inOneLine(text: string): string {
     .trimEnd()
     .replaceAll("\n", " ")
   return line.includes("(Did you mean") ? line : `${line.replace(/\.$/, "")} (--help says more)`
+}
+
+/** Old entries lie in the archive, which the operator can bring back. */
+function isArchiveAway(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code === "archive_unavailable"
 }
 
 /** An error of the system, such as a full disk: its message names the call and the path. */

@@ -57,10 +57,13 @@ export interface SegmentArchiving {
     segment: ArchiveSegmentDocument,
     gone: readonly number[],
   ): Promise<WrittenSegment | undefined>
+  /** Checks a segment, and puts its frames back into the database. */
+  restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
   /** Deletes all files of this segment's place but the recorded one, if there is one. */
   clean(place: ArchiveSegmentDocument, recorded: ArchiveSegmentDocument | undefined): Promise<void>
 }
 
+const restoredAtOnce = 4
 /** Between two steps that make a commit wait. */
 const pauseMs = 4
 
@@ -112,6 +115,13 @@ export function createSegmentArchiving(
         await turn()
       }
       return writing.put(workspace, left, ledgerOf(segment))
+    },
+    async restore(workspace, segment) {
+      const { frames } = await writing.checked(workspace, segment)
+      for (let at = 0; at < frames.length; at += restoredAtOnce) {
+        await content.putFrames(workspace, frames.slice(at, at + restoredAtOnce))
+        await turn()
+      }
     },
     async clean(place, recorded) {
       for await (const { name } of storage.list(segmentPrefix(place).prefix))

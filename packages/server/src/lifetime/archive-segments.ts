@@ -118,3 +118,14 @@ export async function removeDestroyed(
     }
   }
 }
+
+/** Puts the bodies of a segment back into the database, and then ends the segment. */
+export async function restoreSegment(
+  parts: SegmentParts,
+  workspace: Document<"workspace">,
+  segment: ArchiveSegmentDocument,
+): Promise<void> {
+  await parts.archiving.restore(workspace.id, segment)
+  await recordRemoval(parts, workspace, segment)
+  await parts.archiving.clean(segment, undefined)
+}

@@ -114,7 +114,7 @@ interface Archived {
 }
 
 /** Finishes what was begun, and archives everything that is due in a workspace. */
-async function archiveDue(
+export async function archiveDue(
   parts: ArchiverParts,
   workspace: Document<"workspace">,
   { partialMs, ends, isOver }: ArchivingOptions,

@@ -101,6 +101,7 @@ export async function fileBeside(
       write: (due) => thread.ask("writeSegment", due),
       drop: (...asked) => thread.ask("dropSegment", asked),
       without: (...asked) => thread.ask("segmentWithout", asked),
+      restore: (...asked) => thread.ask("restoreSegment", asked),
       clean: (...asked) => thread.ask("cleanSegment", asked),
     },
     close: () => thread.close(),
@@ -129,6 +130,7 @@ function archivingQuestions(archiving: SegmentArchiving) {
     writeSegment: (due: DueSegment) => archiving.write(due),
     dropSegment: (asked: Asked<"drop">) => archiving.drop(...asked),
     segmentWithout: (asked: Asked<"without">) => archiving.without(...asked),
+    restoreSegment: (asked: Asked<"restore">) => archiving.restore(...asked),
     cleanSegment: (asked: Asked<"clean">) => archiving.clean(...asked),
   }
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import test, { type TestContext } from "node:test"
 import { toHex } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -81,6 +82,24 @@ test("archived entries are read as before, however they are asked for", async (c
   )
   assert.equal((await expectChain(journal, workspace)).size, entries + 1)
   await assert.rejects(expectChain(served.journal, workspace))
+})
+
+const needed = ["sha256sum", "zstd", "jq", "xxd"]
+const without = needed.find((tool) => spawnSync(tool, ["--version"]).error !== undefined)
+const skip = without === undefined ? false : `${without} is not installed here`
+
+test("docs/format.md reads a segment with tools that are not ours", { skip }, async (context) => {
+  const { document, path, before } = await openArchivedHouse(context)
+  const docs = join(import.meta.dirname, "..", "..", "..", "..", "..", "docs", "format.md")
+  const [, commands = ""] =
+    /<!-- segment -->\n```sh\n([^]*?)```/.exec(readFileSync(docs, "utf8")) ?? []
+  const { stdout, stderr } = spawnSync("bash", ["-euc", commands], {
+    cwd: dirname(path),
+    encoding: "utf8",
+  })
+  const [file, body] = stdout.split("\n").map((line) => line.slice(0, 64))
+  assert.equal(file, document.sha256, stderr)
+  assert.equal(body, Buffer.from(before[3]?.record ?? []).toString("hex", 86, 118))
 })
 
 test("storage that is away, or has less, is an error and no entry less; what is hot is read", async (context) => {

@@ -1,0 +1,59 @@
+// `tallystick archive`: what an operator does with the archive.
+
+import {
+  archiveNow,
+  archiveStatus,
+  restoreArchive,
+  verifyArchive,
+  type ArchiveChangeOptions,
+} from "../operator/archive.ts"
+import { offlineOptionsOf } from "../operator/offline-ledger.ts"
+import { requiredSecrets } from "../operator/secret-files.ts"
+import { configOf, type Terminal } from "./terminal.ts"
+
+export async function runArchiveStatus(terminal: Terminal, json: boolean): Promise<void> {
+  const workspaces = await archiveStatus(configOf(terminal))
+  if (json) return terminal.say(`${JSON.stringify({ workspaces }, null, 2)}\n`)
+  for (const { workspace, segments, entries, bytes, textBytes } of workspaces)
+    terminal.say(
+      `${workspace}: ${entries} entries in ${segments} segments, ${bytes} bytes for ${textBytes} of text\n`,
+    )
+}
+
+/** Returns the exit code: 1 if a segment is not what was recorded. */
+export async function runArchiveVerify(terminal: Terminal, json: boolean): Promise<number> {
+  const { say, remark, progress } = terminal
+  const found = await verifyArchive(configOf(terminal), (workspace, segments) =>
+    progress(`${workspace}: ${segments} segments`),
+  )
+  progress("")
+  if (json) say(`${JSON.stringify(found, null, 2)}\n`)
+  else say(`${found.segments} segments were read, and every body in them hashed again.\n`)
+  for (const fault of found.faults) remark(`tallystick: ${fault}\n`)
+  for (const stray of found.strays)
+    remark(`tallystick: no entry records ${stray}; nothing reads it, and you may delete it\n`)
+  return found.faults.length === 0 ? 0 : 1
+}
+
+export async function runArchiveNow(terminal: Terminal): Promise<void> {
+  const entries = await archiveNow(optionsOf(terminal))
+  terminal.progress("")
+  terminal.say(`Archived ${entries} entries.\n`)
+}
+
+export async function runArchiveRestore(terminal: Terminal): Promise<void> {
+  const entries = await restoreArchive(optionsOf(terminal))
+  terminal.progress("")
+  terminal.say(
+    `The bodies of ${entries} entries are in the database again. Raise hotDays, or the service archives them again.\n`,
+  )
+}
+
+function optionsOf(terminal: Terminal): ArchiveChangeOptions {
+  const config = configOf(terminal)
+  return {
+    ...offlineOptionsOf(config),
+    secrets: requiredSecrets(config),
+    progress: (workspace, entries) => terminal.progress(`${workspace}: ${entries} entries`),
+  }
+}

@@ -1,0 +1,43 @@
+import type {
+  ArchiveSegment as WireArchiveSegment,
+  ArchiveSegmentList as WireArchiveSegmentList,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { NextCursor } from "./list.ts"
+import { Type } from "./type.ts"
+
+const [ledgerId, sha256] = ["ad59".repeat(16), "4da7".repeat(16)]
+
+const exampleSegment: WireArchiveSegment = {
+  ledgerId,
+  firstSequence: 1,
+  lastSequence: 16_384,
+  file: `${ledgerId}/000000000000-${sha256}.jsonl.zst`,
+  bytes: 3_604_480,
+  sha256,
+  textBytes: 9_830_400,
+}
+
+const ArchiveSegment = shapeOf<WireArchiveSegment>()(
+  Type.Object(
+    {
+      ledgerId: Type.String(),
+      firstSequence: Type.Integer(),
+      lastSequence: Type.Integer(),
+      file: Type.String(),
+      bytes: Type.Integer(),
+      sha256: Type.String(),
+      textBytes: Type.Integer(),
+    },
+    { title: "ArchiveSegment" },
+  ),
+  exampleSegment,
+)
+
+export const ArchiveSegmentList = shapeOf<WireArchiveSegmentList>()(
+  Type.Object(
+    { segments: Type.Array(ArchiveSegment), nextCursor: NextCursor },
+    { title: "ArchiveSegmentList" },
+  ),
+  { segments: [exampleSegment], nextCursor: null },
+)

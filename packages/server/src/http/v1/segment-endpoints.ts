@@ -1,0 +1,39 @@
+// The files of the archive that have the bodies of a workspace's old entries.
+
+import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { ArchiveSegmentList } from "../shapes/segment.ts"
+
+export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/segments",
+      operation: "listSegments",
+      tag: "Retention",
+      summary: "List the archive segments",
+      description:
+        "The files of the archive that have the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: ArchiveSegmentList },
+      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(workspaceId)
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/segments`,
+          query,
+          signal,
+          (before, limit) => service.store.registry.list("archive-segment", id, before, limit),
+        )
+        const segments = items.map(({ value: { first, last, ...segment } }) => ({
+          ...segment,
+          firstSequence: first,
+          lastSequence: last,
+        }))
+        return { status: 200, body: { segments, nextCursor } }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,153 @@
+// What an operator does with the archive: looks at it, checks it, archives now, and takes all of it
+// back into the database. The last two need the service to be stopped.
+
+import { recordBytes } from "@tallystick/proof"
+import { systemClock } from "../clock.ts"
+import { createSegmentArchiving } from "../followers/segment-archiving.ts"
+import { archiveDue, type ArchiverParts } from "../lifetime/archiver.ts"
+import { restoreSegment } from "../lifetime/archive-segments.ts"
+import { closing } from "../runtime/closing.ts"
+import { checkSegment } from "../store/archive/archive-segment.ts"
+import { ArchiveFailure, type ArchiveStorage } from "../store/archive/archive-storage.ts"
+import { openArchive } from "../store/archive/open-archive.ts"
+import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
+import { openSnapshot, openStopped } from "../store/open-offline.ts"
+import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
+import type { Snapshot } from "../store/offline.ts"
+import type { Document } from "../store/store.ts"
+import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import { allWorkspaces } from "./check-store.ts"
+import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
+
+export interface ArchivedWorkspace {
+  readonly workspace: string
+  readonly segments: number
+  readonly entries: number
+  readonly bytes: number
+  readonly textBytes: number
+}
+
+/** What each workspace has in the archive. The service may run. */
+export async function archiveStatus(place: StorePlace): Promise<readonly ArchivedWorkspace[]> {
+  await using snapshot = closing(await openSnapshot(place))
+  const directory = createSegmentDirectory(snapshot.registry)
+  return await Promise.all(
+    (await allWorkspaces(snapshot.registry)).map(async ({ id }) => {
+      const segments = await directory.list(id)
+      const sum = (of: (segment: (typeof segments)[number]) => number): number =>
+        segments.reduce((total, segment) => total + of(segment), 0)
+      return {
+        workspace: id,
+        segments: segments.length,
+        entries: sum(({ first, last }) => last - first + 1),
+        bytes: sum(({ bytes }) => bytes),
+        textBytes: sum(({ textBytes }) => textBytes),
+      }
+    }),
+  )
+}
+
+export interface VerifiedArchive {
+  readonly segments: number
+  /** As sentences. */
+  readonly faults: readonly string[]
+  /** Files of these ledgers that no entry records. Nothing reads them. */
+  readonly strays: readonly string[]
+}
+
+/** Reads every segment, and hashes every body in it again. The service may run. */
+export async function verifyArchive(
+  place: StorePlace,
+  progress: (workspace: string, segments: number) => void,
+): Promise<VerifiedArchive> {
+  await using snapshot = closing(await openSnapshot(place))
+  await using storage = closing(openArchive(archiveOf(place), systemClock))
+  const all = { segments: 0, faults: [] as string[], strays: [] as string[] }
+  for (const workspace of await allWorkspaces(snapshot.registry))
+    await verifyWorkspace(snapshot, storage, workspace, all, progress)
+  return all
+}
+
+async function verifyWorkspace(
+  { journal, registry }: Snapshot,
+  storage: ArchiveStorage,
+  { id, value }: Document<"workspace">,
+  all: { segments: number; faults: string[]; strays: string[] },
+  progress: (workspace: string, segments: number) => void,
+): Promise<void> {
+  const segments = await createSegmentDirectory(registry).list(id)
+  for (const segment of segments) {
+    const { fault } = await checkSegment(storage, segment, async (sequence, count) => {
+      const joined = await journal.records(id, sequence, count)
+      return Array.from({ length: joined.length / recordBytes }, (_, at) =>
+        joined.subarray(at * recordBytes, (at + 1) * recordBytes),
+      )
+    }).catch(unreadable)
+    if (fault !== undefined)
+      all.faults.push(
+        `${id}: the segment of entries ${segment.first} to ${segment.last} ${fault}: ${segment.file}`,
+      )
+    progress(id, ++all.segments)
+  }
+  const recorded = new Set(segments.map(({ file }) => file))
+  for (const { ledgerId } of [value, ...(value.former ?? [])])
+    for await (const { name } of storage.list(`${ledgerId}/`))
+      if (!recorded.has(name)) all.strays.push(name)
+}
+
+/** One segment that cannot be read keeps no other from being looked at. */
+function unreadable(error: unknown): { readonly fault: string } {
+  if (!(error instanceof ArchiveFailure)) throw error
+  return { fault: `cannot be read (${error.message})` }
+}
+
+export interface ArchiveChangeOptions extends OfflineOptions {
+  readonly secrets: GivenSecrets
+  readonly progress: (workspace: string, entries: number) => void
+}
+
+/** Archives everything that is due, also in segments that are not full. Returns how many entries. */
+export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
+  return withArchiver(options, async (parts, workspace) => {
+    const asked = { partialMs: 0, ends: new Map<string, number>(), isOver: () => false }
+    // The first look sees where the frames end; nobody packs more meanwhile.
+    const first = await archiveDue(parts, workspace, asked)
+    const second = await archiveDue(parts, workspace, asked)
+    return first.entries + second.entries
+  })
+}
+
+/** Puts the bodies of all segments back into the database. Returns how many entries those were. */
+export function restoreArchive(options: ArchiveChangeOptions): Promise<number> {
+  return withArchiver(options, async (parts, workspace) => {
+    let entries = 0
+    for (const segment of await createSegmentDirectory(parts.registry).list(workspace.id)) {
+      await restoreSegment(parts, workspace, segment)
+      entries += segment.last - segment.first + 1
+      options.progress(workspace.id, entries)
+    }
+    return entries
+  })
+}
+
+async function withArchiver(
+  options: ArchiveChangeOptions,
+  act: (parts: ArchiverParts, workspace: Document<"workspace">) => Promise<number>,
+): Promise<number> {
+  // Throws if there is no ledger. Otherwise the next line would make one.
+  await (await openStopped(options)).close()
+  return await withOfflineStore(options, async (store) => {
+    await using filing = closing(await openFiling(options))
+    await using storage = closing(openArchive(archiveOf(options), systemClock))
+    const keyring = await openKeyring(store.registry, options.secrets)
+    const parts = {
+      ...administrationOf(options, store, keyring),
+      journal: store.journal,
+      archiving: createSegmentArchiving(filing, storage, systemClock),
+    }
+    let entries = 0
+    for (const workspace of await allWorkspaces(store.registry))
+      entries += await act(parts, workspace)
+    return entries
+  })
+}
