@@ -1,0 +1,54 @@
+import assert from "node:assert/strict"
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test, type TestContext } from "node:test"
+import { StartError } from "../error.ts"
+import { erasuresPath, openErasuresFile, readErasures, type ErasedBlock } from "./erasures-file.ts"
+
+function freshPath(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, "data.erasures")
+}
+
+const block = (id: string, origin = "ledger.example/a"): ErasedBlock => ({
+  origin,
+  id,
+  bodies: [{ index: 3, hash: "aGFzaA==" }],
+  // A digest may end like the line that ends a block.
+  fields: [{ index: 4, digests: ["one-end", "two"] }],
+})
+
+test("the file is beside the heads file", () => {
+  assert.equal(erasuresPath("/srv/data.heads"), "/srv/data.erasures")
+  assert.equal(erasuresPath("/srv/heads"), "/srv/heads.erasures")
+})
+
+test("what is added is read again, once, and by a later start", (t) => {
+  const path = freshPath(t)
+  assert.deepEqual(readErasures(path), [])
+  const file = openErasuresFile(path)
+  for (const _ of [1, 2]) file.add(block("era_1"))
+  file.add(block("era_1", "ledger.example/b"))
+  assert.deepEqual([file.has("era_1"), file.has("era_2")], [true, false])
+  const later = openErasuresFile(path)
+  later.add(block("era_1"))
+  later.add(block("era_2"))
+  const expected = [block("era_1"), block("era_1", "ledger.example/b"), block("era_2")]
+  assert.deepEqual(readErasures(path), expected)
+})
+
+test("the beginning of a block that a crash left is cut off, and a strange line is refused", (t) => {
+  const path = freshPath(t)
+  openErasuresFile(path).add(block("era_1"))
+  const whole = readFileSync(path, "utf8")
+  for (let length = 1; length < whole.length; length += 7) {
+    writeFileSync(path, whole + whole.slice(0, whole.length - length).replace("era_1", "era_9"))
+    assert.deepEqual(readErasures(path), [block("era_1")])
+    openErasuresFile(path).add(block("era_2"))
+    assert.deepEqual(readErasures(path), [block("era_1"), block("era_2")])
+  }
+  appendFileSync(path, "erasure a b\nbody x y\nend\n")
+  assert.throws(() => readErasures(path), StartError)
+})
