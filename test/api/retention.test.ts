@@ -3,6 +3,7 @@ import { readdir, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
+import { engineSettings } from "../engine.ts"
 import { tallystick } from "../program.ts"
 import {
   eventFor,
@@ -167,7 +168,7 @@ test("what has passed its time is destroyed, but for what a hold keeps, and stay
 
 /** What is missing is explained by entries, in the data and in an export. */
 async function expectSound(service: Service, workspace: string): Promise<void> {
-  const settings = settingsOf(service)
+  const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const checked = await tallystick(["fsck"], settings)
   assert.equal(checked.code, 0, checked.output + checked.errors)
   const folder = join(service.data, "..", `export-of-${workspace}`)
@@ -209,6 +210,7 @@ test("a day's work begins with the start, and rules stop it as soon as they are 
     return text.includes("tallystick_expired_bodies_total 30\n") ? true : undefined
   })
   assert.equal(await third.end(), 0)
-  const { code, output, errors } = await tallystick(["fsck"], settingsOf(third))
+  const settings = { ...settingsOf(third), ...(await engineSettings(third.data)) }
+  const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)
 })
