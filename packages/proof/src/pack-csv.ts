@@ -8,12 +8,11 @@
  */
 export function csvLine(cells: readonly string[], form: PackForm): string {
   const quoted = form === 1 ? formula : formulaOrQuote
-  let line = ""
-  for (const cell of cells) {
+  const written = cells.map((cell) => {
     const escaped = cell.includes('"') ? cell.replaceAll('"', '""') : cell
-    line += `${line === "" ? "" : ","}"${quoted.test(cell) ? "'" : ""}${escaped}"`
-  }
-  return `${line}\r\n`
+    return `"${quoted.test(cell) ? "'" : ""}${escaped}"`
+  })
+  return `${written.join(",")}\r\n`
 }
 
 /** The form of a pack. Those that were made before there was a second one do not say theirs. */
