@@ -5,6 +5,7 @@ import type { Child } from "../../elements/jsx-runtime.ts"
 import { elementOf } from "../../parts/page.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { archivePart } from "./archive.tsx"
 import { erasuresPart } from "./erasures.tsx"
 import { holdsPart } from "./holds.tsx"
 import type { Part } from "./part.ts"
@@ -14,11 +15,13 @@ const parts = {
   retention: retentionPart,
   holds: holdsPart,
   erasures: erasuresPart,
+  archive: archivePart,
 } as const
 const names: Readonly<Record<keyof typeof parts, string>> = {
   retention: "Retention",
   holds: "Holds",
   erasures: "Erasures",
+  archive: "Archive",
 }
 
 export const openLifetime: OpenView = (desk, place) => {
@@ -27,7 +30,7 @@ export const openLifetime: OpenView = (desk, place) => {
   const draw = (wanted: string | null): void => {
     const tab = isTab(wanted) ? wanted : "retention"
     shown?.close?.()
-    shown = desk.isAdmin ? parts[tab](desk) : { node: <NotAdmin /> }
+    shown = desk.isAdmin || tab === "archive" ? parts[tab](desk) : { node: <NotAdmin /> }
     content.replaceChildren(
       <h1>Lifetime</h1>,
       <p class="lead soft">

@@ -1,0 +1,123 @@
+// The archive: where the contents of older entries lie.
+
+import type {
+  ArchiveSegment,
+  ArchiveSegmentList,
+  ChainState,
+  Workspace,
+} from "@tallystick/client/wire"
+import { redraw } from "../../elements/redraw.ts"
+import { counted } from "../../parts/counted.ts"
+import { Facts } from "../../parts/facts.tsx"
+import { RefusedLine } from "../../parts/form.tsx"
+import { Hash } from "../../parts/hash.tsx"
+import { elementOf } from "../../parts/page.tsx"
+import { pagedList } from "../../parts/paged-list.tsx"
+import { sizeText } from "../../parts/size.ts"
+import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Text } from "../../parts/text.tsx"
+import type { Desk } from "../desk.ts"
+import { listed } from "../listed.ts"
+import type { Part } from "./part.ts"
+
+export function archivePart(desk: Desk): Part {
+  const state = elementOf(<div aria-busy="true" />)
+  let newest: ArchiveSegment | undefined
+  const list = pagedList<ArchiveSegment>({
+    ...listed(desk, ["segments"], ({ segments }: ArchiveSegmentList) => segments),
+    empty: () => (
+      <p class="soft">
+        Nothing lies in the archive yet. Contents move there by themselves, many in one file.
+      </p>
+    ),
+    draw: (segments) => {
+      const isFirst = newest === undefined
+      newest = segments[0]
+      if (isFirst) void drawState(desk, newest, state)
+      return <Table columns={columns(desk)} items={segments} />
+    },
+  })
+  void drawState(desk, undefined, state)
+  return {
+    node: (
+      <>
+        <p class="soft">
+          Older contents lie in files beside the database, as compressed lines that any program
+          reads. They are found, shown and proven like all others.
+        </p>
+        {state}
+        {list.node}
+      </>
+    ),
+  }
+}
+
+async function drawState(
+  desk: Desk,
+  newest: ArchiveSegment | undefined,
+  place: HTMLElement,
+): Promise<void> {
+  const [chain, workspace] = await Promise.all([
+    desk.get<ChainState>(["integrity"]),
+    desk.get<Workspace>([]),
+  ])
+  place.removeAttribute("aria-busy")
+  const again = (): void => void drawState(desk, newest, place)
+  if (!chain.ok) return redraw(place, <RefusedLine refusal={chain.refusal} retry={again} />)
+  if (!workspace.ok) return redraw(place, <RefusedLine refusal={workspace.refusal} retry={again} />)
+  const { size, archived } = chain.value
+  const moved = newest?.lastSequence ?? 0
+  redraw(
+    place,
+    <Facts
+      rows={[
+        [
+          "Old enough",
+          `${number(archived)} of ${counted(size, "entry", "entries")}: recorded more than ${workspace.value.hotDays} days ago`,
+        ],
+        ["Moved", moved === 0 ? "none yet" : `up to #${number(moved)}`],
+        ["Waiting", counted(Math.max(0, archived - moved), "entry", "entries")],
+      ]}
+    />,
+  )
+}
+
+function columns(desk: Desk): readonly Column<ArchiveSegment>[] {
+  return [
+    {
+      name: "Entries",
+      isPlain: true,
+      draw: ({ firstSequence, lastSequence }) => (
+        <>
+          <a href={desk.link(["events", String(firstSequence)])}>#{number(firstSequence)}</a> to{" "}
+          <a href={desk.link(["events", String(lastSequence)])}>#{number(lastSequence)}</a>
+        </>
+      ),
+    },
+    {
+      name: "Size",
+      draw: ({ bytes, textBytes }) => (
+        <>
+          {sizeText(bytes)} <span class="quiet">of {sizeText(textBytes)} text</span>
+        </>
+      ),
+    },
+    {
+      name: "File",
+      draw: ({ file, sha256 }) => (
+        <>
+          <code class="file-name">
+            <Text of={file} />
+          </code>
+          <Below>
+            SHA-256 <Hash of={sha256} short />
+          </Below>
+        </>
+      ),
+    },
+  ]
+}
+
+function number(of: number): string {
+  return of.toLocaleString("en-GB")
+}
