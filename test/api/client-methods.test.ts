@@ -31,7 +31,7 @@ const calls: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
 }
 
 /** Methods that are made of others, and the page for people. */
-const others = /\.(each|follow|verify)$|^service\.docs$/
+const others = /\.(each\w*|exportEach|follow|verify)$|^service\.docs$/
 
 test("every endpoint of the description has a method of the client, and every method an endpoint", async () => {
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
