@@ -3,6 +3,7 @@ import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
+import { engineSettings } from "../engine.ts"
 import { tallystick } from "../program.ts"
 import {
   eventually,
@@ -81,11 +82,11 @@ test("old entries are archived, read as before, and 503 while the archive is awa
   renameSync(join(service.data, "away"), join(service.data, "archive"))
   await expectChain(later.root, id, [...receipts, ...after])
   assert.equal(await later.end(), 0)
-  const { code, output, errors } = await tallystick(["fsck"], settingsOf(later))
+  const settings = { ...settingsOf(later), ...(await engineSettings(later.data)) }
+  const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)
 
-  const archive = (...words: readonly string[]) =>
-    tallystick(["archive", ...words], settingsOf(later))
+  const archive = (...words: readonly string[]) => tallystick(["archive", ...words], settings)
   const verified = await archive("verify")
   assert.deepEqual([verified.code, verified.errors], [0, ""], verified.output)
   assert.match(
@@ -97,12 +98,12 @@ test("old entries are archived, read as before, and 503 while the archive is awa
   assert.deepEqual(filesOf(later), [])
   const now = await archive("now")
   assert.match(now.output, /^Archived \d{4} entries/, now.errors)
-  assert.equal((await tallystick(["fsck"], settingsOf(later))).code, 0)
+  assert.equal((await tallystick(["fsck"], settings)).code, 0)
   // A file that was changed is named with its entries, by both.
   const [file = ""] = filesOf(later)
   writeFileSync(join(later.data, "archive", file), "this is no segment".repeat(1000))
   const damaged = await archive("verify")
   assert.equal(damaged.code, 1)
   assert.match(damaged.errors, /the segment of entries \d+ to \d+ (is not the file|cannot be read)/)
-  assert.notEqual((await tallystick(["fsck"], settingsOf(later))).code, 0)
+  assert.notEqual((await tallystick(["fsck"], settings)).code, 0)
 })
