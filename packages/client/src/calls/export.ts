@@ -63,11 +63,17 @@ export function exportCalls(call: Call) {
   }
 }
 
-async function* bytesOf(
+/** The reader is there at once: Node cancels a body that nobody reads when it collects its answer. */
+function bytesOf(
   body: ReadableStream<Uint8Array> | null,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  if (body === null) return
-  const reader = body.getReader()
+  return readAll(body?.getReader())
+}
+
+async function* readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (reader === undefined) return
   try {
     for (;;) {
       const read = await reader.read().catch((cause: unknown) => {
