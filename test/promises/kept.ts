@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { zstdDecompressSync } from "node:zlib"
 import { expectChain, type ExpectedChain } from "../../packages/server/src/store/expect-chain.ts"
 import type { JournalReader, Stored } from "../../packages/server/src/store/store.ts"
 import { databaseOf } from "../engine.ts"
@@ -45,9 +46,21 @@ function tablesOf(url: string): Pick<JournalReader, "head" | "after"> {
       disclosures: String(row["sealed"]),
     }))
   }
+  const frames = async (workspace: string, last: number): Promise<readonly Frame[]> => {
+    const rows = await askDatabase(
+      url,
+      `SELECT bytes FROM tallystick.frames
+       WHERE workspace_id = $1 AND first <= $2 AND first + count > $2`,
+      [workspace, last],
+    )
+    return rows.map((row) => ({ bytes: row["bytes"] as Uint8Array }))
+  }
   return {
-    after: (workspace, sequence, limit) =>
-      entries(workspace, "AND sequence > $2 ORDER BY sequence LIMIT $3", [sequence, limit]),
+    after: async (workspace, sequence, limit) =>
+      withBodies(
+        await entries(workspace, "AND sequence > $2 ORDER BY sequence LIMIT $3", [sequence, limit]),
+        (one) => frames(workspace, one),
+      ),
     async head(workspace) {
       const [last] = await entries(workspace, "ORDER BY sequence DESC LIMIT 1", [])
       return last && headOf(last)
@@ -62,20 +75,69 @@ function headOf({ sequence, record }: Pick<Stored, "sequence" | "record">) {
 
 function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> {
   const columns = `e.sequence, e.record, e.receipt, e.idem, substr(e.salted, 1, 16) AS salt,
-    substr(e.salted, 17) AS body, e.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
+    substr(e.salted, 17) AS body, e.sealed FROM workspaces w JOIN recorded e ON e.workspace = w.number
     WHERE w.id = ?`
   const following = journal.prepare(
     `SELECT ${columns} AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
   )
   const last = journal.prepare(`SELECT ${columns} ORDER BY e.sequence DESC LIMIT 1`)
+  const parts = journal.prepare(
+    `SELECT f.bytes FROM workspaces w JOIN frames f ON f.workspace = w.number
+     WHERE w.id = ?1 AND f.first <= ?2 AND f.first + f.count > ?2 ORDER BY f.part`,
+  )
+  const frames = async (workspace: string, sequence: number): Promise<readonly Frame[]> => {
+    const rows = parts.all(workspace, sequence)
+    if (rows.length === 0) return []
+    const bytes = Buffer.concat(rows.map((row) => row["bytes"] as Uint8Array))
+    return [{ bytes }]
+  }
   return {
     after: async (workspace, sequence, limit) =>
-      following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row)),
+      withBodies(
+        following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row)),
+        (one) => frames(workspace, one),
+      ),
     async head(workspace) {
       const row = last.get(workspace)
       return row && headOf(storedOf(workspace, row))
     },
   }
+}
+
+/** The bodies of entries that follow each other, as a text of lines that zstd has compressed. */
+interface Frame {
+  readonly bytes: Uint8Array
+}
+
+/** What a row has no body of has it in a frame, which was there before the row lost it. */
+async function withBodies(
+  entries: readonly Stored[],
+  framesOf: (sequence: number) => Promise<readonly Frame[]>,
+): Promise<readonly Stored[]> {
+  const bodies = new Map<number, { readonly salt: string; readonly body: string }>()
+  const filled: Stored[] = []
+  for (const entry of entries) {
+    const index = Number(Buffer.from(entry.record).readBigUInt64BE(6))
+    if (entry.body === undefined && !bodies.has(index)) {
+      bodies.clear()
+      for (const { bytes } of await framesOf(entry.sequence))
+        for (const line of zstdDecompressSync(bytes).toString("utf8").trimEnd().split("\n")) {
+          const one = JSON.parse(line)
+          bodies.set(one.index, one)
+        }
+    }
+    const packed = entry.body === undefined ? bodies.get(index) : undefined
+    filled.push(
+      packed === undefined
+        ? entry
+        : {
+            ...entry,
+            bodySalt: Buffer.from(packed.salt, "hex"),
+            body: Buffer.from(packed.body, "utf8"),
+          },
+    )
+  }
+  return filled
 }
 
 /** The file's own rules say what its columns hold. */
