@@ -173,7 +173,8 @@ test("every command in the documents is run, and a wrong answer in a document is
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
   assert.equal(commands(tour), stepsOf(tour, "tour").length)
-  assert.equal(commands(format), stepsOf(format, "checked").length)
+  const checks = ["checked", "segment"].flatMap((marker) => stepsOf(format, marker))
+  assert.equal(commands(format), checks.length)
   const run = ["operating", "postgres"].flatMap((marker) => stepsOf(operating, marker))
   assert.equal(commands(operating), 1 + run.length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }

@@ -12,6 +12,8 @@ import { startProgram } from "./programs.ts"
 // Killed while entries move into the archive: nothing is lost, and every segment is recorded once.
 
 const kills = 40
+/** The last kills find nothing left to archive. */
+const atWorkMs = 1000
 /** A segment of the search, and some that are in none. */
 const count = 4096 + 50
 const idle = { TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "3600000" }
@@ -52,7 +54,11 @@ test(
       await using service = await startProgram({ data, environment: busy })
       const writer = service.client(workspace.writer.bearer)
       receipts.push(...(await writeMany({ id, writer }, 1)))
-      await sleep(chance.below(120))
+      // Until it is at work, and for a moment more.
+      const before = filesOf(data).length
+      const lookUntil = performance.now() + atWorkMs
+      while (filesOf(data).length === before && performance.now() < lookUntil) await sleep(2)
+      await sleep(chance.below(20))
       await service.end("SIGKILL")
       numbers.add(filesOf(data).length)
     }

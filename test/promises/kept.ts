@@ -50,7 +50,7 @@ function tablesOf(url: string): Pick<JournalReader, "head" | "after"> {
     const rows = await askDatabase(
       url,
       `SELECT bytes FROM tallystick.frames
-       WHERE workspace_id = $1 AND first <= $2 AND first + count > $2`,
+       WHERE workspace_id = $1 AND first > $2 - 64 AND first <= $2 AND first + count > $2`,
       [workspace, last],
     )
     return rows.map((row) => ({ bytes: row["bytes"] as Uint8Array }))
@@ -83,7 +83,8 @@ function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> 
   const last = journal.prepare(`SELECT ${columns} ORDER BY e.sequence DESC LIMIT 1`)
   const parts = journal.prepare(
     `SELECT f.bytes FROM workspaces w JOIN frames f ON f.workspace = w.number
-     WHERE w.id = ?1 AND f.first <= ?2 AND f.first + f.count > ?2 ORDER BY f.part`,
+     WHERE w.id = ?1 AND f.first > ?2 - 64 AND f.first <= ?2 AND f.first + f.count > ?2
+     ORDER BY f.part`,
   )
   const frames = async (workspace: string, sequence: number): Promise<readonly Frame[]> => {
     const rows = parts.all(workspace, sequence)
