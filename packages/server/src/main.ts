@@ -272,6 +272,10 @@ archive
   .command("status")
   .description("show what each workspace has in the archive")
   .option("--json", "print JSON", false)
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive status"),
+  )
   .action(async ({ json }: { json: boolean }) => {
     const { runArchiveStatus } = await import("./cli/archive-command.ts")
     await runArchiveStatus(terminal, json)
@@ -280,6 +284,10 @@ archive
   .command("verify")
   .description("read every segment and hash every body in it again; exit code 1 if one is wrong")
   .option("--json", "print JSON", false)
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive verify"),
+  )
   .action(async ({ json }: { json: boolean }) => {
     const { runArchiveVerify } = await import("./cli/archive-command.ts")
     process.exitCode = await runArchiveVerify(terminal, json)
@@ -287,6 +295,10 @@ archive
 archive
   .command("now")
   .description("archive everything that is due, while the service is stopped")
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive now"),
+  )
   .action(async () => {
     const { runArchiveNow } = await import("./cli/archive-command.ts")
     await runArchiveNow(terminal)
@@ -294,6 +306,10 @@ archive
 archive
   .command("restore")
   .description("put all archived bodies back into the database, while the service is stopped")
+  .addHelpText(
+    "after",
+    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive restore"),
+  )
   .action(async () => {
     const { runArchiveRestore } = await import("./cli/archive-command.ts")
     await runArchiveRestore(terminal)
