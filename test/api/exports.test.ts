@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { createClient, type ExportEnd, type ListedEntry } from "@tallystick/client"
-import { readChain } from "../chain.ts"
+import { expectChain, readChain } from "../chain.ts"
 import { openDuckDb } from "../duckdb.ts"
 import { createChance, seedOf, type Chance } from "../promises/chance.ts"
 import { eventually, makeKey, makeWorkspace, writeMany, type Client } from "../service.ts"
@@ -240,6 +240,19 @@ test("a key of one project exports that project, and nothing of the others", asy
   const theirs = await makeWorkspace(service)
   assert.equal((await theirs.reader.get(address(acme.path, {}))).status, 403)
   await readChain(acme.reader, acme.id)
+})
+
+test("exports that begin at the same moment have each their own entries", async () => {
+  const workspaces = await Promise.all([1, 2, 3].map(() => makeWorkspace(service)))
+  for (const workspace of workspaces) await writeMany(workspace, 20)
+  for (let turn = 0; turn < 3; turn++) {
+    const found = await Promise.all(workspaces.map(({ reader, path }) => entriesOf(reader, path)))
+    for (const [at, entries] of found.entries()) {
+      assert.equal(entries.length, 20)
+      for (const { workspaceId } of entries) assert.equal(workspaceId, workspaces[at]?.id)
+    }
+  }
+  for (const { id } of workspaces) await expectChain(service.root, id)
 })
 
 test("an export is recorded before it begins and when it ends, with what it asked for", async () => {

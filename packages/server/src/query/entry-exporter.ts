@@ -68,8 +68,10 @@ export function createEntryExporter(parts: ExporterParts): EntryExporter {
   }
   return {
     async begin(asked) {
-      exports.set(++begun, { ...asked, file: await fileOf(asked) })
-      return begun
+      // Another export may begin while the file is made.
+      const number = ++begun
+      exports.set(number, { ...asked, file: await fileOf(asked) })
+      return number
     },
     async add(number, sequences) {
       const of = known(number)
