@@ -216,7 +216,8 @@ async function start(
       return address.url
     },
   }
-  const { server, port } = await listen(config, service, pages, options, readOnly !== undefined)
+  const listening = listen(config, service, pages, options, readOnly !== undefined)
+  const { server, port } = await listening.catch(afterClosing(erasing))
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
@@ -452,6 +453,14 @@ async function listen(
       "members sign in over plain HTTP: anyone on the network path can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
     )
   return { server, port }
+}
+
+/** An erasure that met the closed store would be logged as a failure of its own. */
+function afterClosing({ close }: Pick<Erasing, "close">): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await close()
+    throw error
+  }
 }
 
 /** Names the setting that mends the error, if there is one. */
