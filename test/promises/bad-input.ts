@@ -118,6 +118,14 @@ async function thingsIn(service: Watched, { id, path, writer }: Workspace): Prom
   const { keyId } = await made("api-keys", { name: "spare", scopes: ["read"] })
   const { tokenId } = await made(`receipts/${receipt}/token`, {})
   const { member } = await made("members", { email: "grace@example.com", role: "viewer" })
+  const { holdId } = await made("holds", {
+    name: "Case 7",
+    reason: "a lawsuit",
+    receiptIds: [receipt],
+  })
+  const erasure = { subject: { id: "usr_of_nobody" }, reason: "a request" }
+  const erased = await service.root.post(`${path}/erasures`, erasure)
+  assert.equal(erased.status, 202, erased.text)
   const ids = {
     receiptId: receipt,
     receiptIds: receipt,
@@ -126,6 +134,8 @@ async function thingsIn(service: Watched, { id, path, writer }: Workspace): Prom
     keyId,
     tokenId,
     memberId: member.id,
+    holdId,
+    erasureId: erased.json<{ erasureId: string }>().erasureId,
   }
   const known = {
     workspaceId: id,
@@ -268,7 +278,9 @@ function exchange(
       answered = true
       const chunks: Buffer[] = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
-      response.once("error", reject)
+      response.once("error", (cause) =>
+        reject(new Error(`${what} was answered, but cut off`, { cause })),
+      )
       response.once("end", () =>
         resolve(replyOf(response.statusCode ?? 0, response.rawHeaders, Buffer.concat(chunks))),
       )
@@ -373,12 +385,22 @@ function expectSane({ described }: Watched, asked: Asked, reply: Reply): void {
   assert.deepEqual(described.requestFaults(method, target, JSON.parse(body.toString())), [], shown)
 }
 
+/** These answer 202 as well, and take no event as it is sent. */
+const acceptsOther = new Set([
+  "POST /v1/consents",
+  "POST /v1/consents/withdrawals",
+  "POST /v1/workspaces/{workspaceId}/erasures",
+  "POST /v1/workspaces/{workspaceId}/retention/preview",
+  "POST /v1/workspaces/{workspaceId}/retention/run",
+])
+
 function eventsOf({ body, operation, isTorn }: Asked, reply: Reply): readonly Sent[] {
   // How much of a torn request arrived is unknown.
-  if (isTorn || body === undefined || operation === "POST /v1/consents") return []
+  if (isTorn || body === undefined || acceptsOther.has(operation)) return []
   const sent = JSON.parse(body.toString())
   if (operation === "POST /v1/events")
     return [{ ...reply.json<Omit<Sent, "event">>(), event: sent }]
+  assert.equal(operation, "POST /v1/events/batch", `what 202 means is not known: ${reply.text}`)
   const { results } = reply.json<{ results: readonly { receipt?: Omit<Sent, "event"> }[] }>()
   return results.flatMap(({ receipt }, at) =>
     receipt === undefined ? [] : [{ ...receipt, event: sent.events[at] }],

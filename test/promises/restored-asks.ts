@@ -22,6 +22,7 @@ export async function makeChangeable(service: Service, workspace: Workspace): Pr
   const { tokenId } = await made(`receipts/${receiptId}/token`, {})
   const { packId } = await made("evidence-packs", { title: "Audit", receiptIds: [receiptId] })
   const { member } = await made("members", { email: "ada@example.com", role: "viewer" })
+  const { holdId } = await made("holds", { name: "Case 7", reason: "a lawsuit", subject: nobody })
   await service.root.patch(`${path}/projects/core`, { activityLinks: true })
   return {
     workspace,
@@ -34,9 +35,12 @@ export async function makeChangeable(service: Service, workspace: Workspace): Pr
       tokenId,
       packId,
       memberId: member.id,
+      holdId,
     },
   }
 }
+
+const nobody = { id: "usr_of_nobody" }
 
 export interface Refusable {
   /** As the description names it. */
@@ -61,7 +65,8 @@ export async function refusables(
     Object.entries(methods)
       .filter(
         ([method, described]) =>
-          method !== "get" || JSON.stringify(described).includes("read_only"),
+          !asking.has(`${method.toUpperCase()} ${path}`) &&
+          (method !== "get" || JSON.stringify(described).includes("read_only")),
       )
       .map(([method, _]) => {
         const operation = `${method.toUpperCase()} ${path}`
@@ -82,6 +87,9 @@ export async function refusables(
       }),
   )
 }
+
+/** These count, and change nothing: a read-only service answers them. */
+const asking = new Set(["POST /v1/workspaces/{workspaceId}/retention/preview"])
 
 /** The parameters that an operation requires. */
 const queries: Readonly<Record<string, string>> = {
@@ -142,6 +150,12 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`POST ${ofWorkspace}/published-policy/token`]: { body: {} },
     [`POST ${ofWorkspace}/evidence-packs/{packId}/token`]: { body: {} },
     [`POST ${ofWorkspace}/activity/token`]: { body: { projectId: "core", subject: "usr_1" } },
+    [`POST ${ofWorkspace}/erasures`]: { body: { subject: nobody, reason: "a request" } },
+    [`POST ${ofWorkspace}/holds`]: {
+      body: { name: "Case 8", reason: "a lawsuit", subject: nobody },
+    },
+    [`DELETE ${ofWorkspace}/holds/{holdId}`]: { body: { reason: "it is over" } },
+    [`POST ${ofWorkspace}/retention/run`]: { body: {} },
     [`DELETE ${ofWorkspace}/tokens/{tokenId}`]: {},
     [`POST ${ofWorkspace}/tlog/keys`]: {},
     [`POST ${ofWorkspace}/members`]: { body: { email: "bob@example.com", role: "viewer" } },

@@ -451,6 +451,8 @@ async function expectReadOnly(
     const reply = await service.root.get(`${changeable.workspace.path}${path}`)
     assert.deepEqual([reply.status, stateOf(reply)], [200, "read-only"], `${path}: ${reply.text}`)
   }
+  const preview = await service.root.post(`${changeable.workspace.path}/retention/preview`, {})
+  assert.deepEqual([preview.status, stateOf(preview)], [200, "read-only"], preview.text)
   assert.deepEqual(await sizes(), before, "what was refused was recorded")
 }
 
