@@ -4,7 +4,8 @@
 import { openFrame, type OpenFrame } from "./body-frame.ts"
 
 export interface FrameCache {
-  has(place: string, version: number): boolean
+  /** Whoever reads others meanwhile keeps it: it may be gone from here by then. */
+  known(place: string, version: number): OpenFrame | undefined
   /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
   open(place: string, version: number, read: () => Uint8Array): OpenFrame
 }
@@ -22,7 +23,10 @@ export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
     frames.delete(place)
   }
   return {
-    has: (place, version) => frames.get(place)?.version === version,
+    known(place, version) {
+      const one = frames.get(place)
+      return one?.version === version ? one.opened : undefined
+    },
     open(place, version, read) {
       const known = frames.get(place)
       if (known?.version === version) {

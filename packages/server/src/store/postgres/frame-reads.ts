@@ -98,17 +98,21 @@ async function framesOf(
 ): Promise<readonly FrameOfEntries[]> {
   const around = (await rows(framesAround, [workspace, sequences])).map((row) => {
     const [first, count, version] = row.map(Number) as [number, number, number]
-    return { first, end: first + count, version, place: `${workspace}/${first}` }
+    const place = `${workspace}/${first}`
+    return { first, end: first + count, place, known: cache.known(place, version) }
   })
-  const unread = around.filter(({ place, version }) => !cache.has(place, version))
+  const unread = around.filter(({ known }) => known === undefined)
   const read =
     unread.length === 0 ? [] : await rows(frameBytes, [workspace, unread.map(({ first }) => first)])
-  const found = new Map(read.map(([first, , content]) => [Number(first), bytes(content)]))
-  return around.map(({ first, end, version, place }) => ({
-    first,
-    end,
-    opened: cache.open(place, version, () => found.get(first) ?? new Uint8Array()),
-  }))
+  const found = new Map(
+    read.map(([first, version, content]) => [Number(first), { version: Number(version), content }]),
+  )
+  return around.flatMap(({ first, end, place, known }) => {
+    if (known !== undefined) return [{ first, end, opened: known }]
+    const now = found.get(first)
+    if (now === undefined) return []
+    return [{ first, end, opened: cache.open(place, now.version, () => bytes(now.content)) }]
+  })
 }
 
 export async function framesBehind(
