@@ -13,6 +13,8 @@ import { startPacker, type PackerReport } from "./packer.ts"
 interface House extends MemoryStore {
   readonly packer: ReturnType<typeof startPacker>
   readonly reports: PackerReport[]
+  /** Milliseconds of each pause. */
+  readonly pauses: number[]
   write(count: number): Promise<void>
   /** A checkpoint covers so many entries. */
   sign(size: number): Promise<void>
@@ -36,8 +38,12 @@ function openHouse({
   const clock: Clock = {
     now: () => 0,
     elapsed: () => elapsedMs,
-    sleep: () => new Promise((wake) => sleepers.push(wake)),
+    sleep(delayMs) {
+      pauses.push(delayMs)
+      return new Promise((wake) => sleepers.push(wake))
+    },
   }
+  const pauses: number[] = []
   const reports: PackerReport[] = []
   const parts = { ...filing, leases: leases ?? filing.leases, content: content(filing.content) }
   const packer = startPacker({ store: parts, clock, report: (said) => reports.push(said) })
@@ -46,6 +52,7 @@ function openHouse({
     ...store,
     packer,
     reports,
+    pauses,
     async write(count) {
       const { sequence = 0 } = (await served.journal.head("acme")) ?? {}
       const names = Array.from({ length: count }, (_, place) => `e${sequence + place + 1}`)
@@ -104,6 +111,23 @@ test("bodies are packed once a segment has them and a checkpoint covers them, an
   )
   assert.equal(entries, 512)
   assert.equal((await expectChain(house.served.journal, "acme")).size, 600)
+  await house.packer.close()
+})
+
+test("while much is recorded, pauses are longer", async () => {
+  const house = openHouse()
+  await house.write(600)
+  await house.sign(600)
+  await house.file()
+  house.packer.grown("acme", 600 + 10_000)
+  await house.settle()
+  assert.equal(await house.packed(), 256)
+  // Of the second in which it grew, and of those after it.
+  assert.deepEqual(
+    house.pauses.filter((ms) => ms === 4 || ms === 100),
+    [100, 4, 4, 4],
+  )
+  await expectChain(house.served.journal, "acme")
   await house.packer.close()
 })
 

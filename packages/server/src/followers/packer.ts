@@ -1,6 +1,7 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
 // after another any more: a signed checkpoint covers them, and a segment of the search has them.
-// Oldest first, a stretch at a time, with pauses, because a commit waits while one is stored.
+// Oldest first, a stretch at a time, with pauses, because a commit waits while one is stored: longer
+// ones while much is recorded, because packing can wait and who records cannot.
 
 import type { Clock } from "../clock.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -28,6 +29,9 @@ export interface PackerParts {
 const entriesMin = 64
 /** Between two stretches: the database is free for at least half of the time. */
 const pauseMs = 4
+/** The same while more entries than this are recorded in a second: what is packed costs a sixth of that. */
+const busyPauseMs = 100
+const busyPerSecond = 4000
 
 interface Progress {
   /** Up to here, entries were packed or passed over. */
@@ -39,17 +43,22 @@ interface Progress {
 export function startPacker({ store, clock, report }: PackerParts): Packer {
   const { leases, segments, registry, index, content } = store
   const progress = new Map<string, Progress>()
+  const recorded = createRate(clock)
   const loop = startLoop({
     leases,
     clock,
     step: () => packSome(),
-    left: (workspace) => void progress.delete(workspace),
+    left(workspace) {
+      progress.delete(workspace)
+      recorded.forget(workspace)
+    },
     dueMs: () => Infinity,
     finish: async () => {},
   })
 
   return {
     grown(workspace, end) {
+      recorded.grown(workspace, end)
       const { done = 0 } = progress.get(workspace) ?? {}
       if (end - done >= entriesMin) loop.poke([workspace])
     },
@@ -64,7 +73,7 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
         if (!(await packNext(workspace))) continue
         // Behind the others.
         loop.poke([workspace])
-        await clock.sleep(pauseMs)
+        await clock.sleep(recorded.perSecond() > busyPerSecond ? busyPauseMs : pauseMs)
         return
       } catch (error) {
         loop.line.retry([workspace])
@@ -94,5 +103,26 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
     // The checkpoint that covers them is under way.
     if (covered < filed) loop.line.retry([workspace])
     return Math.min(covered, filed)
+  }
+}
+
+/** How many entries all workspaces together have grown by in a second, of the last whole one. */
+function createRate(clock: Clock) {
+  const ends = new Map<string, number>()
+  let [begunMs, count, perSecond] = [clock.elapsed(), 0, 0]
+  return {
+    grown(workspace: string, end: number): void {
+      count += end - (ends.get(workspace) ?? end)
+      ends.set(workspace, end)
+    },
+    forget: (workspace: string): void => void ends.delete(workspace),
+    perSecond(): number {
+      const passedMs = clock.elapsed() - begunMs
+      if (passedMs < 1000) return perSecond
+      perSecond = (count * 1000) / passedMs
+      begunMs += passedMs
+      count = 0
+      return perSecond
+    },
   }
 }
