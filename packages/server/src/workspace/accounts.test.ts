@@ -40,6 +40,13 @@ function openHouse(changes: Partial<Limits> = {}) {
     members: createMembers(parts),
     accounts: createAccounts(parts),
     openAccounts: () => createAccounts(parts),
+    /** At a server of its own, which may be as late as this. */
+    openAccountsLate: (staleMsMax: number) =>
+      createAccounts({
+        ...parts,
+        registry: { ...registry, staleMsMax },
+        clock: { ...clock, now: () => clock.nowMs, elapsed: () => clock.nowMs },
+      }),
     account: async (id: string) =>
       (await registry.get("member", "instance", id)) ?? assert.fail("there is no such account"),
     /** As an older version left it. */
@@ -405,6 +412,23 @@ test("an account of an older version signs in as before, is bound then, and stan
     1,
   )
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
+})
+
+test("an account that another server made signs in, and so does a password that was changed there", async () => {
+  const house = openHouse()
+  const other = house.openAccountsLate(3000)
+  const signIn = (chosen: string) => other.signIn("ada@example.com", chosen)
+  await assert.rejects(signIn(password), hasCode("login_failed"), "its index has been read")
+  const { token } = await firstOf(house.accounts)
+  house.clock.nowMs += 3000
+  await signIn(password)
+
+  const by = await house.openSessions().recognise(token, undefined)
+  await house.accounts.changePassword(by ?? assert.fail(), password, "another long password")
+  house.clock.nowMs += 3000
+  await signIn("another long password")
+  await assert.rejects(signIn(password), hasCode("login_failed"))
+  await expectChain(house.journal, "instance")
 })
 
 test("of many accounts with one password a sign-in opens as many as a request can look at, the oldest first", async () => {

@@ -53,7 +53,7 @@ export function createAccounts(parts: AccountParts): Accounts {
   const { registry, keyring, workspaces } = parts
   const idOf = memberIds(keyring.memberIds)
   const makeSetup = setupMaker(parts)
-  const logins = createLogins(registry, createPasswords(keyring.passwords), keyring, (email) =>
+  const logins = createLogins(parts, createPasswords(keyring.passwords), (email) =>
     idOf(email, instanceWorkspace),
   )
   const openSession = createOpenSession(parts)

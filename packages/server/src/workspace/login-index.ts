@@ -1,13 +1,12 @@
 // Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts,
 // made by people who need not trust each other. A sign-in hashes e-mail and password once and uses
 // the result as the index key, so only someone who knows an account's password reaches it. The
-// index is in memory, built from the accounts' documents. It finds candidates; it does not prove
-// that a password is right.
+// index is in memory, built from the accounts' documents, and from time to time again where other
+// servers change them too. It finds candidates; it does not prove that a password is right.
 
-import type { Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
-import type { Registry } from "../store/store.ts"
+import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { isUnbound, settingsOf, type Passwords, type StretchedPassword } from "./password-hashes.ts"
 import { openPassword, sealPassword } from "./sealed-passwords.ts"
@@ -36,26 +35,33 @@ export interface Logins {
 export const accountsAtOnceMax = 20
 
 export function createLogins(
-  registry: Registry,
+  { registry, clock, keyring }: Pick<AdminParts, "registry" | "clock" | "keyring">,
   passwords: Passwords,
-  keyring: Keyring,
   personOf: (email: string) => string,
 ): Logins {
   const accounts = new Map<string, Set<string>>()
   /** Settings of e-mails whose accounts an older version made, with a random salt. */
   const former = new Map<string, string>()
   let loaded: Promise<void> | undefined
+  let loadedMs = 0
 
   const add = (login: string, id: string): void => {
     const known = accounts.get(login) ?? new Set()
     if (known.size === 0) accounts.set(login, known)
     known.add(id)
   }
-  const load = (): Promise<void> =>
-    (loaded ??= read().catch((error: unknown) => {
-      loaded = undefined
-      throw error
-    }))
+  const load = (): Promise<void> => {
+    const { staleMsMax } = registry
+    const isStale = staleMsMax > 0 && clock.elapsed() - loadedMs >= staleMsMax
+    if (loaded === undefined || isStale) {
+      loadedMs = clock.elapsed()
+      loaded = read().catch((error: unknown) => {
+        loaded = undefined
+        throw error
+      })
+    }
+    return loaded
+  }
 
   return {
     async stretch(email, password) {
