@@ -7,6 +7,7 @@ import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import { epochsOf } from "../store/epochs.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
@@ -204,6 +205,39 @@ test("an erasure that is held waits for the last hold", async () => {
   const released = await house.served.registry.get("erasure", workspace.id, id)
   assert.deepEqual([released?.value.state, released?.value.holds], ["done", undefined])
   assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
+})
+
+test("a hold that is placed after the request, and before its first part, holds", async () => {
+  let holds: readonly string[] = []
+  await using house = openHouse(() => holds)
+  await house.write([testEvent({ actor: ada, target: bob })])
+  const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+  const { id, value } = await house.erasures.request(by, workspace, request)
+  assert.equal(value.state, "recording")
+  holds = ["hold_1"]
+  await house.erasures.carryOut(workspace)
+  assert.deepEqual(shown(await house.entry(1)).actor, ada)
+  const held = await house.served.registry.get("erasure", workspace.id, id)
+  assert.deepEqual([held?.value.state, held?.value.holds], ["held", holds])
+  holds = []
+  await house.erasures.carryOut(workspace)
+  assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
+  const done = await house.served.registry.get("erasure", workspace.id, id)
+  assert.deepEqual([done?.value.state, done?.value.holds], ["done", undefined])
+})
+
+test("what another copy has erased is erased here, though here a hold stands that ended there", async () => {
+  await using house = openHouse(() => ["hold_1"])
+  await house.write([testEvent({ actor: ada, target: bob })])
+  const digests = disclosuresFor(await house.entry(1), "actor").map((one) => digest(one, sha256))
+  const { id, done } = await house.erase({ id: ada.id })
+  assert.equal(done.state, "held")
+  const [epoch] = epochsOf(workspace)
+  const block = { origin: epoch.origin, id, bodies: [], fields: [{ index: 0, digests }] }
+  await house.erasures.repeat(workspace, id, [block])
+  assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
+  const repeated = await house.served.registry.get("erasure", workspace.id, id)
+  assert.equal(repeated?.value.state, "done")
 })
 
 test("many entries are said in several parts, and ids of any length and form are found", async () => {

@@ -95,6 +95,7 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
 }
 
 const eraseAction = "privacy.subject.erase"
+const waitAction = "privacy.erasure.wait"
 const repeatAction = "privacy.erasure.repeat"
 
 /** What requests have found, so that it is not read again; undefined of very much. */
@@ -246,9 +247,12 @@ async function repeat(
   if (isRepeated(value)) {
     const found = await stillThere(store.journal, workspace, blocks)
     const left = found.filter(({ sequence }) => sequence > value.after)
-    await recordEach(parts, workspace, id, partsOf([left]), (last) => last ?? partWith([]))
+    const record = (part: ErasurePart, isLast: boolean) =>
+      recordPart(parts, workspace, id, { part, isLast })
+    await recordEach(partsOf([left]), record, (last) => last ?? partWith([]))
   }
-  await carryOut(parts, workspace, id)
+  // A hold of this copy ended before the content was destroyed elsewhere.
+  await carryOut({ ...parts, holdsOn: async () => [] }, workspace, id)
 }
 
 /** It knows places and no person, so only the file can say what is left of it. */
@@ -277,10 +281,8 @@ function repeated(id: string, found: readonly Personal[], nowMs: number): Act {
   return { ...actOf(id, repeatAction), metadata, changes: [created("erasure", id, value)] }
 }
 
-interface Asked {
-  readonly subject: ErasureSubject
-  readonly scope: ErasureScope
-  readonly upTo: number
+interface Asked extends Omit<SubjectAsked, "workspace" | "after"> {
+  readonly after?: number
 }
 
 /** Everything that an erasure would destroy. */
@@ -332,17 +334,18 @@ async function begin(
   const { subject, scope } = value
   assert(subject !== undefined, "an erasure that is held says of whom")
   const upTo = await requestedAt(parts, workspace.id, id)
-  const { sequences } = await survey(parts, workspace.id, { subject, scope, upTo })
+  const found = await survey(parts, workspace.id, { subject, scope, upTo })
   const planned = await recordPlanned(parts, workspace, async () => {
     const document = await required(parts.registry, "erasure", workspace.id, id)
     const state = await readState(parts.registry, workspace.id)
-    const holds = await parts.holdsOn(workspace.id, subject, sequences)
+    const holds = await parts.holdsOn(workspace.id, subject, found.sequences)
     if (document.value.state !== "held" || holds.length > 0) return undefined
     const { holds: _, ...rest } = document.value
     const change = changed(document, { ...rest, state: "recording" })
     const changes = [change, stateChange(state, state.value)]
     return { ...actOf(id, "privacy.erasure.begin"), changes }
   })
+  if (planned !== undefined) parts.surveys.set(id, found)
   return planned !== undefined
 }
 
@@ -375,23 +378,39 @@ async function recordParts(
       ? surveyed(parts, asked, known)
       : personalEntries(sourceOf(parts), asked)
   const lastOf = (last: ErasurePart | undefined) => withOwn(last, request.sequence, own)
-  await recordEach(parts, workspace, id, partsOf(all), lastOf)
+  const sequences = value.parts === 0 ? await allSequences(parts, asked, known) : []
+  const holdsNow = () => parts.holdsOn(workspace.id, subject, sequences)
+  const record = (part: ErasurePart, isLast: boolean) =>
+    recordPart(parts, workspace, id, { part, isLast, holdsNow })
+  await recordEach(partsOf(all), record, lastOf)
 }
 
-/** The last part is always recorded: with it, all of it is said. */
-async function recordEach(
+/** Of all that an erasure will destroy. */
+async function allSequences(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
-  id: string,
+  { workspace, ...asked }: SubjectAsked,
+  known: Survey | undefined,
+): Promise<readonly number[]> {
+  const after = known?.upTo ?? 0
+  const later = await survey(parts, workspace, { ...asked, after })
+  return [...(known?.sequences ?? []), ...later.sequences]
+}
+
+/**
+ * The last part is always recorded: with it, all of it is said. Ends early if a part must not be
+ * recorded now.
+ */
+async function recordEach(
   all: AsyncIterable<ErasurePart>,
+  record: (part: ErasurePart, isLast: boolean) => Promise<boolean>,
   lastOf: (part: ErasurePart | undefined) => ErasurePart,
 ): Promise<void> {
   let waiting: ErasurePart | undefined
   for await (const part of all) {
-    if (waiting !== undefined) await recordPart(parts, workspace, id, waiting, false)
+    if (waiting !== undefined && !(await record(waiting, false))) return
     waiting = part
   }
-  await recordPart(parts, workspace, id, lastOf(waiting), true)
+  await record(lastOf(waiting), true)
 }
 
 function withOwn(
@@ -404,19 +423,37 @@ function withOwn(
   return { ...part, destroyed: { ...part.destroyed, fields } }
 }
 
-/** Records a part, with everything that the registry says of it. */
+interface RecordedPart {
+  readonly part: ErasurePart
+  readonly isLast: boolean
+  /** The ids of the holds on anything that the erasure will destroy. */
+  readonly holdsNow?: () => Promise<readonly string[]>
+}
+
+/**
+ * Records a part, with everything that the registry says of it. The first part decides for all of
+ * them: if a hold was placed since the request, it records nothing of it, and the erasure is held.
+ */
 async function recordPart(
   parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
-  part: ErasurePart,
-  isLast: boolean,
-): Promise<void> {
+  { part, isLast, holdsNow }: RecordedPart,
+): Promise<boolean> {
   const { registry } = parts
-  await recordPlanned(parts, workspace, async () => {
+  const { action } = await recordPlanned(parts, workspace, async (): Promise<Act> => {
     const document = await required(registry, "erasure", workspace.id, id)
     const { value } = document
     assert(value.state === "recording", "an erasure is carried out by one program at a time")
+    const state = await readState(registry, workspace.id)
+    const isFirst = value.parts === 0 && holdsNow !== undefined
+    const holds = isFirst ? await holdsNow() : []
+    const decided = isFirst ? [stateChange(state, state.value)] : []
+    if (holds.length > 0) {
+      const change = changed(document, { ...value, state: "held", holds })
+      const changes = [change, ...decided]
+      return { ...actOf(id, waitAction), metadata: { holds: [...holds] }, changes }
+    }
     const { subject: _, ...nameless } = value
     const change = changed(document, {
       ...(isLast && value.scope === "entries" ? nameless : value),
@@ -430,11 +467,13 @@ async function recordPart(
       metadata: partJson(id, value.parts + 1, part),
       changes: [
         change,
+        ...decided,
         ...(await destroyedChanges(registry, workspace.id, part.destroyed, id)),
         ...(await withoutName(registry, workspace.id, part.naming)),
       ],
-    } as const
+    }
   })
+  return action !== waitAction
 }
 
 /** The changes after which these documents name nobody. */

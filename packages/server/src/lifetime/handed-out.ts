@@ -27,7 +27,9 @@ export async function handedOut(
 ): Promise<HandedOut> {
   const packs = await packsWith(source, workspace, sequences)
   const tokens = await tokensFor(source, workspace, { sequences, subject, packs: new Set(packs) })
-  const exports = await exportsSince(source, workspace, Math.min(...sequences))
+  // A call cannot have as many arguments as a person may have entries.
+  const first = sequences.values().reduce((one, other) => Math.min(one, other), Infinity)
+  const exports = await exportsSince(source, workspace, first)
   const all = [packs, tokens, exports]
   const more = all.reduce((sum, { length }) => sum + Math.max(length - listedMax, 0), 0)
   const [listedPacks = [], listedTokens = [], listedExports = []] = all.map((ids) =>
