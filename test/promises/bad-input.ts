@@ -71,6 +71,12 @@ export async function sendBadInput({
   }
   try {
     await Promise.all(Array.from({ length: atOnce }, ask))
+  } catch (cause) {
+    // Its last lines say why: a canary tells its fault from any other.
+    await service.end()
+    throw new Error(`${String(cause)}\n${service.log().split("\n").slice(-100).join("\n")}`, {
+      cause,
+    })
   } finally {
     run.close()
   }
