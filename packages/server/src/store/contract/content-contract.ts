@@ -51,6 +51,31 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     assert.equal((await expectChain(filing.journal, "acme")).size, entries + 1)
   })
 
+  story("a page of more frames than a cache holds has all their bodies", async (store) => {
+    const { served, filing } = store
+    // Some 32 of them make a frame with half a MiB of text, and eight such frames fill a cache.
+    const text = "x".repeat(15_000)
+    for (let from = 0; from < 8 * 64; from += 64)
+      await append(
+        served,
+        Array.from({ length: 64 }, (_, place) => `large ${from + place}`),
+        { text },
+      )
+    await write(served, "acme", ["last"])
+    const before = (await every(served.journal, "acme")).map(plain)
+    assert.equal((await packAll(filing.content, "acme")).length, 16)
+    const firsts = (await framesOf(filing.content, "acme")).map(({ first }) => first)
+    const page = firsts.map((first) => before[first - 1])
+    for (const journal of [served.journal, filing.journal])
+      for (const place of [0, 8, 15]) {
+        // The others push it out while they are read.
+        await journal.at("acme", [firsts[place] ?? 0])
+        assert.deepEqual((await journal.at("acme", firsts)).map(plain), page)
+      }
+    assert.deepEqual((await every(served.journal, "acme")).map(plain), before)
+    await expectChain(served.journal, "acme")
+  })
+
   story("only complete stretches are packed, and never the last entry", async (store) => {
     const { served, filing } = store
     const { content } = filing
@@ -140,7 +165,11 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     )
     await expectChain(served.journal, "acme")
   })
+  contentLossContract(story)
+}
 
+/** Bodies and disclosures are dropped and destroyed. */
+function contentLossContract(story: ReturnType<typeof storiesOf<OpenedContent>>): void {
   story("bodies that were dropped are gone until their frames are put back", async (store) => {
     const { served, filing } = store
     const { content } = filing
