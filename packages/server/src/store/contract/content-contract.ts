@@ -9,7 +9,7 @@ import type { ContentKeeper, SequenceRange } from "../content-keeper.ts"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows } from "../linked-rows.ts"
 import type { FilingStore, Head, JournalReader, Linked, Store, Stored } from "../store.ts"
-import { storiesOf } from "./stories.ts"
+import { storiesOf, type Story } from "./stories.ts"
 import { digest, entriesAfter, genesisOf, plain, receiptNamed, write } from "./written-entries.ts"
 
 export interface OpenedContent {
@@ -169,7 +169,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
 }
 
 /** Bodies and disclosures are dropped and destroyed. */
-function contentLossContract(story: ReturnType<typeof storiesOf<OpenedContent>>): void {
+function contentLossContract(story: Story<OpenedContent>): void {
   story("bodies that were dropped are gone until their frames are put back", async (store) => {
     const { served, filing } = store
     const { content } = filing
