@@ -1,26 +1,10 @@
 import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type {
-  ApiKey,
-  ApiKeyList,
-  CreatedApiKey,
-  ListQuery,
-  MadeByKey,
-  NewApiKey,
-  RevokeQuery,
-} from "../wire.ts"
+import { listing } from "../listing.ts"
+import type { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../wire.ts"
 
 export function apiKeyCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<ApiKeyList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/api-keys`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "api-keys", (page: ApiKeyList) => page.apiKeys)
   return {
     /** The answer is the only one that shows the key. */
     create: (workspaceId: string, key: NewApiKey, options?: CallOptions): Promise<CreatedApiKey> =>
@@ -30,17 +14,7 @@ export function apiKeyCalls(call: Call) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<ApiKey, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.apiKeys, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     /**
      * Ends a key, and every token that was made with it. The answer says what else it has made that

@@ -1,32 +1,14 @@
-import { path, type Call } from "../call.ts"
-import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type { ArchiveSegment, ArchiveSegmentList, ListQuery } from "../wire.ts"
+import type { Call } from "../call.ts"
+
+import { listing } from "../listing.ts"
+import type { ArchiveSegmentList } from "../wire.ts"
 
 export function archiveCalls(call: Call) {
-  const segments = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<ArchiveSegmentList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/segments`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "segments", (page: ArchiveSegmentList) => page.segments)
   return {
     /** The files that have the bodies of old entries, newest first. */
-    segments,
+    segments: list,
 
-    eachSegment: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<ArchiveSegment, void, undefined> =>
-      eachOf(
-        (cursor) =>
-          segments(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.segments, next: nextOf(page) }),
-        query.cursor,
-      ),
+    eachSegment: each,
   }
 }

@@ -1,20 +1,12 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type { Erasure, ErasureList, ErasurePreview, ListQuery, NewErasure } from "../wire.ts"
+import { listing } from "../listing.ts"
+import type { Erasure, ErasureList, ErasurePreview, NewErasure } from "../wire.ts"
 
 export function erasureCalls(call: Call) {
   const post = <T>(workspaceId: string, body: NewErasure, options?: CallOptions): Promise<T> =>
     call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/erasures`, body }, options)
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<ErasureList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/erasures`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "erasures", (page: ErasureList) => page.erasures)
   return {
     /** Asks to erase a person. It is carried out when the answer has come, or once holds end. */
     request: (
@@ -31,17 +23,7 @@ export function erasureCalls(call: Call) {
     ): Promise<ErasurePreview> => post(workspaceId, { ...erasure, dryRun: true }, options),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Erasure, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.erasures, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     get: (workspaceId: string, erasureId: string, options?: CallOptions): Promise<Erasure> =>
       call.json(

@@ -1,25 +1,10 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type {
-  InvitedMember,
-  ListQuery,
-  Member,
-  MemberChange,
-  MemberList,
-  NewMember,
-} from "../wire.ts"
+import { listing } from "../listing.ts"
+import type { InvitedMember, Member, MemberChange, MemberList, NewMember } from "../wire.ts"
 
 export function memberCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<MemberList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/members`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "members", (page: MemberList) => page.members)
   return {
     /** The answer has an address for the person, which is shown once. */
     invite: (
@@ -49,17 +34,7 @@ export function memberCalls(call: Call) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Member, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.members, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     update: (
       workspaceId: string,

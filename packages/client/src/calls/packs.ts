@@ -1,10 +1,9 @@
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
+import { listing } from "../listing.ts"
 import type {
   EventsPage,
-  ListQuery,
   NewPack,
   Pack,
   PackDownload,
@@ -19,19 +18,7 @@ import type { VerifyOptions } from "./receipts.ts"
 const patient: CallOptions = { timeoutMs: 600_000, attemptTimeoutMs: 300_000 }
 
 export function packCalls(call: Call, usualKeys: readonly string[]) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<PackList> =>
-    call.json(
-      {
-        method: "GET",
-        path: path`/v1/workspaces/${workspaceId}/evidence-packs`,
-        query: { ...query },
-      },
-      options,
-    )
+  const { list, each } = listing(call, "evidence-packs", (page: PackList) => page.packs)
   const download = (
     workspaceId: string,
     packId: string,
@@ -46,17 +33,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Pack, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.packs, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     /** What is known of a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>

@@ -1,14 +1,7 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type {
-  ListQuery,
-  NewPolicy,
-  Policy,
-  PolicyAnswer,
-  PolicyList,
-  PolicyVersion,
-} from "../wire.ts"
+import { listing } from "../listing.ts"
+import type { NewPolicy, Policy, PolicyAnswer, PolicyList, PolicyVersion } from "../wire.ts"
 
 /** Absent: `core`. */
 export interface OfProject {
@@ -16,19 +9,11 @@ export interface OfProject {
 }
 
 export function policyCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> & OfProject = {},
-    options?: CallOptions,
-  ): Promise<PolicyList> =>
-    call.json(
-      {
-        method: "GET",
-        path: path`/v1/workspaces/${workspaceId}/published-policy`,
-        query: { ...query },
-      },
-      options,
-    )
+  const { list, each } = listing<PolicyList, PolicyVersion, Pick<OfProject, "projectId">>(
+    call,
+    "published-policy",
+    (page) => page.policies,
+  )
   return {
     /** Publishes the next version of a project's policy. It never changes. */
     publish: async (
@@ -49,17 +34,7 @@ export function policyCalls(call: Call) {
 
     /** One page of versions, without their text. */
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> & OfProject = {},
-      options?: CallOptions,
-    ): AsyncGenerator<PolicyVersion, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.policies, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     get: async (
       workspaceId: string,

@@ -1,18 +1,10 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
-import type { ListQuery, NewProject, Project, ProjectChange, ProjectList } from "../wire.ts"
+import { listing } from "../listing.ts"
+import type { NewProject, Project, ProjectChange, ProjectList } from "../wire.ts"
 
 export function projectCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<ProjectList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/projects`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "projects", (page: ProjectList) => page.projects)
   return {
     create: (workspaceId: string, project: NewProject, options?: CallOptions): Promise<Project> =>
       call.json(
@@ -21,17 +13,7 @@ export function projectCalls(call: Call) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Project, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.projects, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     get: (workspaceId: string, projectId: string, options?: CallOptions): Promise<Project> =>
       call.json(

@@ -1,11 +1,10 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
+import { listing } from "../listing.ts"
 import type {
   Hold,
   HoldList,
   HoldRelease,
-  ListQuery,
   NewHold,
   RetentionCounting,
   RetentionPreview,
@@ -43,15 +42,7 @@ export function retentionCalls(call: Call) {
 }
 
 export function holdCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<ListQuery> = {},
-    options?: CallOptions,
-  ): Promise<HoldList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/holds`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing(call, "holds", (page: HoldList) => page.holds)
   return {
     place: (workspaceId: string, hold: NewHold, options?: CallOptions): Promise<Hold> =>
       call.json(
@@ -60,17 +51,7 @@ export function holdCalls(call: Call) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<ListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Hold, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.holds, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     get: (workspaceId: string, holdId: string, options?: CallOptions): Promise<Hold> =>
       call.json(

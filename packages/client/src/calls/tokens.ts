@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, nextOf } from "../paging.ts"
+import { listing } from "../listing.ts"
 import type {
   CreatedActivityToken,
   CreatedEvidenceToken,
@@ -19,15 +19,11 @@ import type {
  * only one that shows it.
  */
 export function tokenCalls(call: Call) {
-  const list = (
-    workspaceId: string,
-    query: Partial<TokenListQuery> = {},
-    options?: CallOptions,
-  ): Promise<TokenList> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/tokens`, query: { ...query } },
-      options,
-    )
+  const { list, each } = listing<TokenList, Token, Pick<TokenListQuery, "packId">>(
+    call,
+    "tokens",
+    (page) => page.tokens,
+  )
   return {
     forReceipt: (
       workspaceId: string,
@@ -84,17 +80,7 @@ export function tokenCalls(call: Call) {
       ),
 
     list,
-
-    each: (
-      workspaceId: string,
-      query: Partial<TokenListQuery> = {},
-      options?: CallOptions,
-    ): AsyncGenerator<Token, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.tokens, next: nextOf(page) }),
-        query.cursor,
-      ),
+    each,
 
     revoke: (workspaceId: string, tokenId: string, options?: CallOptions): Promise<void> =>
       call.nothing(
