@@ -365,7 +365,7 @@ export async function writeMany(
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined>,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + withinMs
   for (;;) {
