@@ -1,7 +1,6 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
 import type { Logger } from "pino"
-import type { DestroyedContent } from "./followers/segment-cleaning.ts"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
@@ -14,7 +13,7 @@ import {
   type ArchiverParts,
   type ArchiverReport,
 } from "./lifetime/archiver.ts"
-import { withArchivedContent } from "./lifetime/archived-content.ts"
+import { removeFromArchive } from "./lifetime/archive-segments.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
 import { eraseAgain } from "./lifetime/erase-again.ts"
 import { startErasing, type Erasing } from "./lifetime/erasing.ts"
@@ -37,7 +36,7 @@ import { createSignIns } from "./http/sign-ins.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
 import type { DueQuestion } from "./lifetime/due-entries.ts"
-import { createExpiry, startExpiry } from "./lifetime/expiry.ts"
+import { createExpiry, startExpiry, type ExpiryParts } from "./lifetime/expiry.ts"
 import { createHolds } from "./lifetime/holds.ts"
 import { createPreviews } from "./lifetime/retention-preview.ts"
 import type { Limits } from "./limits.ts"
@@ -166,7 +165,7 @@ async function start(
   const isGenuine = createIsGenuine(store.registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({ store, leaves, isGenuine })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const [watching, filed] = await Promise.all([
+  const [watching, filing] = await Promise.all([
     watch(config, store, keyring, options, health.see, readOnly),
     fileAndPack(config, store, metrics, options, readOnly),
   ])
@@ -176,10 +175,9 @@ async function start(
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
   const others = hearOthers(store, source.suspect)
   const seal = (workspace: string) => watching.seal(workspace)
-  const file = (workspace: string) => filed.catchUp(workspace)
+  const file = (workspace: string) => filing.catchUp(workspace)
   const finding = createFinding({ search, clock: systemClock, limits, file })
   const parts = { registry, ledger, clock: systemClock, keyring, limits }
-  const filing = alsoInArchive(filed, parts)
   const administration = createAdministration({ ...parts, host: hostOf(address) }, rootKeys)
   const [{ workspaces }, pages] = [administration, createBuiltPages()]
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
@@ -259,7 +257,7 @@ async function stop(parts: Stopped): Promise<void> {
   await parts.store.close()
 }
 
-type MadeHere = "content" | "forget" | "erasuresFile" | "holdsOn" | "erased"
+type MadeHere = keyof ReturnType<typeof destroyingIn> | "erasuresFile" | "holdsOn" | "erased"
 
 interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly store: Store
@@ -281,8 +279,7 @@ async function beginErasing(
   const { content } = filing
   const erasures = createErasures({
     ...parts,
-    content,
-    forget: (...asked) => filing.forget(...asked),
+    ...destroyingIn(filing, parts),
     erasuresFile: openErasuresFile(path),
     holdsOn: (...asked) => holds.among(...asked),
     erased: metrics.erased,
@@ -311,14 +308,11 @@ function createLifetime(
   store: Store,
   filing: FilingBeside,
 ): Pick<Service, "holds" | "expiry" | "previews"> {
-  const forget = (workspace: string, destroyed: DestroyedContent) =>
-    filing.forget(workspace, destroyed)
   const due = (question: DueQuestion) => filing.due(question)
-  const { content } = filing
   const { journal } = store
   return {
     holds: createHolds({ ...parts, journal }),
-    expiry: createExpiry({ ...parts, store, content, due, forget }),
+    expiry: createExpiry({ ...parts, store, due, ...destroyingIn(filing, parts) }),
     previews: createPreviews({ ...parts, journal, due, secret: parts.keyring.secret }),
   }
 }
@@ -573,10 +567,17 @@ async function watch(
   return notWatching
 }
 
-/** What is destroyed in the database is destroyed in the archive, too. */
-function alsoInArchive(filed: FilingBeside, parts: AdminParts): FilingBeside {
-  const { archiving } = filed
-  return { ...filed, content: withArchivedContent(filed.content, { ...parts, archiving }) }
+/** Where contents are destroyed: in the database, in the archive and in the search. */
+function destroyingIn(
+  filing: FilingBeside,
+  parts: AdminParts,
+): Pick<ExpiryParts, "content" | "forget" | "removeFromArchive"> {
+  const { archiving, content } = filing
+  return {
+    content,
+    forget: (...asked) => filing.forget(...asked),
+    removeFromArchive: (...asked) => removeFromArchive({ ...parts, archiving }, ...asked),
+  }
 }
 
 /** More than it takes to write a segment into a folder. */

@@ -2,10 +2,9 @@
 // as a segment may have.
 
 import { parseRecord, recordBytes } from "@tallystick/proof"
-import { openFrame } from "../store/body-frame.ts"
 import type { Frame } from "../store/content-keeper.ts"
 import type { FilingStore } from "../store/store.ts"
-import { frameFault } from "../store/stretch.ts"
+import { openFitting } from "../store/stretch.ts"
 import { turn } from "./loop.ts"
 
 /** A ledger that entries are archived of. `last`: its last sequence so far. */
@@ -32,8 +31,15 @@ export interface DueSegment {
   readonly endedAt: number | undefined
 }
 
+/** A frame whose bodies were hashed against their records. */
+export interface DueFrame extends Frame {
+  readonly textBytes: number
+  /** Of the entries whose bodies it has. */
+  readonly indexes: readonly number[]
+}
+
 export interface DueFrames {
-  readonly frames: readonly Frame[]
+  readonly frames: readonly DueFrame[]
   readonly ledger: ArchivedLedger
 }
 
@@ -48,12 +54,13 @@ export type FramedStore = Pick<FilingStore, "journal" | "content">
 const textBytesMax = 64 * 1024 * 1024
 /** Frames that are read in one step. */
 export const readBytes = 256 * 1024
+
 /** The frames that become the next segment, and their ledger; undefined if none is due. */
 export async function findDueFrames(
   store: FramedStore,
   due: DueSegment,
 ): Promise<DueFrames | StillPacked | undefined> {
-  const frames: Frame[] = []
+  const frames: DueFrame[] = []
   let [textBytes, after] = [0, 0]
   let ledger: ArchivedLedger | undefined
   let isOld = false
@@ -76,7 +83,7 @@ export async function findDueFrames(
         return found(isFull || (isDue && !isNext))
       if (frames.length === 0) isOld = facts.firstMs < due.partialDueMs
       ledger = of
-      frames.push(frame)
+      frames.push({ ...frame, textBytes: facts.textBytes, indexes: facts.indexes })
     }
     if (some.length === 0) {
       const last = frames.at(-1)
@@ -90,13 +97,13 @@ export async function findDueFrames(
 
 async function factsOf({ journal }: FramedStore, workspace: string, frame: Frame) {
   const entries = await recordsOf(journal, workspace, frame)
-  const opened = openFrame(frame.bytes)
-  if (typeof opened === "string" || frameFault(frame, entries) !== undefined) return undefined
+  const opened = openFitting(frame, entries)
+  if (typeof opened === "string") return undefined
   const [firstMs, lastMs] = [entries[0], entries.at(-1)].map(
     (entry) => parseRecord(entry?.record ?? new Uint8Array())?.timeMs,
   )
   if (firstMs === undefined || lastMs === undefined) return undefined
-  return { textBytes: opened.textBytes, firstMs, lastMs }
+  return { textBytes: opened.textBytes, indexes: opened.indexes, firstMs, lastMs }
 }
 
 /** The records of a frame's entries. */

@@ -1,7 +1,9 @@
 // Makes archive segments of the oldest packed entries, and changes those that are there: the part
-// of archiving that takes time, for the filing thread. Nothing here records anything, and nothing
-// is dropped before it was read back from storage and every body hashed against its record.
+// of archiving that takes time, for the filing thread. Nothing here records anything. Nothing is
+// dropped before every body was hashed against its record, and the file read back from storage has
+// the hash of exactly those bytes.
 
+import { strict as assert } from "node:assert"
 import { parseRecord } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
@@ -9,17 +11,20 @@ import { ArchiveFailure } from "../store/archive/archive-storage.ts"
 import {
   checkSegment,
   makeSegment,
+  readSegment,
   segmentPrefix,
+  segmentWithout,
   type CheckedSegment,
+  type MadeSegment,
+  type ReadSegment,
 } from "../store/archive/archive-segment.ts"
-import type { Frame } from "../store/content-keeper.ts"
+import type { Frame, SequenceRange } from "../store/content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
-import { frameWithout } from "../store/stretch.ts"
 import {
   findDueFrames,
   readBytes,
   recordsOf,
-  type ArchivedLedger,
+  type DueFrames,
   type DueSegment,
   type FramedStore,
   type StillPacked,
@@ -50,13 +55,13 @@ export interface SegmentArchiving {
   drop(workspace: string, segment: ArchiveSegmentDocument, isChecked: boolean): Promise<void>
   /**
    * Writes a segment anew without the bodies of these entries. Undefined if none is left, and the
-   * same segment if it has none of them.
+   * same segment if it has none of them. Only the frames that have some are packed again: all others
+   * were checked when the file was recorded, whose hash is compared.
    */
   without(
-    workspace: string,
     segment: ArchiveSegmentDocument,
-    gone: readonly number[],
-  ): Promise<WrittenSegment | undefined>
+    gone: readonly SequenceRange[],
+  ): Promise<ArchiveSegmentDocument | undefined>
   /** Checks a segment, and puts its frames back into the database. */
   restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
   /** Deletes all files of this segment's place but the recorded one, if there is one. */
@@ -83,18 +88,14 @@ export function createSegmentArchiving(
     },
     async write(due) {
       const found = await findDueFrames(store, due)
-      return found === undefined || "endsAt" in found
-        ? found
-        : writing.put(due.workspace, found.frames, found.ledger)
+      return found === undefined || "endsAt" in found ? found : writing.write(found)
     },
     async drop(workspace, segment, isChecked) {
       if (!isChecked && (await writing.check(workspace, segment)).fault !== undefined) {
         // The same frames make the same file.
-        const again = makeSegment(
-          await framesIn(store, workspace, segment),
-          segment.ledgerId,
-          ledgerOf(segment),
-        )
+        const again = makeSegment(await framesIn(store, workspace, segment), segment.ledgerId, {
+          before: beforeOf(segment),
+        })
         if (again?.document.file === segment.file) await storage.put(segment.file, again.content)
         await writing.checked(workspace, segment)
       }
@@ -103,18 +104,14 @@ export function createSegmentArchiving(
         await clock.sleep(pauseMs)
       }
     },
-    async without(workspace, segment, gone) {
-      const { frames, missing } = await writing.checked(workspace, segment)
-      const [isGone, absent] = [new Set(gone), new Set(missing)]
-      if (gone.every((sequence) => absent.has(sequence))) return { document: segment, missing }
-      const left: Frame[] = []
-      for (const frame of frames) {
-        const entries = await recordsOf(journal, workspace, frame)
-        const isHit = entries.some(({ sequence }) => isGone.has(sequence))
-        left.push(isHit ? frameWithout(frame, entries, (one) => isGone.has(one)) : frame)
-        await turn()
-      }
-      return writing.put(workspace, left, ledgerOf(segment))
+    async without(segment, gone) {
+      const before = beforeOf(segment)
+      const indexes = new Set<number>()
+      for (const { first, last } of gone)
+        for (let sequence = first; sequence <= last; sequence++) indexes.add(sequence - 1 - before)
+      const made = await segmentWithout(segment, await writing.read(segment), indexes, turn)
+      if (made !== undefined && made.document !== segment) await writing.put(made)
+      return made?.document
     },
     async restore(workspace, segment) {
       const { frames } = await writing.checked(workspace, segment)
@@ -131,39 +128,47 @@ export function createSegmentArchiving(
 }
 
 function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage) {
+  const failure = ({ file }: ArchiveSegmentDocument, fault: string) =>
+    new ArchiveFailure(`${storage.name}: the segment ${file} ${fault}`)
   const check = (workspace: string, segment: ArchiveSegmentDocument): Promise<CheckedSegment> =>
     checkSegment(storage, segment, async (first, count) =>
       (await recordsOf(journal, workspace, { first, count })).map(({ record }) => record),
     )
-  async function checked(
-    workspace: string,
-    segment: ArchiveSegmentDocument,
-  ): Promise<CheckedSegment> {
-    const found = await check(workspace, segment)
-    if (found.fault !== undefined)
-      throw new ArchiveFailure(`${storage.name}: the segment ${segment.file} ${found.fault}`)
+  const read = async (segment: ArchiveSegmentDocument): Promise<ReadSegment> => {
+    const found = await readSegment(storage, segment)
+    if (typeof found === "string") throw failure(segment, found)
     return found
+  }
+  const put = async ({ document, content }: MadeSegment): Promise<void> => {
+    await storage.put(document.file, content)
+    await read(document)
   }
   return {
     check,
-    checked,
-    /** Undefined if the frames have no body. */
-    async put(
-      workspace: string,
-      frames: readonly Frame[],
-      { ledgerId, before }: Pick<ArchivedLedger, "ledgerId" | "before">,
-    ): Promise<WrittenSegment | undefined> {
-      const made = makeSegment(frames, ledgerId, { before })
-      if (made === undefined) return undefined
-      await storage.put(made.document.file, made.content)
-      const { missing } = await checked(workspace, made.document)
-      return { document: made.document, missing }
+    async checked(workspace: string, segment: ArchiveSegmentDocument): Promise<CheckedSegment> {
+      const found = await check(workspace, segment)
+      if (found.fault !== undefined) throw failure(segment, found.fault)
+      return found
+    },
+    read,
+    put,
+    async write({ frames, ledger }: DueFrames): Promise<WrittenSegment> {
+      const made = makeSegment(frames, ledger.ledgerId, ledger)
+      assert(made !== undefined, "a frame that is kept has a body")
+      await put(made)
+      const { document } = made
+      const found = new Set(frames.flatMap(({ indexes }) => indexes))
+      const missing: number[] = []
+      for (let { first } = document; first <= document.last; first++)
+        if (!found.has(first - 1 - ledger.before)) missing.push(first)
+      return { document, missing }
     },
   }
 }
 
-function ledgerOf(segment: ArchiveSegmentDocument): Pick<ArchivedLedger, "ledgerId" | "before"> {
-  return { ledgerId: segment.ledgerId, before: segment.first - 1 - segmentPrefix(segment).index }
+/** The sequence before the first one of its ledger. */
+function beforeOf(segment: ArchiveSegmentDocument): number {
+  return segment.first - 1 - segmentPrefix(segment).index
 }
 
 /** The frames of a segment's entries that the database still has. */

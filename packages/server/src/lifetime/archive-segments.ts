@@ -4,7 +4,8 @@
 
 import type { SegmentArchiving, WrittenSegment } from "../followers/segment-archiving.ts"
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
-import { readGone } from "../store/destroyed.ts"
+import type { SequenceRange } from "../store/content-keeper.ts"
+import { destroyedBodies } from "../store/destroyed.ts"
 import {
   changed,
   created,
@@ -13,36 +14,80 @@ import {
 } from "../store/documents.ts"
 import type { Change, Document } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
+import { required } from "../workspace/required-document.ts"
 
 export interface SegmentParts extends Pick<AdminParts, "registry" | "ledger" | "clock"> {
   readonly archiving: SegmentArchiving
 }
 
+/** A segment to record, in the place of another one perhaps. */
+interface NewSegment {
+  readonly document: ArchiveSegmentDocument
+  readonly replaced?: ArchiveSegmentDocument
+  /** Whether it has no body of this entry. */
+  readonly lacks: (sequence: number) => boolean
+}
+
 /** False if the segment has something that is destroyed by now, or is in another one. */
 export async function recordSegment(
-  { registry, ledger, clock }: SegmentParts,
+  parts: SegmentParts,
   workspace: Document<"workspace">,
   { document, missing }: WrittenSegment,
-  replaced?: ArchiveSegmentDocument,
 ): Promise<boolean> {
-  const directory = createSegmentDirectory(registry)
-  const recorded = await recordPlanned({ ledger, clock }, workspace, async () => {
-    const others = (await directory.list(workspace.id)).filter(
-      ({ file }) => file !== replaced?.file,
-    )
-    const isTaken = others.some(
-      ({ first, last }) => first <= document.last && last >= document.first,
-    )
-    const gone = await destroyedIn(registry, workspace.id, document)
-    const absent = new Set(missing)
-    if (isTaken || gone.some((sequence) => !absent.has(sequence))) return undefined
-    const changes = [created("archive-segment", segmentDocumentId(document), document)]
-    return {
-      ...actOf("ledger.archive.segment", document, replaced),
-      changes: [...changes, ...(await removal({ registry }, workspace.id, replaced))],
-    }
-  })
+  const absent = new Set(missing)
+  const lacks = (sequence: number): boolean => absent.has(sequence)
+  const [recorded] = await recordSegments(parts, workspace, [{ document, lacks }])
   return recorded !== undefined
+}
+
+/** In one commit. Those that were recorded, without those that must not be recorded any more. */
+async function recordSegments(
+  { registry, ledger, clock }: SegmentParts,
+  workspace: Document<"workspace">,
+  made: readonly NewSegment[],
+): Promise<readonly NewSegment[]> {
+  const directory = createSegmentDirectory(registry)
+  let recorded: readonly NewSegment[] = []
+  await recordPlanned({ ledger, clock }, workspace, async () => {
+    const segments = await directory.list(workspace.id)
+    const good = await Promise.all(
+      made.map(async (one) => ({
+        one,
+        isGood: !isTaken(segments, one) && (await lacksDestroyed(registry, workspace.id, one)),
+      })),
+    )
+    recorded = good.flatMap(({ one, isGood }) => (isGood ? [one] : []))
+    if (recorded.length === 0) return undefined
+    const acts = recorded.map(async ({ document, replaced }) => ({
+      ...actOf("ledger.archive.segment", document, replaced),
+      changes: [
+        created("archive-segment", segmentDocumentId(document), document),
+        ...(await removal({ registry }, workspace.id, replaced)),
+      ],
+    }))
+    return { acts: await Promise.all(acts) }
+  })
+  return recorded
+}
+
+function isTaken(
+  segments: readonly ArchiveSegmentDocument[],
+  { document, replaced }: NewSegment,
+): boolean {
+  return segments.some(
+    ({ file, first, last }) =>
+      file !== replaced?.file && first <= document.last && last >= document.first,
+  )
+}
+
+async function lacksDestroyed(
+  registry: SegmentParts["registry"],
+  workspace: string,
+  { document, lacks }: NewSegment,
+): Promise<boolean> {
+  for (const [first, last] of await destroyedBodies(registry, workspace, document))
+    for (let sequence = first; sequence <= last; sequence++) if (!lacks(sequence)) return false
+  return true
 }
 
 function actOf(
@@ -83,15 +128,27 @@ async function recordRemoval(
   })
 }
 
-async function destroyedIn(
-  registry: SegmentParts["registry"],
+/** Removes what was destroyed of these ranges, which are in order, from every segment. */
+export async function removeFromArchive(
+  parts: SegmentParts,
   workspace: string,
-  { first, last }: ArchiveSegmentDocument,
-): Promise<readonly number[]> {
-  const sequences = Array.from({ length: last - first + 1 }, (_, at) => first + at)
-  const gone = await readGone(registry, workspace, sequences)
-  return sequences.filter((sequence) => gone(sequence)?.what === "body")
+  ranges: readonly SequenceRange[],
+): Promise<void> {
+  const segments = await createSegmentDirectory(parts.registry).list(workspace)
+  let at = 0
+  const hit = segments.filter((segment) => {
+    while ((ranges[at]?.last ?? Infinity) < segment.first) at += 1
+    return (ranges[at]?.first ?? Infinity) <= segment.last
+  })
+  if (hit.length === 0) return
+  const document = await required(parts.registry, "workspace", workspace, workspace)
+  await removeDestroyed(parts, document, hit)
 }
+
+/** Segments that are in memory at once, as they were and as they will be. */
+const rewrittenAtOnce = 4
+/** Segments whose entries commit together. */
+const recordedAtOnce = 32
 
 /**
  * Removes what was destroyed from these segments: each that has some of it is written anew, and its
@@ -102,20 +159,60 @@ export async function removeDestroyed(
   workspace: Document<"workspace">,
   segments: readonly ArchiveSegmentDocument[],
 ): Promise<void> {
+  for (let at = 0; at < segments.length; at += recordedAtOnce) {
+    // Those of which more was destroyed meanwhile are written once more.
+    for (let left = segments.slice(at, at + recordedAtOnce); left.length > 0;)
+      left = await rewriteSome(parts, workspace, left)
+  }
+}
+
+/** Returns those that have to be written again. */
+async function rewriteSome(
+  parts: SegmentParts,
+  workspace: Document<"workspace">,
+  segments: readonly ArchiveSegmentDocument[],
+): Promise<ArchiveSegmentDocument[]> {
   const { archiving, registry } = parts
-  for (const segment of segments) {
-    for (let isDone = false; !isDone;) {
-      const gone = await destroyedIn(registry, workspace.id, segment)
-      if (gone.length === 0) break
-      const left = await archiving.without(workspace.id, segment, gone)
-      if (left === undefined) await recordRemoval(parts, workspace, segment)
-      // False if more of it was destroyed meanwhile.
-      isDone =
-        left === undefined ||
-        left.document.file === segment.file ||
-        (await recordSegment(parts, workspace, left, segment))
-      if (isDone) await archiving.clean(segment, left?.document)
+  const made: (NewSegment & { readonly replaced: ArchiveSegmentDocument })[] = []
+  await eachOf(segments, rewrittenAtOnce, async (segment) => {
+    const bodies = await destroyedBodies(registry, workspace.id, segment)
+    if (bodies.length === 0) return
+    const gone = bodies.map(([first, last]) => ({ first, last }))
+    const document = await archiving.without(segment, gone)
+    if (document === undefined) await recordRemoval(parts, workspace, segment)
+    if (document === undefined || document.file === segment.file)
+      await archiving.clean(segment, document)
+    else made.push({ document, replaced: segment, lacks: isWithin(gone) })
+  })
+  const recorded = made.length === 0 ? [] : await recordSegments(parts, workspace, made)
+  await eachOf(recorded, rewrittenAtOnce, async ({ document, replaced = document }) =>
+    archiving.clean(replaced, document),
+  )
+  return made.filter((one) => !recorded.includes(one)).map(({ replaced }) => replaced)
+}
+
+async function eachOf<T>(
+  all: readonly T[],
+  atOnce: number,
+  act: (one: T) => Promise<void>,
+): Promise<void> {
+  const waiting = all.values()
+  const worker = async (): Promise<void> => {
+    for (const one of waiting) await act(one)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+/** Of sequences that are asked in any order; the ranges are in order. */
+function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
+  return (sequence) => {
+    let [low, high] = [0, ranges.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((ranges[middle]?.last ?? Infinity) < sequence) low = middle + 1
+      else high = middle
     }
+    return (ranges[low]?.first ?? Infinity) <= sequence
   }
 }
 

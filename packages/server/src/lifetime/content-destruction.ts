@@ -1,17 +1,11 @@
 // Destroys content that an entry says is to be destroyed, everywhere that this service has it: rows
-// and frames, the search, and the logs of both. Each step may be done again.
+// and frames, the archive, the search, and the logs. Each step may be done again.
 
-import {
-  digest,
-  isJsonObject,
-  parseBody,
-  type Destroyed,
-  type SequenceRange,
-} from "@tallystick/proof"
+import { digest, isJsonObject, parseBody, type Destroyed } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { ContentKeeper, Remaining } from "../store/content-keeper.ts"
+import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
 import type { JournalReader, Stored } from "../store/store.ts"
 
@@ -19,6 +13,8 @@ export interface DestroyingParts {
   readonly journal: Pick<JournalReader, "at">
   readonly content: ContentKeeper
   readonly clock: Clock
+  /** As in archive-segments.ts. */
+  readonly removeFromArchive: (workspace: string, ranges: readonly SequenceRange[]) => Promise<void>
   /** As `Filing.forget`. */
   readonly forget: (workspace: string, destroyed: DestroyedContent) => Promise<void>
 }
@@ -39,12 +35,11 @@ export async function destroyContent(
 ): Promise<void> {
   const { content, clock, forget } = parts
   const owners = { actor: [] as number[], target: [] as number[] }
-  const bodies: SequenceRange[] = []
-  for (const destroyed of all) {
-    await destroyFields(parts, workspace, destroyed.fields, owners)
-    await destroyBodies(content, workspace, destroyed.bodies)
-    bodies.push(...destroyed.bodies)
-  }
+  for (const { fields } of all) await destroyFields(parts, workspace, fields, owners)
+  const bodies = all.flatMap((destroyed) => destroyed.bodies).toSorted((a, b) => a[0] - b[0])
+  const ranges = bodies.map(([first, last]) => ({ first, last }))
+  await destroyBodies(content, workspace, ranges)
+  await parts.removeFromArchive(workspace, ranges)
   await forget(workspace, { bodies, ...owners })
   while (!(await content.clearLog())) await clock.sleep(clearEveryMs)
 }
@@ -52,9 +47,8 @@ export async function destroyContent(
 async function destroyBodies(
   content: ContentKeeper,
   workspace: string,
-  bodies: readonly SequenceRange[],
+  ranges: readonly SequenceRange[],
 ): Promise<void> {
-  const ranges = bodies.map(([first, last]) => ({ first, last }))
   for (let from = 0; from < ranges.length; from += rangesAtOnce) {
     let left = ranges.slice(from, from + rangesAtOnce)
     while (left.length > 0) {

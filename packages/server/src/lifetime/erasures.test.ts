@@ -37,6 +37,7 @@ function openHouse(holds: () => readonly string[] = () => []) {
     keyring: testKeyring,
     limits: defaultLimits,
     content: filed.content,
+    removeFromArchive: async () => {},
     forget: (...asked) => filing.forget(...asked),
     file: async (id) => void (await filing.catchUp(id)),
     erasuresFile,

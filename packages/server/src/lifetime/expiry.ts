@@ -7,7 +7,7 @@ import { isoTime, type Clock } from "../clock.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
-import { destroyedBy, destroyedChanges } from "../store/destroyed.ts"
+import { destroyedBodies, destroyedChanges } from "../store/destroyed.ts"
 import type { RetentionRule } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import {
@@ -119,12 +119,11 @@ async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Pro
   const { id } = workspace
   const { run } = (await readState(registry, id)).value
   if (run === undefined || run.doneAt !== undefined) return
-  const all: SequenceRange[] = []
-  for await (const ranges of destroyedBy(registry, id, run, run.id)) all.push(...ranges)
+  const bodies = await destroyedBodies(registry, id, run, run.id)
   // Another process may still have read that nothing is destroyed here.
   if (registry.staleMsMax > 0) await clock.sleep(registry.staleMsMax)
   await destroyContent({ ...parts, journal: store.journal }, id, [
-    { why: "expired", bodies: all, fields: [] },
+    { why: "expired", bodies, fields: [] },
   ])
   await recordPlanned(parts, workspace, async (nowMs) => {
     const state = await readState(registry, id)

@@ -80,6 +80,7 @@ async function openHouse(chance: Chances) {
       clearLog: () => step(() => filing.content.clearLog()),
       isOurs: async () => true,
     },
+    removeFromArchive: async () => {},
     forget: (_, { bodies }) =>
       step(async () => {
         for (const [first, last] of bodies) for (let at = first; at <= last; at++) forgotten.add(at)

@@ -3,6 +3,7 @@
 // zstd reads it. Bodies are canonical JSON: in a line nothing but quotes and backslashes is escaped,
 // and both directions are one pass over the bytes.
 
+import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { bodySaltBytes } from "@tallystick/proof"
@@ -32,6 +33,17 @@ export interface OpenFrame {
   readonly textBytes: number
   /** The salt and the body of an entry; undefined if it has none. */
   salted(index: number): Uint8Array | undefined
+  /**
+   * The frame of the lines that stay, as they are, read back and compared. Undefined if all stay;
+   * empty if none does.
+   */
+  without(isGone: (index: number) => boolean): SizedFrame | undefined
+}
+
+/** The bytes of a frame, and how many it unpacks. */
+export interface SizedFrame {
+  readonly bytes: Uint8Array
+  readonly textBytes: number
 }
 
 const start = Buffer.from('{"body":"')
@@ -70,9 +82,11 @@ export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined
     }
     at += end.copy(text, at)
   }
-  return zstdCompressSync(text.subarray(0, at), {
-    params: { [constants.ZSTD_c_compressionLevel]: level },
-  })
+  return compressed(text.subarray(0, at))
+}
+
+function compressed(text: Uint8Array): Uint8Array {
+  return zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } })
 }
 
 /** A fault is a phrase that follows "the frame". */
@@ -99,6 +113,19 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
       return place < 0
         ? undefined
         : saltedOf(text, spans[2 * place] ?? 0, spans[2 * place + 1] ?? 0, index)
+    },
+    without(isGone) {
+      const startOf = (place: number): number => (spans[2 * place] ?? Infinity) - start.length
+      const staying = indexes.flatMap((index, place) =>
+        isGone(index) ? [] : [text.subarray(startOf(place), startOf(place + 1))],
+      )
+      if (staying.length === indexes.length) return undefined
+      if (staying.length === 0) return { bytes: new Uint8Array(), textBytes: 0 }
+      const left = Buffer.concat(staying)
+      const bytes = compressed(left)
+      const again = unpack(bytes)
+      assert(typeof again !== "string" && again.equals(left), "a frame is read back as it was")
+      return { bytes, textBytes: left.length }
     },
   }
 }

@@ -64,20 +64,29 @@ export async function destroyedChanges(
   )
 }
 
-/** The bodies of these entries that `by` destroys, in order, some at a time. */
-export async function* destroyedBy(
+/**
+ * The bodies that are destroyed of these entries, in order and joined where they touch; only those
+ * that `by` destroys, if it is given.
+ */
+export async function destroyedBodies(
   registry: Pick<Registry, "get">,
   workspace: string,
   { first, last }: { readonly first: number; readonly last: number },
-  by: string,
-): AsyncGenerator<readonly SequenceRange[]> {
+  by?: string,
+): Promise<readonly SequenceRange[]> {
+  const all: [number, number][] = []
   for (let block = blockOf(first); block <= blockOf(last); block++) {
     const { bodies = [] } =
       (await registry.get("destroyed", workspace, blockId(block)))?.value ?? {}
-    yield bodies
-      .filter((range) => range.by === by)
-      .map((range): SequenceRange => [range.first, range.last])
+    for (const range of bodies) {
+      const [from, to] = [Math.max(range.first, first), Math.min(range.last, last)]
+      const before = all.at(-1)
+      if (from > to || (by !== undefined && range.by !== by)) continue
+      if (before?.[1] === from - 1) before[1] = to
+      else all.push([from, to])
+    }
   }
+  return all
 }
 
 /** What an entry destroys, by the ids of the documents that say so. */

@@ -13,7 +13,12 @@ export interface FrameCache {
 /** Of a thread: some hundred frames of ordinary entries. */
 const cacheBytesMax = 4 * 1024 * 1024
 
-const noBodies: OpenFrame = { indexes: [], textBytes: 0, salted: () => undefined }
+const noBodies: OpenFrame = {
+  indexes: [],
+  textBytes: 0,
+  salted: () => undefined,
+  without: () => undefined,
+}
 
 export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
   const frames = new Map<string, { readonly version: number; readonly opened: OpenFrame }>()

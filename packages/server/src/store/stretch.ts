@@ -10,6 +10,7 @@ import {
   packFrame,
   textBytesOf,
   type FramedBody,
+  type OpenFrame,
 } from "./body-frame.ts"
 import type { Frame } from "./content-keeper.ts"
 import type { ChainEntry } from "./linked-rows.ts"
@@ -42,11 +43,21 @@ export function nextFrame(
 
 /** Undefined if a frame fits these entries; else a phrase that follows "the frame". */
 export function frameFault(
-  { bytes, count }: Frame,
+  frame: Frame,
   entries: readonly Pick<ChainEntry, "sequence" | "record">[],
 ): string | undefined {
+  if (frame.bytes.length === 0)
+    return frame.count === entries.length ? undefined : "has another count than there are entries"
+  const opened = openFitting(frame, entries)
+  return typeof opened === "string" ? opened : undefined
+}
+
+/** A frame that fits these entries, unpacked; or a phrase that follows "the frame". */
+export function openFitting(
+  { bytes, count }: Frame,
+  entries: readonly Pick<ChainEntry, "sequence" | "record">[],
+): OpenFrame | string {
   if (count !== entries.length) return "has another count than there are entries"
-  if (bytes.length === 0) return undefined
   const opened = openFrame(bytes)
   if (typeof opened === "string") return opened
   let found = 0
@@ -57,7 +68,7 @@ export function frameFault(
     if (!fits(fields, salted)) return `has a body that entry ${sequence} does not commit to`
     found += 1
   }
-  return found === opened.indexes.length ? undefined : "has a body of an entry that is not its own"
+  return found === opened.indexes.length ? opened : "has a body of an entry that is not its own"
 }
 
 /** The frame without the bodies of the entries that are gone; empty if it has no other. */
@@ -67,17 +78,12 @@ export function frameWithout(
   isGone: (sequence: number) => boolean,
 ): Frame {
   const staying = entries.filter(({ sequence }) => !isGone(sequence))
-  const opened = staying.length === 0 ? undefined : openFrame(bytes)
-  const bodies = staying.flatMap(({ record }) => {
-    const index = parseRecord(record)?.index
-    // Of a damaged frame there is nothing to keep.
-    const salted =
-      index === undefined || typeof opened === "string" ? undefined : opened?.salted(index)
-    return index === undefined || salted === undefined ? [] : [{ index, salted }]
-  })
-  const packed = bodies.length === 0 ? new Uint8Array() : packFrame(bodies)
-  assert(packed !== undefined, "what was packed can be packed again")
-  return { first, count, bytes: packed }
+  const indexes = new Set(staying.map(({ record }) => parseRecord(record)?.index))
+  const opened = staying.length === 0 ? "has nothing left" : openFrame(bytes)
+  // Of a damaged frame there is nothing to keep.
+  if (typeof opened === "string") return { first, count, bytes: new Uint8Array() }
+  const left = opened.without((index) => !indexes.has(index))
+  return { first, count, bytes: left?.bytes ?? bytes }
 }
 
 interface Member {

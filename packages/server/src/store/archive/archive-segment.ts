@@ -3,48 +3,140 @@
 import { strict as assert } from "node:assert"
 import { bodySaltBytes, commitsTo, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import { openFrame } from "../body-frame.ts"
+import { frameEntries, openFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Log } from "../epochs.ts"
 import type { ArchiveStorage } from "./archive-storage.ts"
 import { sha256Hex } from "./s3-signature.ts"
-import { formatSegment, readFramePlaces } from "./segment-file.ts"
+import {
+  formatSegment,
+  readFramePlaces,
+  type FramePlace,
+  type SegmentFrame,
+} from "./segment-file.ts"
 
 export interface MadeSegment {
   readonly document: ArchiveSegmentDocument
   readonly content: Uint8Array
 }
 
+/** A frame that may have been unpacked already. */
+interface MeasuredFrame extends Frame {
+  readonly textBytes?: number
+}
+
 /**
  * The segment of frames that follow each other in one ledger. Undefined if none of them has a body.
  */
 export function makeSegment(
-  frames: readonly Frame[],
+  frames: readonly MeasuredFrame[],
   ledgerId: string,
   { before }: Pick<Log, "before">,
 ): MadeSegment | undefined {
-  const indexOf = (sequence: number): number => sequence - 1 - before
-  const withBodies = frames.flatMap(({ first, bytes }) => {
-    if (bytes.length === 0) return []
-    const opened = openFrame(bytes)
-    if (typeof opened === "string") throw new Error(`the frame of entry ${first} ${opened}`)
-    return [{ index: indexOf(first), bytes, textBytes: opened.textBytes }]
-  })
+  const withBodies = frames.flatMap(({ first, bytes, textBytes }) =>
+    bytes.length === 0
+      ? []
+      : [{ index: first - 1 - before, bytes, textBytes: textBytes ?? textBytesOf(first, bytes) }],
+  )
   const [first, last] = [frames[0], frames.at(-1)]
-  if (first === undefined || last === undefined || withBodies.length === 0) return undefined
-  const content = formatSegment(indexOf(first.first), withBodies)
+  return first === undefined || last === undefined
+    ? undefined
+    : segmentOf(
+        { ledgerId, first: first.first, last: last.first + last.count - 1 },
+        first.first - 1 - before,
+        withBodies,
+      )
+}
+
+function textBytesOf(first: number, frame: Uint8Array): number {
+  const opened = openFrame(frame)
+  if (typeof opened === "string") throw new Error(`the frame of entry ${first} ${opened}`)
+  return opened.textBytes
+}
+
+type SegmentPlace = Pick<ArchiveSegmentDocument, "ledgerId" | "first" | "last">
+
+function segmentOf(
+  { ledgerId, first, last }: SegmentPlace,
+  index: number,
+  frames: readonly SegmentFrame[],
+): MadeSegment | undefined {
+  if (frames.length === 0) return undefined
+  const content = formatSegment(index, frames)
   const hash = sha256Hex(content)
   const document = {
     ledgerId,
-    first: first.first,
-    last: last.first + last.count - 1,
-    file: segmentFile(ledgerId, indexOf(first.first), hash),
+    first,
+    last,
+    file: segmentFile(ledgerId, index, hash),
     bytes: content.length,
     sha256: hash,
-    textBytes: withBodies.reduce((sum, { textBytes }) => sum + textBytes, 0),
+    textBytes: frames.reduce((sum, { textBytes }) => sum + textBytes, 0),
   }
   return { document, content }
+}
+
+/** A segment that was read, and whose hash is the one that was recorded. */
+export interface ReadSegment {
+  readonly content: Uint8Array
+  readonly places: readonly FramePlace[]
+}
+
+/** A fault is a phrase that follows "the segment". */
+export async function readSegment(
+  storage: Pick<ArchiveStorage, "get">,
+  segment: ArchiveSegmentDocument,
+): Promise<ReadSegment | string> {
+  const content = await storage.get(segment.file, { start: 0, end: segment.bytes })
+  if (content === undefined) return "is not in the archive"
+  if (sha256Hex(content) !== segment.sha256) return "is not the file that was recorded"
+  const { index } = segmentPrefix(segment)
+  const places = await readFramePlaces(index, content.length, async ({ start, end }) =>
+    content.subarray(start, end),
+  )
+  return typeof places === "string" ? places : { content, places }
+}
+
+/**
+ * The segment without the bodies of some entries, which are named by their indexes. Frames that keep
+ * all of theirs are copied as they are. Undefined if none is left, and the same document if nothing
+ * has to go. `turn` lets others run after each frame that is packed again.
+ */
+export async function segmentWithout(
+  segment: ArchiveSegmentDocument,
+  { content, places }: ReadSegment,
+  gone: ReadonlySet<number>,
+  turn: () => Promise<void>,
+): Promise<MadeSegment | undefined> {
+  const frames: SegmentFrame[] = []
+  let isSame = true
+  for (const { index, range, textBytes } of places) {
+    const bytes = content.subarray(range.start, range.end)
+    if (!hasAny(gone, index, placesIn(index))) {
+      frames.push({ index, bytes, textBytes })
+      continue
+    }
+    const opened = openFrame(bytes)
+    if (typeof opened === "string") throw new Error(`the frame at index ${index} ${opened}`)
+    const left = opened.without((one) => gone.has(one)) ?? { bytes, textBytes }
+    isSame &&= left.bytes === bytes
+    if (left.bytes.length > 0) frames.push({ index, ...left })
+    await turn()
+  }
+  return isSame
+    ? { document: segment, content }
+    : segmentOf(segment, segmentPrefix(segment).index, frames)
+}
+
+function hasAny(indexes: ReadonlySet<number>, first: number, count: number): boolean {
+  for (let index = first; index < first + count; index++) if (indexes.has(index)) return true
+  return false
+}
+
+/** The entries of a frame at most that begins with this index. */
+function placesIn(index: number): number {
+  return frameEntries - (index % frameEntries)
 }
 
 /** The name of a segment's file: the ledger, the index of the first entry, and the content. */
@@ -83,14 +175,10 @@ export async function checkSegment(
   recordsFrom: (sequence: number, count: number) => Promise<readonly Uint8Array[]>,
 ): Promise<CheckedSegment> {
   const broken = (fault: string): CheckedSegment => ({ fault, missing: [], frames: [] })
-  const content = await storage.get(segment.file, { start: 0, end: segment.bytes })
-  if (content === undefined) return broken("is not in the archive")
-  if (sha256Hex(content) !== segment.sha256) return broken("is not the file that was recorded")
+  const read = await readSegment(storage, segment)
+  if (typeof read === "string") return broken(read)
+  const { content, places } = read
   const { index: firstIndex } = segmentPrefix(segment)
-  const places = await readFramePlaces(firstIndex, content.length, async ({ start, end }) =>
-    content.subarray(start, end),
-  )
-  if (typeof places === "string") return broken(places)
   const count = segment.last - segment.first + 1
   const missing: number[] = []
   const frames: Frame[] = []
@@ -98,7 +186,11 @@ export async function checkSegment(
   for (const [at, { index, range }] of places.entries()) {
     const first = segment.first + index - firstIndex
     const next = places[at + 1]
-    const end = next === undefined ? segment.last + 1 : segment.first + next.index - firstIndex
+    // A frame behind it may be gone, with all of its bodies.
+    const end = Math.min(
+      next === undefined ? segment.last + 1 : segment.first + next.index - firstIndex,
+      first + placesIn(index),
+    )
     if (first > segment.last || end > segment.last + 1)
       return broken("has more entries than it should")
     const bytes = content.subarray(range.start, range.end)
@@ -111,6 +203,7 @@ export async function checkSegment(
     from = end
     frames.push({ first, count: end - first, bytes })
   }
+  for (; from <= segment.last; from++) missing.push(from)
   assert(missing.length < count, "a segment has a body")
   return { fault: undefined, missing, frames }
 }

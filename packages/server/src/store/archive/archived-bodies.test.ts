@@ -12,7 +12,7 @@ import { created, segmentDocumentId } from "../documents.ts"
 import { expectChain } from "../expect-chain.ts"
 import { openMemory } from "../memory.ts"
 import type { JournalReader, Stored } from "../store.ts"
-import { checkSegment, makeSegment } from "./archive-segment.ts"
+import { checkSegment, makeSegment, readSegment, segmentWithout } from "./archive-segment.ts"
 import { createArchivedBodies, withArchived } from "./archived-bodies.ts"
 import { openFolderStorage } from "./folder-storage.ts"
 
@@ -144,6 +144,39 @@ test("what was changed in storage is never shown, and read again when it is mend
   }
   writeFileSync(path, content)
   assert.deepEqual(shown(await journal.after(workspace, 0, 640)), shown(before.slice(0, 640)))
+})
+
+test("a segment without some bodies has the other frames as they were, and the same place", async (context) => {
+  const { storage, before, document } = await openArchivedHouse(context)
+  const read = await readSegment(storage, document)
+  assert.ok(typeof read !== "string")
+  const without = (...gone: number[]) =>
+    segmentWithout(document, read, new Set(gone), async () => {})
+  const recordsFrom = async (sequence: number, count: number) =>
+    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record)
+  const third = Array.from({ length: 64 }, (_, at) => 128 + at)
+  const made = await without(70, 75, ...third)
+  assert.ok(made !== undefined)
+  await storage.put(made.document.file, made.content)
+  const { first, last } = document
+  assert.deepEqual([made.document.first, made.document.last], [first, last])
+  const checked = await checkSegment(storage, made.document, recordsFrom)
+  assert.equal(checked.fault, undefined)
+  assert.deepEqual(
+    checked.missing,
+    [70, 75, ...third].map((index) => index + 1),
+  )
+  const firsts = checked.frames.map((frame) => [frame.first, frame.count])
+  const expected = [0, 1, 3, 4, 5, 6, 7, 8, 9].map((place) => [64 * place + 1, 64])
+  assert.deepEqual(firsts, expected)
+  for (const [place, frame] of checked.frames.entries()) {
+    const { range } = read.places[place < 2 ? place : place + 1] ?? { range: { start: 0, end: 0 } }
+    const former = read.content.subarray(range.start, range.end)
+    assert.equal(Buffer.compare(frame.bytes, former) === 0, place !== 1, `frame ${place}`)
+  }
+  assert.equal((await without())?.document, document)
+  assert.equal((await without(640, 700))?.document, document)
+  assert.equal(await without(...before.keys()), undefined)
 })
 
 test("a segment that was written anew is read under its new name, and what was destroyed is not", async (context) => {
