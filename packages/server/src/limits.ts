@@ -196,7 +196,7 @@ export const defaultLimits = {
   /** Exports that wait to begin; and how long: less than a client waits. */
   exportsWaitingMax: 256,
   exportWaitMs: 20_000,
-  /** How long an export tries again to search on when there is too much to do. */
+  /** How long an export that has begun waits to go on when there is too much to do. */
   exportPatienceMs: 60_000,
   /**
    * Projects of a workspace, unless its setting says otherwise. A key with the scope `write` can

@@ -1,37 +1,74 @@
-// The file of an export, as it is written: rows go in, bytes come out.
+// The file of an export: a head, pieces that are made independently of each other, and an end. So
+// several pieces can be made at once.
 
 import type { ShownRow } from "./build-page.ts"
 
 export type { ExportFormat } from "@tallystick/client/wire"
 
-export interface ExportFile {
+/** The writer of one format. */
+export interface ExportWriter {
+  readonly head: Uint8Array
+  /** Begins a piece. */
+  begin(): PieceRows
+  end(written: WrittenFile): Uint8Array
+}
+
+/** The rows of one piece. */
+export interface PieceRows {
   add(row: ShownRow): void
-  /** The bytes that are complete and were not taken yet. */
-  take(): Taken
-  /** The rest of the bytes, after the last row was added. */
-  end(): Taken
+  /** Whether the piece has as many rows as it should. */
+  isFull(): boolean
+  take(): PieceBytes
 }
 
-interface Taken {
+export interface PieceBytes {
   readonly bytes: Uint8Array
-  /** Rows whose last byte is among these. */
-  readonly rows: number
+  /** What the end of the file needs to know about this piece, if anything. */
+  readonly note?: Uint8Array
 }
 
-/** Text of rows that is waiting to be taken. */
-export function createRowText(): Pick<ExportFile, "take"> & { add(text: string): void } {
+/** What was written before the end. */
+export interface WrittenFile {
+  readonly count: number
+  readonly broken: number
+  /** The last recorded entry when the export began. */
+  readonly sequence: number
+  /** SHA-256 of all bytes so far, for JSON lines. */
+  readonly sha256: string
+  readonly notes: readonly PlacedNote[]
+}
+
+/** The note of a piece, and where in the file the piece begins. */
+export interface PlacedNote {
+  readonly at: number
+  readonly note: Uint8Array
+}
+
+/** Characters of text with which a piece is full. */
+const charactersMax = 2 * 1024 * 1024
+/** Characters that are joined before they become bytes: each conversion costs as much as many of them. */
+const charactersAtOnce = 64 * 1024
+
+/** A piece of text, to which each row adds some. */
+export function createTextRows(textOf: (row: ShownRow) => string): PieceRows {
+  const chunks: Buffer[] = []
   let text = ""
-  let rows = 0
+  let characters = 0
+  const convert = (): void => {
+    chunks.push(Buffer.from(text))
+    text = ""
+  }
   return {
     add(row) {
-      text += row
-      rows += 1
+      const added = textOf(row)
+      text += added
+      characters += added.length
+      if (text.length >= charactersAtOnce) convert()
     },
+    isFull: () => characters >= charactersMax,
     take() {
-      const taken = { bytes: Buffer.from(text), rows }
-      text = ""
-      rows = 0
-      return taken
+      convert()
+      return { bytes: Buffer.concat(chunks) }
     },
   }
 }

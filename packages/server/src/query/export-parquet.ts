@@ -1,17 +1,74 @@
 // An export as Parquet: groups of rows, column by column, and a footer that says where they are.
 
+import { deserialize, serialize } from "node:v8"
 import { zstdCompressSync } from "node:zlib"
 import { ByteWriter, ParquetWriter } from "hyparquet-writer"
 import { instantOf } from "../store/instant.ts"
 import { entryColumns, textOf, type EntryColumn } from "./entry-columns.ts"
-import type { ExportFile } from "./export-file.ts"
+import type { ExportWriter, PieceRows, PlacedNote } from "./export-file.ts"
 import { seenEntry } from "./verified-entries.ts"
 
 /** Rows and characters of a group, whichever come first: what an export has in memory. */
 const groupRowsMax = 16_384
 const groupCharactersMax = 16 * 1024 * 1024
 
-export function createParquetFile(): ExportFile {
+type RowGroup = ParquetWriter["row_groups"][number]
+
+export const parquetWriter: ExportWriter = {
+  head: Buffer.from("PAR1"),
+  begin: beginGroup,
+  end: ({ notes }) => footerOf(notes),
+}
+
+/** Each piece is one group. */
+function beginGroup(): PieceRows {
+  const columns = entryColumns.map(({ type, valueOf }) => ({
+    type,
+    valueOf,
+    data: [] as (string | bigint | boolean | null)[],
+  }))
+  let [rows, characters] = [0, 0]
+  return {
+    add({ found, workspace, sight }) {
+      const entry = seenEntry(found, workspace, sight)
+      for (const { type, valueOf, data } of columns) {
+        const value = cellOf(type, valueOf(entry))
+        data.push(value)
+        if (typeof value === "string") characters += value.length
+      }
+      rows += 1
+    },
+    isFull: () => rows >= groupRowsMax || characters >= groupCharactersMax,
+    take() {
+      const { file, writer } = openFile()
+      // Of texts, smallest and largest help no reader to skip a group, and cost a comparison each.
+      const columnData = entryColumns.map(({ name, type }, at) => ({
+        name,
+        data: columns[at]?.data ?? [],
+        statistics: type === "integer" || type === "time",
+        offsetIndex: false,
+      }))
+      void file.write({ columnData, rowGroupSize: rows })
+      const [group] = file.row_groups
+      return { bytes: writer.getBytes().slice(), note: serialize(group) }
+    },
+  }
+}
+
+function footerOf(notes: readonly PlacedNote[]): Uint8Array {
+  const { file, writer } = openFile()
+  for (const { at, note } of notes) {
+    // The note of a group, as `take` made it.
+    const group = movedBy(at, deserialize(note) as RowGroup)
+    file.row_groups.push(group)
+    file.num_rows += group.num_rows
+  }
+  void file.finish()
+  return writer.getBytes().slice()
+}
+
+/** A writer as if nothing were written yet: the head of the file is not part of its pieces. */
+function openFile() {
   const writer = new ByteWriter()
   const file = new ParquetWriter({
     writer,
@@ -23,47 +80,32 @@ export function createParquetFile(): ExportFile {
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
     createdBy: "tallystick",
   })
-  let group = entryColumns.map((): unknown[] => [])
-  let [rows, characters, written] = [0, 0, 0]
+  writer.index = 0
+  writer.offset = 0
+  return { file, writer }
+}
 
-  const writeGroup = (): void => {
-    if (rows === 0) return
-    // Of texts, smallest and largest help no reader to skip a group, and cost a comparison each.
-    const columnData = entryColumns.map(({ name, type }, at) => ({
-      name,
-      data: group[at] ?? [],
-      statistics: type === "integer" || type === "time",
-    }))
-    void file.write({ columnData, rowGroupSize: rows })
-    written += rows
-    group = entryColumns.map(() => [])
-    rows = 0
-    characters = 0
-  }
-  const take = (): ReturnType<ExportFile["take"]> => {
-    const taken = { bytes: Buffer.from(writer.getBytes()), rows: written }
-    // Offsets in the footer count from the beginning of the file.
-    writer.index = 0
-    written = 0
-    return taken
-  }
+/** Offsets of a group count from its piece; those of the footer from the beginning of the file. */
+function movedBy(at: number, { columns, ...group }: RowGroup): RowGroup {
+  const start = BigInt(at)
   return {
-    add({ found, workspace, sight }) {
-      const entry = seenEntry(found, workspace, sight)
-      for (const [at, { type, valueOf }] of entryColumns.entries()) {
-        const value = cellOf(type, valueOf(entry))
-        group[at]?.push(value)
-        if (typeof value === "string") characters += value.length
+    ...group,
+    columns: columns.map((column) => {
+      const { meta_data, file_offset } = column
+      if (meta_data === undefined) throw new Error("a column that was written has its metadata")
+      const { data_page_offset, dictionary_page_offset } = meta_data
+      return {
+        ...column,
+        file_offset: file_offset + start,
+        meta_data: {
+          ...meta_data,
+          data_page_offset: data_page_offset + start,
+          ...(dictionary_page_offset !== undefined && {
+            dictionary_page_offset: dictionary_page_offset + start,
+          }),
+        },
       }
-      rows += 1
-      if (rows >= groupRowsMax || characters >= groupCharactersMax) writeGroup()
-    },
-    take,
-    end() {
-      writeGroup()
-      void file.finish()
-      return take()
-    },
+    }),
   }
 }
 

@@ -1,8 +1,12 @@
-// Writes exports in a thread of its own, with its own connections. It starts with the first export.
+// Writes exports in threads of their own, with their own connections. The first starts with the first
+// export, the second when there is more to write than the first can do. Their priority is low, so that
+// they use what requests leave.
 
 import { createEntryExporter, type EntryExporter } from "../query/entry-exporter.ts"
+import type { ExportFormat } from "../query/export-file.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
+import { lowerPriority } from "../runtime/thread-priority.ts"
 import { answer, givenToThread, startThread, type Thread } from "../runtime/worker-thread.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
@@ -20,16 +24,22 @@ export interface ExportingBeside extends EntryExporter {
   close(): Promise<void>
 }
 
+/** Main can send what two of them write. */
+const exportThreads = 2
+/** The rows of a group of Parquet are held until it is complete. */
+const youngGenerationMb = 48
+/** Requests go before. */
+const niceness = 5
+
 /** The first broken entry of each workspace whose chain is known to be broken. */
 type Halted = ReadonlyMap<string, number>
 
 type ExportQuestions = {
-  begin(asked: Parameters<EntryExporter["begin"]>[0]): ReturnType<EntryExporter["begin"]>
-  add(
-    asked: readonly [halted: Halted, ...Parameters<EntryExporter["add"]>],
-  ): ReturnType<EntryExporter["add"]>
-  end(number: number): ReturnType<EntryExporter["end"]>
-  drop(number: number): ReturnType<EntryExporter["drop"]>
+  head(format: ExportFormat): ReturnType<EntryExporter["head"]>
+  write(
+    asked: readonly [halted: Halted, ...Parameters<EntryExporter["write"]>],
+  ): ReturnType<EntryExporter["write"]>
+  end(asked: Parameters<EntryExporter["end"]>): ReturnType<EntryExporter["end"]>
 }
 
 /** An entry that was found broken. */
@@ -42,22 +52,36 @@ export function exportBeside(
   suspect: (...at: Suspect) => void,
   onDeath: (cause: Error) => void,
 ): ExportingBeside {
-  let started: Promise<Thread<ExportQuestions>> | undefined
-  const thread = (): Promise<Thread<ExportQuestions>> => {
+  const threads: { readonly started: Promise<Thread<ExportQuestions>>; asked: number }[] = []
+  const start = (): (typeof threads)[number] => {
     const onReport = (at: Suspect): void => suspect(...at)
-    started ??= startThread<ExportQuestions, Suspect>(import.meta.filename, options, {
-      onDeath,
-      onReport,
-    })
-    return started
+    const listener = { onDeath, onReport, youngGenerationMb }
+    const started = startThread<ExportQuestions, Suspect>(import.meta.filename, options, listener)
+    const thread = { started, asked: 0 }
+    threads.push(thread)
+    return thread
+  }
+  /** The thread with the fewest questions; a new one while all have some. */
+  const next = (): (typeof threads)[number] => {
+    const [idlest] = threads.toSorted((a, b) => a.asked - b.asked)
+    const isFree = idlest?.asked === 0 || threads.length === exportThreads
+    return idlest !== undefined && isFree ? idlest : start()
+  }
+  const using = async <T>(use: (thread: Thread<ExportQuestions>) => Promise<T>): Promise<T> => {
+    const thread = next()
+    thread.asked += 1
+    try {
+      return await use(await thread.started)
+    } finally {
+      thread.asked -= 1
+    }
   }
   return {
-    begin: async (asked) => (await thread()).ask("begin", asked),
-    add: async (...asked) => (await thread()).ask("add", [halted(), ...asked]),
-    end: async (number) => (await thread()).ask("end", number),
-    drop: async (number) => (await thread()).ask("drop", number),
+    head: (format) => using((thread) => thread.ask("head", format)),
+    write: (...asked) => using((thread) => thread.ask("write", [halted(), ...asked])),
+    end: (...asked) => using((thread) => thread.ask("end", asked)),
     async close() {
-      await (await started)?.close()
+      await Promise.all(threads.map(async ({ started }) => (await started).close()))
     },
   }
 }
@@ -65,6 +89,7 @@ export function exportBeside(
 const options = givenToThread<ExportingOptions>(import.meta.filename)
 if (options !== undefined) {
   const { place, keyring, limits } = options
+  lowerPriority(niceness)
   const store = await openReading(place)
   const { journal, index, registry } = store
   const readLeaves = createLeafReader({ journal, index })
@@ -78,13 +103,12 @@ if (options !== undefined) {
   const exporter = createEntryExporter({ journal, index, registry, source })
   const report = answer<ExportQuestions, Suspect>(
     {
-      begin: (asked) => exporter.begin(asked),
-      add([halted, ...asked]) {
+      head: (format) => exporter.head(format),
+      write([halted, ...asked]) {
         broken = halted
-        return exporter.add(...asked)
+        return exporter.write(...asked)
       },
-      end: (number) => exporter.end(number),
-      drop: (number) => exporter.drop(number),
+      end: (asked) => exporter.end(...asked),
     },
     () => store.close(),
   )

@@ -1,7 +1,6 @@
 // Runs the filing program in a thread of its own. It has a low priority: a search reads entries
 // that are not filed yet from the journal.
 
-import { setPriority } from "node:os"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
@@ -17,6 +16,7 @@ import type { ContentKeeper, ContentKeeperBeside } from "../store/content-keeper
 import { openArchive } from "../store/archive/open-archive.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { FilingStore, Store } from "../store/store.ts"
+import { lowerPriority } from "../runtime/thread-priority.ts"
 import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
@@ -137,7 +137,7 @@ function archivingQuestions(archiving: SegmentArchiving) {
 
 const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
-  beNice()
+  lowerPriority(niceness)
   const store = await openFiling(options.place)
   const storage = openArchive(archiveOf(options.place), systemClock)
   const filing = startFiling({
@@ -169,14 +169,4 @@ if (options !== undefined) {
       await store.close()
     },
   )
-}
-
-/** On Linux each thread has a priority of its own. Elsewhere this would slow the whole process. */
-function beNice(): void {
-  if (process.platform !== "linux") return
-  try {
-    setPriority(0, niceness)
-  } catch {
-    // The system does not allow it. Filing works at normal priority.
-  }
 }

@@ -1,6 +1,7 @@
 // Exports of entries: all matches of a query as one file, however many. Each is recorded twice:
 // before its first byte, who asked for what; and at its end, how many entries were given out.
 
+import { createHash } from "node:crypto"
 import { Readable } from "node:stream"
 import type { EventsExportQuery } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
@@ -9,7 +10,8 @@ import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { CountRequest, Queries } from "../query/entry-queries.ts"
-import type { EntryExporter } from "../query/entry-exporter.ts"
+import type { EntryExporter, ExportPiece } from "../query/entry-exporter.ts"
+import type { ExportFormat, PlacedNote } from "../query/export-file.ts"
 import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
 import { recordEventsExport, recordEventsExportEnd } from "./export-entries.ts"
@@ -52,22 +54,31 @@ export interface ExportParts {
   readonly report: { readonly exported: (format: string, entries: number) => void }
 }
 
-/** Bytes that are made before the client takes those before them. */
+/** Bytes that wait for the client. */
 const aheadBytes = 512 * 1024
+/** Pieces of an export that are made or wait: one for each thread, and one at hand. */
+const piecesAhead = 3
+/** Entries of a piece, if they are not large. A piece of Parquet is a group of rows. */
+const entriesOfPiece = { jsonl: 1000, csv: 1000, parquet: 16_384 } as const
 
 export function createEntryExports(parts: ExportParts): EntryExports {
   const { store, clock, limits } = parts
-  const queue = (of: string, atOnceMax: number, perWorkspaceMax: number): FairQueue =>
-    createFairQueue(clock, {
-      of,
-      atOnceMax,
-      perWorkspaceMax,
-      waitingMax: limits.exportsWaitingMax,
-      waitMs: limits.exportWaitMs,
-    })
-  const sending = queue("exports", limits.exportsAtOnceMax, limits.exportsOfWorkspaceMax)
-  // Pieces: the thread always has the next one at hand, and workspaces take turns.
-  const making = queue("exports", 2, 1)
+  const { exportsWaitingMax: waitingMax } = limits
+  const sending = createFairQueue(clock, {
+    of: "exports",
+    atOnceMax: limits.exportsAtOnceMax,
+    perWorkspaceMax: limits.exportsOfWorkspaceMax,
+    waitingMax,
+    waitMs: limits.exportWaitMs,
+  })
+  // Workspaces take turns at each piece. An export that has begun waits longer than one that has not.
+  const making = createFairQueue(clock, {
+    of: "exports",
+    atOnceMax: 2 * piecesAhead,
+    perWorkspaceMax: piecesAhead,
+    waitingMax,
+    waitMs: limits.exportPatienceMs,
+  })
   return {
     async begin(by, workspace, request, signal) {
       const end = await sending.begin(workspace.id, signal)
@@ -112,43 +123,94 @@ interface Started {
  * be read.
  */
 async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Uint8Array> {
-  const { exporter, clock, report } = parts
-  const { by, workspace, request, signal, sequence, receipt, making } = started
-  const { wanted, format, isProven } = request
-  const nowMs = clock.now()
-  const asked = { workspace, format, isProven, wanted, end: sequence, nowMs }
-  const number = await exporter.begin(asked)
-  let entries = 0
+  const { exporter, report } = parts
+  const { by, workspace, request, sequence, receipt } = started
+  const { format } = request
+  const file = createFile(format)
   let isRecorded = false
   const record = async (complete: boolean): Promise<void> => {
     isRecorded = true
-    const metadata = { exportReceiptId: receipt, entries, complete }
+    const metadata = { exportReceiptId: receipt, entries: file.written().count, complete }
     await recordEventsExportEnd(parts, by, workspace, metadata)
   }
-  const count = (written: number): void => {
-    entries += written
-    report.exported(format, written)
-  }
   try {
-    for await (const sequences of oneAhead(matchesOf(parts, started, nowMs)))
-      for (let at = 0; at < sequences.length;) {
-        const rest = sequences.slice(at)
-        const add = () => exporter.add(number, rest)
-        const { bytes, taken, written } = await making.run(workspace.id, signal, add)
-        at += taken
-        count(written)
-        if (bytes.length > 0) yield bytes
-      }
-    const { bytes, written } = await exporter.end(number)
-    count(written)
+    const head = await exporter.head(format)
+    file.add({ bytes: head, taken: 0, broken: 0 })
+    if (head.length > 0) yield head
+    for await (const piece of piecesOf(parts, started)) {
+      file.add(piece)
+      report.exported(format, piece.taken)
+      yield piece.bytes
+    }
+    const end = await exporter.end(format, { ...file.written(), sequence })
     // Before the last bytes: an export that cannot be recorded lacks its end.
     await record(true)
-    yield bytes
+    yield end
   } finally {
-    await exporter.drop(number)
     // The entry of its beginning says that it was made, if this one cannot be written.
     if (!isRecorded) await record(false).catch(() => undefined)
   }
+}
+
+/** Knows what was written so far. */
+function createFile(format: ExportFormat) {
+  const hashing = createHash("sha256")
+  const notes: PlacedNote[] = []
+  let [count, broken, at] = [0, 0, 0]
+  return {
+    add(piece: ExportPiece): void {
+      // Only JSON lines say their hash.
+      if (format === "jsonl") hashing.update(piece.bytes)
+      if (piece.note !== undefined) notes.push({ at, note: piece.note })
+      count += piece.taken
+      broken += piece.broken
+      at += piece.bytes.length
+    },
+    written: () => ({ count, broken, notes, sha256: hashing.copy().digest("hex") }),
+  }
+}
+
+/** The pieces of the file in order. Some are made ahead. */
+async function* piecesOf(parts: ExportParts, started: Started): AsyncGenerator<ExportPiece> {
+  const { exporter, clock } = parts
+  const { workspace, request, signal, making } = started
+  const { wanted, format, isProven } = request
+  const nowMs = clock.now()
+  const asked = { workspace, format, isProven, wanted, nowMs }
+  const begin = (sequences: readonly number[]) => {
+    const piece = making.run(workspace.id, signal, () => exporter.write(asked, sequences))
+    // It is awaited later, or never if the reader stops.
+    piece.catch(() => undefined)
+    return { sequences, piece }
+  }
+  const ahead: ReturnType<typeof begin>[] = []
+  async function* taken(least: number): AsyncGenerator<ExportPiece> {
+    while (ahead.length > least) {
+      const [{ sequences, piece }] = ahead.splice(0, 1) as [(typeof ahead)[number]] // there is one
+      const made = await piece
+      if (made.taken < sequences.length) ahead.unshift(begin(sequences.slice(made.taken)))
+      yield made
+    }
+  }
+  const matches = oneAhead(matchesOf(parts, started, nowMs))
+  for await (const sequences of inStretches(matches, entriesOfPiece[format])) {
+    ahead.push(begin(sequences))
+    yield* taken(piecesAhead - 1)
+  }
+  yield* taken(0)
+}
+
+/** The same sequences in lists of this length, but for the last. */
+async function* inStretches(
+  lists: AsyncIterable<readonly number[]>,
+  length: number,
+): AsyncGenerator<readonly number[]> {
+  const stretch: number[] = []
+  for await (const list of lists) {
+    stretch.push(...list)
+    while (stretch.length >= length) yield stretch.splice(0, length)
+  }
+  if (stretch.length > 0) yield stretch
 }
 
 function matchesOf(
