@@ -3,9 +3,17 @@
 
 import { openFrame, type OpenFrame } from "./body-frame.ts"
 
+export interface CachedFrame {
+  readonly version: number
+  readonly opened: OpenFrame
+}
+
 export interface FrameCache {
-  /** Whoever reads others meanwhile keeps it: it may be gone from here by then. */
-  known(place: string, version: number): OpenFrame | undefined
+  /**
+   * Those whose place begins so. Whoever reads others meanwhile keeps them: they may be gone from
+   * here by then.
+   */
+  under(start: string): ReadonlyMap<string, CachedFrame>
   /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
   open(place: string, version: number, read: () => Uint8Array): OpenFrame
 }
@@ -21,17 +29,14 @@ const noBodies: OpenFrame = {
 }
 
 export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
-  const frames = new Map<string, { readonly version: number; readonly opened: OpenFrame }>()
+  const frames = new Map<string, CachedFrame>()
   let bytes = 0
   const remove = (place: string): void => {
     bytes -= frames.get(place)?.opened.textBytes ?? 0
     frames.delete(place)
   }
   return {
-    known(place, version) {
-      const one = frames.get(place)
-      return one?.version === version ? one.opened : undefined
-    },
+    under: (start) => new Map([...frames].filter(([place]) => place.startsWith(start))),
     open(place, version, read) {
       const known = frames.get(place)
       if (known?.version === version) {

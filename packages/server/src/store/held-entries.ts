@@ -27,8 +27,10 @@ export async function readHeld(
   sequences: readonly number[],
   bytesMax: number,
 ): Promise<HeldEntries> {
-  const entries = await journal.at(workspace, sequences, bytesMax)
-  const checkpoint = await index.checkpoint(workspace, number)
+  const [entries, checkpoint] = await Promise.all([
+    journal.at(workspace, sequences, bytesMax),
+    index.checkpoint(workspace, number),
+  ])
   const covered = checkpoint === undefined ? 0 : before + checkpoint.size
   const open = sequences.slice(0, entries.length).filter((sequence) => sequence > covered)
   const around = neighboursOf(open)

@@ -71,8 +71,38 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
         // The others push it out while they are read.
         await journal.at("acme", [firsts[place] ?? 0])
         assert.deepEqual((await journal.at("acme", firsts)).map(plain), page)
+        // And others push out what these read.
+        const turned = [...firsts.slice(place), ...firsts.slice(0, place)]
+        const expected = turned.map((first) => before[first - 1])
+        for (const one of await Promise.all([1, 2, 3].map(() => journal.at("acme", turned))))
+          assert.deepEqual(one.map(plain), expected)
       }
     assert.deepEqual((await every(served.journal, "acme")).map(plain), before)
+    await expectChain(served.journal, "acme")
+  })
+
+  story("what is read while bodies are packed is whole", async (store) => {
+    const { served, filing } = store
+    const frames = 6
+    const named = Array.from({ length: frames * 64 + 1 }, (_, place) => `entry ${place + 1}`)
+    for (let from = 0; from < named.length; from += 512)
+      await write(served, "acme", named.slice(from, from + 512))
+    const before = (await every(served.journal, "acme")).map(plain)
+    for (let from = 0; from < frames * 64; from += 64) {
+      const sequences = range(from + 1, from + 64)
+      let isOver = false
+      const packing = filing.content.pack("acme", from, from + 64).finally(() => (isOver = true))
+      const readUntilOver = async () => {
+        while (!isOver) {
+          const page = await served.journal.at("acme", sequences)
+          assert.deepEqual(page.map(plain), before.slice(from, from + 64))
+          const linked = await served.journal.linked("acme", from, 64)
+          assert.ok(!linked.some(({ lengths }) => lengths.includes(0)))
+        }
+      }
+      await Promise.all([packing, ...range(1, 4).map(readUntilOver)])
+      assert.equal((await packing)?.last, from + 64)
+    }
     await expectChain(served.journal, "acme")
   })
 

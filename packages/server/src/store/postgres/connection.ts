@@ -4,9 +4,10 @@
 // A database that cannot be reached, or does not answer, is away. While it is, every question is
 // refused at once, and one connection after another asks whether it is back.
 
-import { Client, Pool, types, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
+import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
 import { LedgerError, StartError } from "../../error.ts"
+import { BinaryClient } from "./binary-client.ts"
 
 /** Values as they are stored: a row is a list, in the order in which its statement selects. */
 export type Row = readonly unknown[]
@@ -47,13 +48,15 @@ const askAgainMs = 250
 
 /**
  * A plan is made once for a connection, when the tables may still be empty: it must be the one that
- * is right when they are large.
+ * is right when they are large. Nothing is compiled for a plan, which would take longer than any of
+ * our statements: how many rows a generic plan expects says nothing.
  */
 const planning = [
   "plan_cache_mode=force_generic_plan",
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
+  "jit=off",
 ]
   .map((setting) => `-c ${setting}`)
   .join(" ")
@@ -69,14 +72,6 @@ const planForCluster =
 const waitForDisk = `SELECT set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
 const waitForNothing = "-c synchronous_commit=off"
-
-const int8 = 20
-
-/** Sequences, sizes and times are far below 2^53. */
-function parserOf(type: number, format?: "text" | "binary"): (text: string) => unknown {
-  // The library's own parsers give what the type is.
-  return type === int8 ? Number : (types.getTypeParser(type, format) as (text: string) => unknown)
-}
 
 export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock): Database {
   let pool = openPool(config)
@@ -154,6 +149,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
 
 function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool {
   const pool = new Pool({
+    Client: BinaryClient,
     ...clientOf(url, connectTimeoutMs, answerTimeoutMs),
     options: isDerived ? `${planning} ${waitForNothing}` : planning,
     max: connections,
@@ -183,13 +179,12 @@ function clientOf(url: string, connectMs: number, answerMs: number) {
     query_timeout: answerMs,
     options: planning,
     keepAlive: true,
-    types: { getTypeParser: parserOf },
   }
 }
 
 /** Whether a new connection can be made, and answers. */
 async function answers(url: string): Promise<boolean> {
-  const client = new Client(clientOf(url, connectTimeoutMs, connectTimeoutMs))
+  const client = new BinaryClient(clientOf(url, connectTimeoutMs, connectTimeoutMs))
   client.on("error", () => {})
   try {
     await client.connect()
@@ -220,13 +215,12 @@ export interface ToolConnection extends Queries {
  * first statement, whatever others write meanwhile. Its errors are sentences for the operator.
  */
 export async function openTool(url: string, { still = false } = {}): Promise<ToolConnection> {
-  const client = new Client({
+  const client = new BinaryClient({
     connectionString: url,
     application_name: "tallystick command",
     connectionTimeoutMillis: connectTimeoutMs,
     options: planning,
     keepAlive: true,
-    types: { getTypeParser: parserOf },
   })
   // The next statement says that the connection is lost.
   client.on("error", () => {})

@@ -1,27 +1,37 @@
 // Finds the bodies of entries in the frames that they were packed into (../body-frame.ts).
 
 import { parseRecord } from "@tallystick/proof"
-import { frameEntries, type OpenFrame } from "../body-frame.ts"
+import { frameEntries } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
-import { createFrameCache, type FrameCache } from "../frame-cache.ts"
-import { splitRows, withBodies, type LinkedRows } from "../linked-rows.ts"
-import { bytes, type Queries, type Statement } from "./connection.ts"
+import { createFrameCache } from "../frame-cache.ts"
+import { bodilessIn, splitRows, withBodies, type LinkedRows } from "../linked-rows.ts"
+import { bytes, type Queries, type Row, type Statement } from "./connection.ts"
 
-/** Of each of these entries the frame that it may be in. */
+/**
+ * The frame that the entry `e` is in, if its body is not in its row. A frame is read where the entry
+ * is: one question later, its body might be in another place.
+ */
+export const frameOfEntry = `
+  LEFT JOIN LATERAL (
+    SELECT first, count, version, bytes FROM tallystick.frames f
+    WHERE f.workspace_id = $1 AND f.first <= e.sequence ORDER BY f.first DESC LIMIT 1
+  ) f ON e.salted IS NULL AND e.sequence < f.first + f.count`
+
+/** The bytes of the frame `f`, if it is none of the known ones in these two parameters. */
+export const bytesUnlessKnown = (firsts: string, versions: string): string => `
+  CASE WHEN (f.first, f.version)
+    NOT IN (SELECT * FROM unnest(${firsts}::bigint[], ${versions}::bigint[])) THEN f.bytes END`
+
+/** Of these entries, each once. */
 const framesAround: Statement = {
   name: "frames around",
   text: `
-    SELECT DISTINCT f.first, f.count, f.version
+    SELECT DISTINCT ON (f.first) f.first, f.count, f.version, ${bytesUnlessKnown("$3", "$4")}
     FROM unnest($2::bigint[]) AS w (wanted)
     CROSS JOIN LATERAL (
-      SELECT first, count, version FROM tallystick.frames f
+      SELECT first, count, version, bytes FROM tallystick.frames f
       WHERE f.workspace_id = $1 AND f.first <= w.wanted ORDER BY f.first DESC LIMIT 1
     ) f WHERE w.wanted < f.first + f.count`,
-}
-const frameBytes: Statement = {
-  name: "bytes of frames",
-  text: `SELECT first, version, bytes FROM tallystick.frames
-         WHERE workspace_id = $1 AND first = ANY ($2::bigint[])`,
 }
 /** Those up to `$3` bytes, one at least. */
 const framesAfter: Statement = {
@@ -39,8 +49,16 @@ const framesAfter: Statement = {
 /** The salt and the body of an entry; undefined if no frame has them. */
 export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array | undefined
 
+/** Frames in memory, which need not be sent again. */
+export interface KnownFrames {
+  readonly firsts: readonly number[]
+  readonly versions: readonly number[]
+  /** Opens those of these rows: first, count, version, and bytes if it was not known. */
+  open(rows: readonly Row[]): FramedBodies
+}
+
 export interface FrameReads {
-  /** Those of these entries; one question for their frames, and one for frames not in memory. */
+  known(workspace: string): KnownFrames
   bodies(workspace: string, sequences: readonly number[]): Promise<FramedBodies>
   /** These rows with the bodies that are in frames; fewer, one piece at least, if they are large. */
   filled(
@@ -50,18 +68,40 @@ export interface FrameReads {
   ): Promise<readonly LinkedRows[]>
 }
 
-export function frameReads(database: Queries): FrameReads {
+export function frameReads({ rows }: Queries): FrameReads {
   const cache = createFrameCache()
-  const bodies: FrameReads["bodies"] = async (workspace, sequences) => {
-    if (sequences.length === 0) return () => undefined
-    const frames = await framesOf(database, cache, workspace, sequences)
-    return (sequence, record) => {
-      const frame = frames.find((one) => sequence >= one.first && sequence < one.end)
-      const index = frame && parseRecord(record)?.index
-      return index === undefined ? undefined : frame?.opened.salted(index)
+  const known: FrameReads["known"] = (workspace) => {
+    const start = `${workspace}/`
+    const held = cache.under(start)
+    return {
+      firsts: [...held.keys()].map((place) => Number(place.slice(start.length))),
+      versions: [...held.values()].map(({ version }) => version),
+      open(found) {
+        const frames = found.map(([first, count, version, content]) => {
+          const place = start + String(first)
+          const one = held.get(place)
+          const opened =
+            content === null && one !== undefined
+              ? one.opened
+              : cache.open(place, Number(version), () => bytes(content))
+          return { first: Number(first), end: Number(first) + Number(count), opened }
+        })
+        return (sequence, record) => {
+          const frame = frames.find((one) => sequence >= one.first && sequence < one.end)
+          const index = frame && parseRecord(record)?.index
+          return index === undefined ? undefined : frame?.opened.salted(index)
+        }
+      },
     }
   }
+  const bodies: FrameReads["bodies"] = async (workspace, sequences) => {
+    if (sequences.length === 0) return () => undefined
+    const held = known(workspace)
+    const asked = [workspace, sequences, held.firsts, held.versions]
+    return held.open(await rows(framesAround, asked))
+  }
   return {
+    known,
     bodies,
     async filled(workspace, pieces, bytesMax) {
       const whole: LinkedRows[] = []
@@ -71,10 +111,7 @@ export function frameReads(database: Queries): FrameReads {
           left[0]?.lengths.includes(0) === true
             ? splitRows(left, frameEntries)
             : [left.slice(0, 1), left.slice(1)]
-        const open = some.flatMap(({ sequences, lengths }) =>
-          sequences.filter((_, place) => lengths[place] === 0),
-        )
-        const framed = await bodies(workspace, open)
+        const framed = await bodies(workspace, bodilessIn(some))
         whole.push(...some.map((rows) => withBodies(framed, rows)))
         size = whole.reduce((sum, rows) => sum + rows.bodies.length, 0)
         left = others
@@ -82,37 +119,6 @@ export function frameReads(database: Queries): FrameReads {
       return whole
     },
   }
-}
-
-interface FrameOfEntries {
-  readonly first: number
-  readonly end: number
-  readonly opened: OpenFrame
-}
-
-async function framesOf(
-  { rows }: Queries,
-  cache: FrameCache,
-  workspace: string,
-  sequences: readonly number[],
-): Promise<readonly FrameOfEntries[]> {
-  const around = (await rows(framesAround, [workspace, sequences])).map((row) => {
-    const [first, count, version] = row.map(Number) as [number, number, number]
-    const place = `${workspace}/${first}`
-    return { first, end: first + count, place, known: cache.known(place, version) }
-  })
-  const unread = around.filter(({ known }) => known === undefined)
-  const read =
-    unread.length === 0 ? [] : await rows(frameBytes, [workspace, unread.map(({ first }) => first)])
-  const found = new Map(
-    read.map(([first, version, content]) => [Number(first), { version: Number(version), content }]),
-  )
-  return around.flatMap(({ first, end, place, known }) => {
-    if (known !== undefined) return [{ first, end, opened: known }]
-    const now = found.get(first)
-    if (now === undefined) return []
-    return [{ first, end, opened: cache.open(place, now.version, () => bytes(now.content)) }]
-  })
 }
 
 export async function framesBehind(

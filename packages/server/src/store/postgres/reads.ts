@@ -1,22 +1,28 @@
 // All reads of the journal and of the index, one statement for each question.
 
-import { bodyTag, recordBytes } from "@tallystick/proof"
 import { frameEntries } from "../body-frame.ts"
+import { bodiless } from "../destroyed.ts"
 import { bytesOf, upToBytes } from "../entries.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
-import type { LinkedRows } from "../linked-rows.ts"
+import { linkRows, type LinkedRows } from "../linked-rows.ts"
 import type { Head, IndexReader, Journal, JournalReader, Stored } from "../store.ts"
-import { frameReads, type FramedBodies } from "./frame-reads.ts"
+import {
+  bytesUnlessKnown,
+  frameOfEntry,
+  frameReads,
+  type FramedBodies,
+  type FrameReads,
+} from "./frame-reads.ts"
 import { bytes, optionalBytes, type Queries, type Row, type Statement } from "./connection.ts"
 
 /** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
 const afterBytesMax = 8 * 1024 * 1024
 const saltBytes = 16
-/** Of entries that are joined to one row. */
-const entriesPerPiece = 256
+/** The place of a frame in a row of `entriesAt`. */
+const framesFrom = 8
 
 const columns = "e.sequence, e.record, e.receipt, e.idem, e.salted, e.sealed"
-const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + length(e.sealed)`
+const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + octet_length(e.sealed)`
 /** The bytes of these rows up to and including each. */
 const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
 
@@ -25,21 +31,28 @@ const headOfChain: Statement = {
   text: "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1",
 }
 
-/** Each with the bytes up to it. One that is too much is given without its content. */
+/**
+ * Each with the bytes up to it, and the first ones with their frames. One that is too much is given
+ * without its content.
+ */
 const entriesAt: Statement = {
   name: "entries at",
   text: `
     SELECT place, total, sequence, CASE WHEN within THEN record END, receipt, idem,
-           CASE WHEN within THEN salted END, CASE WHEN within THEN sealed END
+           CASE WHEN within THEN salted END, CASE WHEN within THEN sealed END, first, count, version,
+           CASE WHEN first IS DISTINCT FROM lag(first) OVER (ORDER BY place) THEN bytes END
     FROM (
-      SELECT *, total <= $3 OR place = 1 AS within
+      SELECT e.*, f.first, f.count, f.version, ${bytesUnlessKnown("$4", "$5")} AS bytes
       FROM (
-        SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
-        FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
-        CROSS JOIN LATERAL (
-          SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted LIMIT 1
-        ) e
-      ) summed
+        SELECT *, total <= $3 OR place = 1 AS within
+        FROM (
+          SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
+          FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
+          CROSS JOIN LATERAL (
+            SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted LIMIT 1
+          ) e
+        ) summed
+      ) e ${frameOfEntry} AND e.within AND e.place <= ${frameEntries}
     ) found ORDER BY place`,
 }
 
@@ -56,24 +69,17 @@ const entriesAfter: Statement = {
     ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
 }
 
-// Between two texts stands what each begins with, as it is hashed. The table refuses a record of
-// another length; one that is there all the same is nothing but zeros.
 const linkedAfter: Statement = {
   name: "linked after",
   text: `
-    SELECT string_agg(sequence::text, ',' ORDER BY sequence),
-           string_agg('\\x00'::bytea || record, ''::bytea ORDER BY sequence),
-           string_agg(coalesce(length(salted) + ${bodyTag.length}, 0)::text, ',' ORDER BY sequence),
-           string_agg('${bodyTag}'::bytea || salted, ''::bytea ORDER BY sequence)
+    SELECT sequence, record, salted
     FROM (
-      SELECT e.sequence, CASE length(e.record) WHEN ${recordBytes} THEN e.record
-               ELSE decode(repeat('00', ${recordBytes}), 'hex') END AS record, e.salted, ${running("e.sequence")} - (${size}) AS before,
-             (row_number() OVER (ORDER BY e.sequence) - 1) / ${entriesPerPiece} AS piece
+      SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before
       FROM (
         SELECT * FROM tallystick.entries e
         WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
       ) e
-    ) found WHERE before < ${afterBytesMax} GROUP BY piece ORDER BY piece`,
+    ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
 }
 
 /** Up to the first hole. */
@@ -105,39 +111,19 @@ const sequenceOfKey: Statement = {
 
 export function journalReads(database: Queries): Omit<Journal, "append"> {
   const frames = frameReads(database)
-  /** The first entries, one at least, with no more than so many bytes. */
-  const filled = async (
-    workspace: string,
-    entries: readonly (Stored | undefined)[],
-    bytesMax: number,
-  ): Promise<readonly (Stored | undefined)[]> => {
-    const whole: (Stored | undefined)[] = []
-    let bytes = 0
-    // A few at a time: the sizes of bodies in frames are only known now.
-    for (let at = 0; at < entries.length && bytes <= bytesMax; at += frameEntries) {
-      const some = entries.slice(at, at + frameEntries)
-      const framed = await frames.bodies(
-        workspace,
-        some.flatMap((entry) => (entry !== undefined && !entry.body ? [entry.sequence] : [])),
-      )
-      for (const entry of some) {
-        const filledOne = entry && withBody(entry, framed)
-        whole.push(filledOne)
-        bytes += bytesOf(filledOne)
-      }
-    }
-    return [...upToBytes(whole, bytesMax)]
-  }
   const reader: JournalReader = {
     async head(workspace) {
       const [row] = await database.rows(headOfChain, [workspace])
       return row === undefined ? undefined : headOf(row)
     },
     async at(workspace, sequences, bytesMax = Number.MAX_SAFE_INTEGER) {
+      const known = frames.known(workspace)
       const rows = await database.rows(entriesAt, [
         workspace,
         sequences,
         Math.min(bytesMax, Number.MAX_SAFE_INTEGER),
+        known.firsts,
+        known.versions,
       ])
       const found = new Map(rows.map(([place, ...row]) => [Number(place) - 1, row]))
       const entries: (Stored | undefined)[] = []
@@ -148,17 +134,17 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
         if (bytes > bytesMax && place > 0) break
         entries.push(row.length === 0 ? undefined : storedOf(workspace, row))
       }
-      return filled(workspace, entries, bytesMax)
+      return filled(frames, workspace, entries, bytesMax, known.open(framesIn(rows)))
     },
     async after(workspace, sequence, limit) {
       const rows = await database.rows(entriesAfter, [workspace, sequence, limit])
       const entries = rows.map((row) => storedOf(workspace, row))
       // Each of them is there.
-      return (await filled(workspace, entries, afterBytesMax)) as readonly Stored[]
+      return (await filled(frames, workspace, entries, afterBytesMax)) as readonly Stored[]
     },
     async linked(workspace, sequence, limit) {
       const rows = await database.rows(linkedAfter, [workspace, sequence, limit])
-      return frames.filled(workspace, rows.map(linkedOf), afterBytesMax)
+      return frames.filled(workspace, rows.length === 0 ? [] : [linkedOf(rows)], afterBytesMax)
     },
     async records(workspace, sequence, count) {
       const [row] = await database.rows(recordsFrom, [workspace, sequence, count])
@@ -175,13 +161,40 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
     async byReceipt(workspace, receipt) {
       const [row] = await database.rows(entryOfReceipt, [workspace, receipt])
       const entries = row === undefined ? [] : [storedOf(workspace, row)]
-      return (await filled(workspace, entries, afterBytesMax))[0]
+      return (await filled(frames, workspace, entries, afterBytesMax))[0]
     },
     async byKey(workspace, idem) {
       const [row] = await database.rows(sequenceOfKey, [workspace, idem])
       return row === undefined ? undefined : Number(row[0])
     },
   }
+}
+
+/**
+ * The first entries, one at least, with no more than so many bytes. `known` has the bodies of the
+ * first ones that are in frames.
+ */
+async function filled(
+  frames: FrameReads,
+  workspace: string,
+  entries: readonly (Stored | undefined)[],
+  bytesMax: number,
+  known?: FramedBodies,
+): Promise<readonly (Stored | undefined)[]> {
+  const whole: (Stored | undefined)[] = []
+  let bytes = 0
+  // A few at a time: the sizes of bodies in frames are only known now.
+  for (let at = 0; at < entries.length && bytes <= bytesMax; at += frameEntries) {
+    const some = entries.slice(at, at + frameEntries)
+    const framed =
+      (at === 0 ? known : undefined) ?? (await frames.bodies(workspace, bodiless(some)))
+    for (const entry of some) {
+      const filledOne = entry && withBody(entry, framed)
+      whole.push(filledOne)
+      bytes += bytesOf(filledOne)
+    }
+  }
+  return [...upToBytes(whole, bytesMax)]
 }
 
 export function headOf([sequence, hash, timeMs]: Row): Head {
@@ -212,13 +225,24 @@ function storedOf(
   }
 }
 
-function linkedOf([sequences, leaves, lengths, bodies]: Row): LinkedRows {
-  return {
-    sequences: String(sequences).split(",").map(Number),
-    leaves: bytes(leaves),
-    lengths: String(lengths).split(",").map(Number),
-    bodies: optionalBytes(bodies) ?? new Uint8Array(),
-  }
+/** Of rows of `entriesAt`: the frames, each once where its entries follow each other. */
+function framesIn(rows: readonly Row[]): readonly Row[] {
+  const frames = rows.map((row) => row.slice(framesFrom)).filter(([first]) => first !== null)
+  return frames.filter(([first], place) => first !== frames[place - 1]?.[0])
+}
+
+function linkedOf(rows: readonly Row[]): LinkedRows {
+  return linkRows(
+    rows.map(([sequence, record, salted]) => {
+      const both = optionalBytes(salted)
+      return {
+        sequence: Number(sequence),
+        record: bytes(record),
+        bodySalt: both?.subarray(0, saltBytes),
+        body: both?.subarray(saltBytes),
+      }
+    }),
+  )
 }
 
 const positionOf: Statement = {
