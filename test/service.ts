@@ -65,7 +65,7 @@ export function serveBy(other: string, ...args: readonly string[]): void {
   Object.assign(usual, { program: other, arguments: args })
 }
 
-const startsWithinMs = 20_000
+const startsWithinMs = 60_000
 
 /** Resolves when the service listens; rejects with its output if it ends before. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {

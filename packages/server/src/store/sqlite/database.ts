@@ -248,12 +248,13 @@ function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
       `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${known})`,
     )
   }
-  for (const { number, script } of scripts) {
-    if (number <= done || number > upTo) continue
-    if (layout === "journal" && done > 0 && number === rowLayout)
-      throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
-    database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${number};\nCOMMIT;`)
-  }
+  const pending = scripts.filter(({ number }) => number > done && number <= upTo)
+  if (layout === "journal" && done > 0 && pending.some(({ number }) => number === rowLayout))
+    throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
+  const steps = pending.map(({ number, script }) => `${script}\nPRAGMA user_version = ${number};`)
+  // A new file has all of its tables or none: killed in between, it would be of an older layout.
+  for (const step of done === 0 ? [steps.join("\n")] : steps)
+    database.exec(`BEGIN IMMEDIATE;\n${step}\nCOMMIT;`)
 }
 
 /** In order. Layouts before the first script are not migrated. */

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict"
+import { globSync } from "node:fs"
+import { join } from "node:path"
+import type { Receipt } from "@tallystick/client"
+import { eventually, makeWorkspace, writeMany, type Service, type Workspace } from "../service.ts"
+import { startProgram } from "./programs.ts"
+
+// A small ledger that has entries everywhere: in segments of the archive, and in rows.
+
+/** So many become a segment of the search, and are packed. */
+export const filed = 4096
+export const idleArchiver = { TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "3600000" }
+/** Many small segments, as fast as they can be made. */
+export const busyArchiver = {
+  TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "5",
+  TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
+  TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: "64",
+}
+
+export interface OldLedger {
+  /** It has ended; its folder goes with it. */
+  readonly first: Service
+  readonly workspace: Workspace
+  readonly receipts: readonly Receipt[]
+}
+
+export function segmentFiles(data: string): readonly string[] {
+  return globSync("*/*.zst", { cwd: join(data, "archive") })
+}
+
+export async function metric({ root }: Service, name: string): Promise<number> {
+  return Number(new RegExp(`^${name} (.*)$`, "m").exec((await root.get("/metrics")).text)?.[1])
+}
+
+/** All of its entries are due for the archive; none is packed, as a rule. */
+export async function openDueLedger(
+  entries: number,
+  changes: (place: number) => object = () => ({}),
+): Promise<OldLedger> {
+  const ledger = await writeLedger(entries, idleArchiver, changes)
+  assert.equal(await ledger.first.end("SIGKILL"), null)
+  return ledger
+}
+
+/** The first 4,096 of its entries are packed. */
+export async function openPackedLedger(): Promise<OldLedger> {
+  const ledger = await writeLedger(filed + 50, idleArchiver)
+  await eventually(
+    "the entries to be packed",
+    async () =>
+      (await metric(ledger.first, "tallystick_packed_entries_total")) === filed || undefined,
+    120_000,
+  )
+  assert.equal(await ledger.first.end(), 0)
+  return ledger
+}
+
+/** The first 4,096 of its entries are in 64 segments of the archive. */
+export async function openArchivedLedger(
+  entries: number,
+  changes: (place: number) => object,
+): Promise<OldLedger> {
+  const ledger = await writeLedger(entries, busyArchiver, changes)
+  await eventually(
+    "all to be archived",
+    async () =>
+      (await metric(ledger.first, "tallystick_archive_segments")) === filed / 64 || undefined,
+    120_000,
+  )
+  assert.equal(await ledger.first.end(), 0)
+  return ledger
+}
+
+async function writeLedger(
+  entries: number,
+  environment: Readonly<Record<string, string>>,
+  changes: (place: number) => object = () => ({}),
+): Promise<OldLedger> {
+  const first = await startProgram({ environment })
+  const workspace = await makeWorkspace(first, { hotDays: 0 })
+  const receipts = await writeMany(workspace, entries, { atOnce: 1000, changes })
+  return { first, workspace, receipts }
+}

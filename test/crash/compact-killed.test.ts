@@ -1,0 +1,80 @@
+import assert from "node:assert/strict"
+import { globSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { tallystick } from "../program.ts"
+import { createChance, seedOf, type Chance } from "../promises/chance.ts"
+import { settingsOf } from "../service.ts"
+import { openPackedLedger, type OldLedger } from "./archived-ledger.ts"
+import { startProgram } from "./programs.ts"
+import { killAtSteps, loadedFirst, type Killed } from "./step-kills.ts"
+
+// Killed at each step of `tallystick compact`: the journal is the former one or the new one, and
+// the next run goes on or begins again.
+
+const kills = 60
+
+interface Killing {
+  readonly kills: number
+  readonly chance: Chance
+  /** Whether this run goes on from where the one before was killed. */
+  readonly isResumed: (round: number) => boolean
+  readonly modules?: readonly string[]
+}
+
+function killCompacting(
+  { first }: OldLedger,
+  { isResumed, modules = [], ...asked }: Killing,
+): Promise<Killed> {
+  return killAtSteps({
+    ...asked,
+    data: first.data,
+    async run(environment, round) {
+      if (!isResumed(round)) removeCopy(first.data)
+      const all = `${environment["NODE_OPTIONS"]} ${loadedFirst(...modules)}`
+      const settings = { ...settingsOf(first), ...environment, NODE_OPTIONS: all }
+      const { code, errors } = await tallystick(["compact"], settings)
+      assert.ok(code === 0 || code === null, errors)
+      if (round % 10 === 0) await expectSound(first)
+    },
+  })
+}
+
+function removeCopy(data: string): void {
+  for (const name of globSync("journal.db.compact*", { cwd: data })) rmSync(join(data, name))
+}
+
+async function expectSound(service: OldLedger["first"]): Promise<void> {
+  const { code, output, errors } = await tallystick(["fsck"], settingsOf(service))
+  assert.equal(code, 0, output + errors)
+}
+
+test(`killed ${kills} times while it is compacted: a journal is there, and it is whole`, async (t) => {
+  const ledger = await openPackedLedger()
+  await using _ = ledger.first
+  const killed = await killCompacting(ledger, {
+    kills,
+    chance: createChance(seedOf(t)),
+    isResumed: (round) => round % 2 === 0,
+  })
+  t.diagnostic(JSON.stringify(killed))
+  assert.ok(killed.kills > kills / 2, "hardly any kill fell while it was compacted")
+  const { code, errors } = await tallystick(["compact"], settingsOf(ledger.first))
+  assert.equal(code, 0, errors)
+  await expectSound(ledger.first)
+  await using last = await startProgram({ data: ledger.first.data })
+  await expectChain(last.root, ledger.workspace.id, ledger.receipts)
+})
+
+test("canary: a journal that is removed before the new one has its name is found out", async (t) => {
+  const ledger = await openPackedLedger()
+  await using _ = ledger.first
+  const killing = killCompacting(ledger, {
+    kills: 30,
+    chance: createChance(seedOf(t)),
+    isResumed: () => false,
+    modules: ["removed-journal.ts"],
+  })
+  await assert.rejects(killing, /no ledger|journal\.db/)
+})

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { Chance } from "../promises/chance.ts"
+import type { Service } from "../service.ts"
+import type { Fault } from "./faults.ts"
+import { startProgram } from "./programs.ts"
+
+// Kills a program at each of its steps (killed-at-step.ts): first it runs to its end, and its steps
+// are counted; then it runs again and again on what the kill before has left, and is killed at
+// another step each time, in a random order.
+
+export interface StepKills {
+  readonly kills: number
+  readonly chance: Chance
+  /** The data of the program; the file with its steps lies beside it. */
+  readonly data: string
+  /** Runs the program until it has ended, or has done what it should. */
+  readonly run: (environment: Readonly<Record<string, string>>, round: number) => Promise<void>
+}
+
+export interface Killed {
+  readonly kills: number
+  /** Of the run that was not killed. */
+  readonly steps: number
+  /** How often each kind of step was the last. */
+  readonly last: Readonly<Record<string, number>>
+}
+
+/** A module that a program loads first. */
+export function loadedFirst(...modules: readonly string[]): string {
+  const at = (module: string): string => pathToFileURL(join(import.meta.dirname, module)).href
+  return modules.map((one) => `--import=${one.startsWith("data:") ? one : at(one)}`).join(" ")
+}
+
+export async function killAtSteps({ kills, chance, data, run }: StepKills): Promise<Killed> {
+  const path = `${data}.steps`
+  const environment = { STEPS: path, NODE_OPTIONS: loadedFirst("killed-at-step.ts") }
+  const runTo = async (last: number, round: number): Promise<readonly string[]> => {
+    writeFileSync(path, `${last}\n`)
+    await run(environment, round)
+    return readFileSync(path, "utf8").trimEnd().split("\n").slice(1)
+  }
+  const { length: steps } = await runTo(Infinity, 0)
+  const lasts = Array.from({ length: kills }, (_, at) => 1 + Math.floor((at * steps) / kills))
+  const last: Record<string, number> = {}
+  let killed = 0
+  for (let round = 1; round <= kills; round++) {
+    const [end = 1] = lasts.splice(chance.below(lasts.length), 1)
+    const taken = await runTo(end, round)
+    if (taken.length < end) continue
+    killed += 1
+    const name = taken[end - 1] ?? ""
+    last[name] = (last[name] ?? 0) + 1
+  }
+  return { kills: killed, steps, last }
+}
+
+export interface ServiceKills extends Omit<StepKills, "run"> {
+  readonly environment?: Readonly<Record<string, string>>
+  /** Modules that are loaded after the one that kills. */
+  readonly modules?: readonly string[]
+  readonly fault?: Fault
+  /** Rejects like a request without an answer, when the service is killed meanwhile. */
+  readonly work: (service: Service, round: number) => Promise<void>
+}
+
+/** The same for a service, which starts anew each time, and is killed when it has done its work. */
+export function killServiceAtSteps(kills: ServiceKills): Promise<Killed> {
+  const { data, environment, modules = [], fault, work } = kills
+  return killAtSteps({
+    ...kills,
+    async run(steps, round) {
+      const others = loadedFirst(...modules)
+      const settings = {
+        ...environment,
+        ...steps,
+        NODE_OPTIONS: `${steps["NODE_OPTIONS"]} ${others}`,
+      }
+      const service = await startProgram({ data, environment: settings }, fault).catch(
+        (error: unknown) => expectKilled(data, error),
+      )
+      if (service === undefined) return
+      try {
+        await work(service, round)
+      } catch (error) {
+        // What fetch throws when there is no answer, or not the whole of it.
+        if (!(error instanceof TypeError)) throw error
+        await service.end("SIGKILL")
+        expectKilled(data, error)
+      } finally {
+        await service.end("SIGKILL")
+      }
+    },
+  })
+}
+
+/** It has taken its last step, and did not fail for another reason. */
+function expectKilled(data: string, cause: unknown): undefined {
+  const [last, ...steps] = readFileSync(`${data}.steps`, "utf8").trimEnd().split("\n")
+  assert.ok(steps.length >= Number(last), String(cause))
+}
