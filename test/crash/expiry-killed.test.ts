@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { setTimeout as sleep } from "node:timers/promises"
 import { test } from "node:test"
+import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf, type Chance } from "../promises/chance.ts"
 import {
   eventually,
   makeWorkspace,
@@ -13,99 +13,144 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
+import { idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
+import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
+import { killServiceAtSteps, type Killed } from "./step-kills.ts"
 
-// The service is killed while contents expire. Whatever is gone then is explained by an entry, and
+// The service is killed at each step of expiry. Whatever is gone then is explained by an entry, and
 // the next start finishes what was begun.
 
-const rounds = 30
-const perRound = 40
+const kills = 60
+/** No multiple of 64: most segments are written anew. */
+const perProject = 68
+const smallKills = 30
+/** Entries are three days old. */
+const clock = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
 
-/** A ledger whose entries are three days old, some of each project. */
-async function openOld(projects: number) {
+test(
+  `killed ${kills} times while contents expire: what is gone is explained, and nothing expires twice`,
+  { timeout: 600_000 },
+  async (t) => {
+    const old = await openOld()
+    await using _ = old.first
+    const killed = await killExpiry(old, kills, createChance(seedOf(t)))
+    t.diagnostic(JSON.stringify(killed))
+    assert.ok(killed.kills > kills / 2, "hardly any kill fell while contents expired")
+    await using last = await startProgram({ data: old.first.data, environment: old.environment })
+    const run = await last.root.post(`${old.workspace.path}/retention/run`, {})
+    assert.equal(run.status, 200, run.text)
+    await expectExplained(last, old.workspace)
+    await expectChain(last.root, old.workspace.id, old.receipts)
+    assert.equal(await last.end(), 0)
+    await expectSound(last)
+  },
+)
+
+test("canary: contents that are destroyed before that is recorded are found out", async (t) => {
+  const old = await openSmall()
+  await using _ = old.first
+  const killing = killExpiry(old, smallKills, createChance(seedOf(t)), "destroys before it records")
+  await assert.rejects(killing, /its body is missing, and no entry records/)
+})
+
+async function openOld(): Promise<Old> {
+  const ledger = await openArchivedLedger(perProject * (kills + 1), (at) => ({
+    projectId: `p${Math.floor(at / perProject)}`,
+  }))
+  return { ...ledger, environment: { ...idleArchiver, NODE_OPTIONS: `--import=${clock}` } }
+}
+
+/** Its entries were never packed. */
+async function openSmall(): Promise<Old> {
   const first = await startProgram()
   const workspace = await makeWorkspace(first)
-  await writeMany(workspace, projects * perRound, {
-    atOnce: 400,
-    changes: (at) => ({ projectId: `p${at % projects}` }),
+  const receipts = await writeMany(workspace, 2 * (smallKills + 1), {
+    changes: (at) => ({ projectId: `p${Math.floor(at / 2)}` }),
   })
   await eventually("a checkpoint covers all of it", async () => {
     const { pending } = (await first.root.get(`${workspace.path}/integrity`)).json()
     return pending === 0 ? true : undefined
   })
   assert.equal(await first.end(), 0)
-  const clock = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
-  const environment = { NODE_OPTIONS: `--import=${clock}` }
-  const { data } = first
-  return {
-    first,
-    ...workspace,
-    restart: () => startProgram({ data, environment }),
-  }
+  return { first, workspace, receipts, environment: { NODE_OPTIONS: `--import=${clock}` } }
+}
+
+interface Old extends OldLedger {
+  readonly environment: Readonly<Record<string, string>>
+}
+
+function killExpiry(old: Old, count: number, chance: Chance, fault?: Fault): Promise<Killed> {
+  return killServiceAtSteps({
+    kills: count,
+    chance,
+    data: old.first.data,
+    environment: idleArchiver,
+    modules: [clock],
+    ...(fault && { fault }),
+    async work(service, round) {
+      await ruleFor(service, old.workspace, `p${round}`)
+      const run = await service.root.post(`${old.workspace.path}/retention/run`, {})
+      assert.equal(run.status, 200, run.text)
+    },
+  })
 }
 
 /** From now on the entries of this project expire. */
 async function ruleFor({ root }: Service, { path }: Pick<Workspace, "path">, projectId: string) {
   const rules = { retention: [{ projectId, days: 1 }] }
-  const { token } = (await root.post(`${path}/retention/preview`, rules)).json()
+  const { token } = await eventually("it is counted", async () => {
+    const reply = await root.post(`${path}/retention/preview`, rules)
+    return reply.status === 202 ? undefined : reply.json<{ token: string }>()
+  })
   const set = await root.patch(path, { ...rules, confirm: token })
   assert.equal(set.status, 200, set.text)
 }
 
-async function listed({ root }: Service, { path }: Pick<Workspace, "path">) {
-  let expired = 0
-  let verified = true
-  for (let cursor = 0; ;) {
-    const page = (await root.get(`${path}/events?storage=all&limit=100&cursor=${cursor}`)).json<{
-      events: readonly { integrity: string }[]
-      verified: boolean
-      hasMore: boolean
-      nextCursor: number
-    }>()
-    expired += page.events.filter(({ integrity }) => integrity === "expired").length
-    verified &&= page.verified
-    if (!page.hasMore) return { expired, verified }
-    cursor = page.nextCursor
+/** What is gone is what the entries say, once each. */
+async function expectExplained(service: Service, { path }: Workspace): Promise<void> {
+  const gone: number[] = []
+  for await (const { sequence, integrity } of entriesOf(service, `${path}/events?storage=all`)) {
+    assert.match(integrity, /^(verified|expired)$/)
+    if (integrity === "expired") gone.push(sequence)
+  }
+  const acts = `${path}/events?includeSystem=true&query=action:retention.body.expire`
+  const recorded: number[] = []
+  for await (const { action, metadata } of entriesOf(service, acts))
+    if (action === "retention.body.expire")
+      for (const [first, last] of metadata.bodies)
+        for (let sequence = first; sequence <= last; sequence++) recorded.push(sequence)
+  const inOrder = (all: readonly number[]) => all.toSorted((a, b) => a - b)
+  assert.ok(gone.length > kills, `${gone.length} expired`)
+  assert.deepEqual(inOrder(gone), inOrder(recorded))
+}
+
+interface Listed {
+  readonly sequence: number
+  readonly integrity: string
+  readonly action: string
+  readonly metadata: { readonly bodies: readonly (readonly [first: number, last: number])[] }
+}
+
+async function* entriesOf({ root }: Service, list: string): AsyncGenerator<Listed> {
+  for (let cursor: string | number = 0; ;) {
+    const reply = await root.get(`${list}&limit=100&cursor=${cursor}`)
+    assert.equal(reply.status, 200, reply.text)
+    const { events, verified, hasMore, nextCursor } = reply.json()
+    assert.ok(verified)
+    yield* events
+    if (!hasMore) return
+    cursor = nextCursor
   }
 }
 
-test(
-  "killed while contents expire: what is gone is explained, and the rest goes at the next start",
-  { timeout: 300_000 },
-  async (t) => {
-    const chance = createChance(seedOf(t))
-    const old = await openOld(rounds + 1)
-    await using _ = old.first
-    let interrupted = 0
-    for (let round = 0; round < rounds; round++) {
-      const service = await old.restart()
-      await ruleFor(service, old, `p${round}`)
-      const run = service.root.post(`${old.path}/retention/run`, {}).catch(() => undefined)
-      await sleep(chance.below(200))
-      await service.end("SIGKILL")
-      if ((await run)?.status !== 200) interrupted += 1
-      if (round % 10 === 9) await expectSound(service)
-    }
-    assert.ok(interrupted > 0, "some runs were cut short")
-    t.diagnostic(`${interrupted} of ${rounds} runs were cut short`)
-    const last = await old.restart()
-    assert.equal((await last.root.post(`${old.path}/retention/run`, {})).status, 200)
-    const { expired, verified } = await listed(last, old)
-    assert.ok(verified)
-    // Runs that were cut short before they recorded anything had other rules afterwards.
-    assert.ok(expired % perRound === 0 && expired >= perRound, `${expired} expired`)
-    assert.equal(await last.end(), 0)
-    await expectSound(last)
-  },
-)
-
 test("contents that are gone without their record, or with another one, are found out", async () => {
-  const old = await openOld(1)
+  const old = await openSmall()
   await using _ = old.first
-  const service = await old.restart()
-  await ruleFor(service, old, "p0")
-  assert.equal((await service.root.post(`${old.path}/retention/run`, {})).status, 200)
-  assert.equal((await listed(service, old)).expired, perRound)
+  const service = await startProgram({ data: old.first.data, environment: old.environment })
+  await ruleFor(service, old.workspace, "p0")
+  const run = await service.root.post(`${old.workspace.path}/retention/run`, {})
+  assert.equal(run.json().entries, 2)
   assert.equal(await service.end(), 0)
   await expectSound(service)
   const faultsAfter = async (change: string): Promise<string> => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
 import { pino } from "pino"
+import { configOf } from "../../packages/server/src/cli/terminal.ts"
 import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve-command.ts"
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
@@ -9,6 +10,7 @@ import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
+import { openFiling } from "../../packages/server/src/store/open.ts"
 import { cacheRegistry } from "../../packages/server/src/store/cached-documents.ts"
 import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
 import type {
@@ -55,6 +57,7 @@ const faults = {
     wrapStore: tellSecrets,
     createLog: (level, _, write) => pino({ level, base: null }, { write }),
   },
+  "destroys before it records": { wrapStore: destroyEarly },
   "forgets erasures": { wrapStore: forgetErasures },
   "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>
@@ -195,6 +198,20 @@ function ignoreErrors(store: Store): Store {
   return withAppend(store, async (group) => {
     const appended = store.journal.append(group)
     return await (ofClients(group) ? appended.catch((): Outcome => ({ kind: "done" })) : appended)
+  })
+}
+
+/** The bodies are gone before the entry that says so is there. */
+function destroyEarly(store: Store): Store {
+  const { data, databaseUrl, archive } = configOf({ environment: process.env })
+  return withAppend(store, async (group) => {
+    for (const { kind, value } of group.changes ?? []) {
+      if (kind !== "destroyed" || value === null) continue
+      const filing = await openFiling({ data, databaseUrl, archive })
+      await filing.content.destroyBodies(group.workspace, value.bodies)
+      await filing.close()
+    }
+    return await store.journal.append(group)
   })
 }
 
