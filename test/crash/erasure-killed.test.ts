@@ -1,123 +1,124 @@
 import assert from "node:assert/strict"
-import { setTimeout as sleep } from "node:timers/promises"
 import { test } from "node:test"
-import { expectChain, type MintedReceipt } from "../chain.ts"
+import { expectChain } from "../chain.ts"
 import { filesWith } from "../personal-files.ts"
 import { tallystick } from "../program.ts"
-import { createChance, seedOf, type Chance } from "../promises/chance.ts"
-import {
-  eventually,
-  makeWorkspace,
-  settingsOf,
-  writeMany,
-  type Service,
-  type Workspace,
-} from "../service.ts"
-import type { Fault } from "./faults.ts"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { eventually, makeWorkspace, settingsOf, writeMany, type Service } from "../service.ts"
+import { idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import { startProgram } from "./programs.ts"
+import { killServiceAtSteps, type ServiceKills } from "./step-kills.ts"
 
-// Killed at every step of an erasure: what was recorded is finished at the next start, what was not
+// Killed at each step of an erasure: what was recorded is finished at the next start, what was not
 // has not begun.
 
-const rounds = 30
+const kills = 60
+const perPerson = 68
+/** The entries of the canary. */
+const few = 10
 
 test(
-  "killed while a person is erased: all of it goes, and everything else verifies",
-  { timeout: 180_000 },
+  `killed ${kills} times while people are erased: all of it goes, and everything else verifies`,
+  { timeout: 600_000 },
   async (t) => {
+    const old = await openArchivedLedger(perPerson * (kills + 1), personOf)
+    await using _ = old.first
     const chance = createChance(seedOf(t))
-    await using running = await startRunning()
-    const { finished, receipts, workspace } = await killErasures(chance, running, rounds)
-    const { service } = running
-    await expectChain(service.root, workspace.id, receipts)
-    t.diagnostic(`${finished - 1} of ${rounds} were recorded, and finished by the next start`)
-    assert.equal(await service.end(), 0)
-    const { code, output, errors } = await tallystick(["fsck"], settingsOf(service))
+    const { killed, asked } = await killErasures(old, { kills, chance, environment: idleArchiver })
+    t.diagnostic(JSON.stringify(killed))
+    assert.ok(killed.kills > kills / 2, "hardly any kill fell during an erasure")
+    await using last = await startProgram({ data: old.first.data, environment: idleArchiver })
+    await expectFinished(last, old, asked)
+    await expectChain(last.root, old.workspace.id, old.receipts)
+    assert.equal(await last.end(), 0)
+    const { code, output, errors } = await tallystick(["fsck"], settingsOf(last))
     assert.equal(code, 0, output + errors)
   },
 )
 
 test("canary: a service that does not resume erasures is found out", async (t) => {
-  await using running = await startRunning()
-  const killing = killErasures(createChance(seedOf(t)), running, rounds, "forgets erasures")
-  await assert.rejects(killing, /waited|still/)
+  const first = await startProgram()
+  await using _ = first
+  const workspace = await makeWorkspace(first)
+  const receipts = await writeMany(workspace, 2 * few, { changes: (at) => personOf(at, 2) })
+  assert.equal(await first.end(), 0)
+  const old = { first, workspace, receipts }
+  const chance = createChance(seedOf(t))
+  const { asked } = await killErasures(old, { kills: few - 1, chance, fault: "forgets erasures" })
+  await using last = await startProgram({ data: first.data }, "forgets erasures")
+  await assert.rejects(expectFinished(last, old, asked), /waited/)
 })
 
-/** The service that runs now, with the data of the first. */
-interface Running extends AsyncDisposable {
-  service: Service
+/** So many entries in a row are about the same person, some by somebody else. */
+function personOf(at: number, each = perPerson): object {
+  const round = Math.floor(at / each)
+  const person = { id: `usr_${round}_of_it`, type: "user", email: `mail-${round}@example.com` }
+  const other = { id: "usr_other", type: "user", email: "other@example.com" }
+  return { actor: at % 2 === 0 ? person : other }
 }
 
-async function startRunning(): Promise<Running> {
-  const first = await startProgram()
-  const running: Running = {
-    service: first,
-    async [Symbol.asyncDispose]() {
-      await running.service[Symbol.asyncDispose]()
-      await first[Symbol.asyncDispose]()
-    },
-  }
-  return running
+interface Asked {
+  readonly erasureId: string
+  readonly gone: readonly string[]
 }
 
-interface Outcome {
-  readonly finished: number
-  readonly workspace: Workspace
-  readonly receipts: readonly MintedReceipt[]
-}
+type Killing = Pick<ServiceKills, "kills" | "chance"> & Partial<ServiceKills>
 
-async function killErasures(
-  chance: Chance,
-  running: Running,
-  count: number,
-  fault?: Fault,
-): Promise<Outcome> {
-  const { data } = running.service
-  const workspace = await makeWorkspace(running.service)
+async function killErasures({ first, workspace }: OldLedger, killing: Killing) {
   const path = `${workspace.path}/erasures`
-  const receipts: MintedReceipt[] = []
-  let finished = 0
-  // A busy machine takes longer, so the first erasure, which is not killed, says how long.
-  let killWithinMs = 0
-  for (let round = 0; round <= count; round++) {
-    let { service } = running
-    const person = { id: `usr_${round}_of_it`, type: "user", email: `mail-${round}@example.com` }
-    const { id } = workspace
-    const writer = service.client(workspace.writer.bearer)
-    const other = { id: "usr_other", type: "user", email: "other@example.com" }
-    const changes = (at: number) => ({ actor: at % 3 === 0 ? person : other })
-    receipts.push(...(await writeMany({ id, writer }, 150, { changes })))
-    const isWhole = chance.below(2) === 0
-    const request = {
-      subject: { id: person.id },
-      reason: "a test",
-      scope: isWhole ? "entries" : "fields",
-    }
-    // The first search after a start takes longer than all the rest.
-    assert.equal((await service.root.post(path, { ...request, dryRun: true })).status, 200)
-    const begunMs = performance.now()
-    const asked = service.root.post(path, request).catch(() => undefined)
-    if (round > 0) {
-      await sleep(chance.below(killWithinMs))
-      await service.end("SIGKILL")
-      service = running.service = await startProgram({ data }, fault)
-    }
-    const answer = await asked
-    const listed = (await service.root.get(path)).json().erasures
-    if (answer?.status === 202)
-      assert.ok(
-        listed.some((one: { erasureId: string }) => one.erasureId === answer.json().erasureId),
-        "an acknowledged erasure is there",
+  const asked: Asked[] = []
+  const killed = await killServiceAtSteps({
+    ...killing,
+    data: first.data,
+    async work({ root }, round) {
+      const isWhole = round % 2 === 0
+      const [id, email] = [`usr_${round}_of_it`, `mail-${round}@example.com`]
+      const scope = isWhole ? "entries" : "fields"
+      const reply = await root.post(path, { subject: { id }, reason: "a test", scope })
+      assert.equal(reply.status, 202, reply.text)
+      const { erasureId } = reply.json()
+      asked.push({ erasureId, gone: isWhole ? [id, email] : [email] })
+      await eventually("the erasure is done", async () =>
+        isDone(await root.get(`${path}/${erasureId}`)),
       )
-    if (listed.length === finished) continue
-    finished += 1
-    await eventually("the erasure is done", async () => {
-      const { erasures } = (await service.root.get(path)).json()
-      return erasures[0].state === "done" ? true : undefined
-    })
-    const gone = isWhole ? [person.id, person.email] : [person.email]
-    if (round === 0) killWithinMs = 1 + Math.ceil((performance.now() - begunMs) * 1.2)
-    assert.deepEqual(await filesWith(data, gone), [], "nothing is still in a file")
+    },
+  })
+  return { killed, asked }
+}
+
+/** Every erasure that was recorded, whether its client heard or not. */
+async function expectFinished(
+  { root, data }: Service,
+  { workspace }: OldLedger,
+  asked: readonly Asked[],
+): Promise<void> {
+  const path = `${workspace.path}/erasures`
+  const listed: { readonly erasureId: string; readonly state: string }[] = []
+  for (let cursor = ""; ;) {
+    const page = (await root.get(`${path}?limit=100${cursor}`)).json()
+    listed.push(...page.erasures)
+    if (page.nextCursor === null) break
+    cursor = `&cursor=${page.nextCursor}`
   }
-  return { finished, workspace, receipts }
+  for (const { erasureId } of listed)
+    await eventually("the erasure is done", async () =>
+      isDone(await root.get(`${path}/${erasureId}`)),
+    )
+  const ids = new Set(listed.map(({ erasureId }) => erasureId))
+  assert.ok(
+    asked.every(({ erasureId }) => ids.has(erasureId)),
+    "an acknowledged erasure is there",
+  )
+  assert.deepEqual(
+    await filesWith(
+      data,
+      asked.flatMap(({ gone }) => gone),
+    ),
+    [],
+  )
+}
+
+function isDone(reply: Awaited<ReturnType<Service["root"]["get"]>>): true | undefined {
+  assert.equal(reply.status, 200, reply.text)
+  return reply.json().state === "done" || undefined
 }
