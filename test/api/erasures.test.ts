@@ -246,3 +246,38 @@ test("an erasure is for administrators, and says what is wrong with it", async (
 })
 
 test("every receipt and every file of the run holds", () => service.finish())
+
+test("an operator previews, requests and follows an erasure on the command line", async () => {
+  const workspace = await makeWorkspace(service)
+  const person = { id: "usr_shell", type: "user", email: "in.the.shell@example.com" }
+  const receipts = [await writeEvent(workspace, { actor: person }), await writeEvent(workspace)]
+  const run = async (...words: readonly string[]) => {
+    const [command = "", ...more] = words
+    const ended = await tallystick(
+      ["erasures", command, workspace.id, ...more],
+      settingsOf(service),
+    )
+    assert.equal(ended.code, 0, ended.errors)
+    return ended
+  }
+  const asked = [person.id, "--reason", "Article 17", "--type", "user", "--entries"]
+  const preview = await run("request", ...asked, "--dry-run")
+  assert.equal(preview.output, "")
+  assert.match(preview.errors, /3 sealed fields in 1 entries would be erased; nothing was/)
+  assert.deepEqual(JSON.parse((await run("list", "--json")).output), [])
+  const made = await run("request", ...asked)
+  const erasureId = made.output.trim()
+  assert.match(erasureId, /^era_/)
+  await eventually("the erasure is done", async () => {
+    const shown = JSON.parse((await run("show", erasureId)).output)
+    return shown.state === "done" && shown.scope === "entries" ? true : undefined
+  })
+  assert.match((await run("list")).output, new RegExp(`^${erasureId} +done +entries +1 +3 `, "m"))
+  await expectChain(root, workspace.id, receipts)
+  const { code, errors } = await tallystick(
+    ["erasures", "show", workspace.id, "era_unknown"],
+    settingsOf(service),
+  )
+  assert.equal(code, 1)
+  assert.match(errors, /^tallystick: .*\n$/)
+})

@@ -178,6 +178,73 @@ program
     await runRetention({ ...terminal, url }, workspace)
   })
 
+const erasures = program
+  .command("erasures")
+  .description("list, show and request the erasures of a workspace, through the running service")
+
+erasures
+  .command("list")
+  .description("list what was asked to be erased, and how far that has come, newest first")
+  .argument("<workspace>")
+  .addOption(atUrl)
+  .option("--json", "print them as JSON", false)
+  .addHelpText("after", notes(`${keysHelp}tallystick erasures list acme`))
+  .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
+    const { listErasures } = await import("./cli/erasures-command.ts")
+    await listErasures({ ...terminal, url }, workspace, json)
+  })
+
+erasures
+  .command("show")
+  .description("show an erasure as JSON, with the packs, tokens and exports that had some of it")
+  .argument("<workspace>")
+  .argument("<erasure-id>", "the id that `erasures list` shows")
+  .addOption(atUrl)
+  .addHelpText("after", notes(`${keysHelp}tallystick erasures show acme era_4cVx0Zp3QmT7a`))
+  .action(async (workspace: string, erasureId: string, { url }: { url?: string }) => {
+    const { showErasure } = await import("./cli/erasures-command.ts")
+    await showErasure({ ...terminal, url }, workspace, erasureId)
+  })
+
+erasures
+  .command("request")
+  .description("destroy what the ledger has sealed about a person; nothing brings it back")
+  .argument("<workspace>")
+  .argument("<subject>", "the id of the person")
+  .requiredOption("--reason <text>", "why; it stays readable for ever, so it must name nobody")
+  .option("--reference <text>", "such as the number of a letter; it stays readable, too")
+  .option("--type <type>", "only where the person is of this type; repeat for more", gathered)
+  .option("--entries", "destroy the whole content of their entries, with the id", false)
+  .option("--dry-run", "say what would be destroyed, and destroy nothing", false)
+  .addOption(atUrl)
+  .addHelpText(
+    "after",
+    notes(
+      `${keysHelp}tallystick erasures request acme usr_4711 --reason "Their request" --dry-run`,
+    ),
+  )
+  .action(async (workspace: string, id: string, options: ErasureOptions) => {
+    const { requestErasure } = await import("./cli/erasures-command.ts")
+    const { reason, reference, type, entries, dryRun, url } = options
+    const request = {
+      subject: { id, ...(type && { types: type }) },
+      reason,
+      ...(reference !== undefined && { reference }),
+      scope: entries ? "entries" : "fields",
+      dryRun,
+    } as const
+    await requestErasure({ ...terminal, url }, workspace, request)
+  })
+
+interface ErasureOptions {
+  readonly reason: string
+  readonly reference?: string
+  readonly type?: readonly string[]
+  readonly entries: boolean
+  readonly dryRun: boolean
+  readonly url?: string
+}
+
 keys
   .command("revoke")
   .description("revoke a key, and every token made with it")
@@ -537,7 +604,7 @@ try {
     isOfTheSystem(error)
   terminal.remark(
     expected
-      ? `tallystick: ${error.message}\n`
+      ? `tallystick: ${isArchiveAway(error) ? whatIsAway(error) : error.message}\n`
       : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
   )
   process.exit(1)
@@ -555,6 +622,12 @@ function inOneLine(text: string): string {
 /** Old entries lie in the archive, which the operator can bring back. */
 function isArchiveAway(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "archive_unavailable"
+}
+
+/** Names the first file that cannot be read. */
+function whatIsAway({ message, cause }: LedgerError): string {
+  const why = cause instanceof Error ? `: ${cause.message}` : ""
+  return `${message}${why}; tallystick archive verify names everything that is missing`
 }
 
 /** An error of the system, such as a full disk: its message names the call and the path. */
