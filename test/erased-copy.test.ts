@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
-import { copyFile, readFile } from "node:fs/promises"
+import { copyFile, cp, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
-import { startInVain } from "./crash/programs.ts"
+import { openArchivedLedger, segmentFiles } from "./crash/archived-ledger.ts"
+import { startInVain, startProgram } from "./crash/programs.ts"
 import { filesWith } from "./personal-files.ts"
 import { tallystick } from "./program.ts"
 import {
@@ -86,4 +87,53 @@ test("a copy from before an erasure is not served until it is erased again, and 
   assert.equal(await third.end(), 0)
   const checked = await tallystick(["fsck"], settings)
   assert.equal(checked.code, 0, checked.output + checked.errors)
+})
+
+test("a copy whose segments are from before an erasure erases them, too, and names one that is missing", async () => {
+  const changes = (place: number) => (place === 100 || place === 4100 ? { actor: whole } : {})
+  const { first, workspace, receipts } = await openArchivedLedger(4096 + 50, changes)
+  await using _ = first
+  const { id, path } = workspace
+  const copy = join(first.data, "..", "copy")
+  const made = await tallystick(["backup", copy], settingsOf(first))
+  assert.equal(made.code, 0, made.errors)
+  const listed = (await readFile(join(copy, "archive-files"), "utf8")).trimEnd().split("\n")
+  assert.deepEqual(listed.toSorted(), [...segmentFiles(first.data)].toSorted())
+  assert.match(made.output, /needs 64 files of the archive, which \S+ names\. Copy them: rsync /)
+  for (const file of listed)
+    await cp(join(first.data, "archive", file), join(copy, "archive", file))
+  await using service = await startProgram({ data: first.data })
+  await erase(service, path, { subject: { id: whole.id }, scope: "entries" })
+  assert.equal(await service.end(), 0)
+  const personal = [whole.email, whole.id]
+  assert.deepEqual(await filesWith(first.data, personal), [])
+  assert.ok((await filesWith(copy, personal)).some((name) => name.includes(".zst")))
+
+  const heads = join(copy, "..", "newest.heads")
+  await copyFile(`${first.data}.heads`, heads)
+  await copyFile(`${first.data}.erasures`, join(copy, "..", "newest.erasures"))
+  const settings = {
+    TALLYSTICK_DATA: copy,
+    TALLYSTICK_HEADS: heads,
+    TALLYSTICK_ROOT_KEY: first.rootKey,
+  }
+  const resumed = await tallystick(["resume"], settings)
+  assert.equal(resumed.code, 0, resumed.errors)
+  await using again = await startProgram({ data: copy, environment: settings })
+  assert.deepEqual(await filesWith(copy, personal), [])
+  await expectChain(again.root, id, receipts)
+  assert.equal(await again.end(), 0)
+  assert.equal((await tallystick(["fsck"], settings)).code, 0)
+
+  const [missing = ""] = segmentFiles(copy)
+  await rm(join(copy, "archive", missing))
+  for (const command of [
+    ["fsck"],
+    ["backup", join(copy, "..", "another")],
+    ["archive", "verify"],
+  ]) {
+    const { code, errors } = await tallystick(command, settings)
+    assert.equal(code, 1, `${command[0]}: ${errors}`)
+    assert.ok(errors.includes(missing), `${command[0]}: ${errors}`)
+  }
 })

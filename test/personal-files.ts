@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -49,6 +50,7 @@ async function tablesWith(
 }
 
 function packedIn(path: string): readonly Uint8Array[] {
+  if (path.endsWith(".zst")) return [zstdDecompressSync(readFileSync(path))]
   const sql = path.endsWith("search.db")
     ? "SELECT bytes FROM parts WHERE part > 0"
     : path.endsWith("journal.db")

@@ -7,13 +7,14 @@ import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
 import { delay, isoTime, systemClock } from "../clock.ts"
 import { allWorkspaces } from "./check-store.ts"
-import { syncPath } from "../runtime/durable-file.ts"
+import { syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { noteBackup, type LastBackup } from "../store/last-backup.ts"
 import type { ArchivePlace } from "../config.ts"
 import { withArchive } from "../store/archive/archived-bodies.ts"
+import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
@@ -36,10 +37,13 @@ export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
   readonly secrets: readonly string[]
+  /** Files of the archive that it needs, and does not have. `archive-files` in it names them. */
+  readonly archiveFiles: number
   /** Whether the data says that it was made. The user of a backup may not be allowed to write there. */
   readonly isNoted: boolean
 }
 
+export const archiveList = "archive-files"
 const secretFiles = ["secret", "root-key"]
 
 export async function backUp({
@@ -62,6 +66,7 @@ export async function backUp({
     const heads = await readHeads(headsPath)
     const copied = await copy(data, fresh, progress)
     const checked = await check(fresh, archive, copied, heads, progress)
+    const archiveFiles = await listArchiveFiles(fresh)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
     syncPath(fresh)
     if (existsSync(path))
@@ -73,7 +78,7 @@ export async function backUp({
     await signed(headsPath, checked)
     const entries = checked.reduce((sum, one) => sum + one.entries, 0)
     const isNoted = noted(data, { at, entries })
-    return { workspaces: checked.length, entries, secrets, isNoted }
+    return { workspaces: checked.length, entries, secrets, archiveFiles, isNoted }
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     throw error
@@ -135,6 +140,17 @@ async function check(
     all.push(one)
   }
   return all
+}
+
+/** Names the files of the archive that the copy needs, one on a line. Returns how many. */
+async function listArchiveFiles(fresh: string): Promise<number> {
+  await using snapshot = closing(openSqliteSnapshot(fresh))
+  const directory = createSegmentDirectory(snapshot.registry)
+  const files: string[] = []
+  for (const { id } of await allWorkspaces(snapshot.registry))
+    for (const { file } of await directory.list(id)) files.push(`${file}\n`)
+  if (files.length > 0) writeSynced(join(fresh, archiveList), files.join(""))
+  return files.length
 }
 
 /**
