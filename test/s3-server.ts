@@ -25,7 +25,7 @@ export interface S3ServerOptions {
 const bucket = "records"
 const region = "eu-central-1"
 const accessKeyId = "AKIDTEST"
-const secretAccessKey = "a secret/with+signs"
+const secretAccessKey = "a-secret/with+signs"
 /** Less than S3 has, so that a list has several pages. */
 const listedMax = 10
 

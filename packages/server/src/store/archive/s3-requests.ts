@@ -35,6 +35,8 @@ const triesMax = 4
 const firstPauseMs = 100
 /** Nothing moves on the connection: some storage takes seconds to answer under load. */
 const stillTimeoutMs = 10_000
+/** Who waits for an archived entry is not kept for longer by trying again. */
+const triesWithinMs = 10_000
 /** A request as a whole: 64 MiB on a slow line. */
 const requestTimeoutMs = 120_000
 const connectionsMax = 16
@@ -77,11 +79,14 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
   return {
     async ask(asked, statuses) {
       const what = `${asked.method} ${asked.key ?? "of its list"}`
+      const begunMs = clock.elapsed()
       for (let tries = 1; ; tries++) {
         const answer = await askOnce(asked).catch((error: unknown) => ({ error }))
         if ("status" in answer && statuses.includes(answer.status)) return answer
         const why = "status" in answer ? refusalIn(answer) : wordsOf(answer.error)
-        if (isClosed || tries >= triesMax || ("status" in answer && !isPassing(answer.status)))
+        const isLate = clock.elapsed() - begunMs >= triesWithinMs
+        const isFinal = "status" in answer && !isPassing(answer.status)
+        if (isClosed || isLate || isFinal || tries >= triesMax)
           throw new ArchiveFailure(`${name} failed at ${what}: ${why}`)
         // A random part keeps many servers from coming back at the same moment.
         await clock.sleep(firstPauseMs * 4 ** (tries - 1) * (0.5 + Math.random()))

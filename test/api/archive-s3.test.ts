@@ -1,0 +1,121 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { tallystick } from "../program.ts"
+import { refuse, startS3Server, type S3Server } from "../s3-server.ts"
+import { eventually, makeWorkspace, settingsOf, startService, writeMany } from "../service.ts"
+
+// An archive in S3 that fails in every way: what lies there answers 503, or is shown as broken, and
+// all else goes on. When it is well again, everything is read as before.
+
+const filed = 4096
+/** A segment for each fault, so that nothing is remembered from the fault before. */
+const segmentEntries = 64
+
+function settingsFor({ place }: S3Server): Readonly<Record<string, string>> {
+  return {
+    TALLYSTICK_ARCHIVE: `s3://${place.bucket}/${place.prefix}`,
+    AWS_REGION: place.region,
+    AWS_ENDPOINT_URL: place.endpoint,
+    AWS_ACCESS_KEY_ID: place.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: place.secretAccessKey,
+    TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "20",
+    TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
+    TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: String(segmentEntries),
+  }
+}
+
+const faults: Readonly<Record<string, S3Server["misbehave"]>> = {
+  "refuses for a long time": (_, response) => {
+    refuse(response, 503, "SlowDown")
+    return true
+  },
+  "forbids it": (_, response) => {
+    refuse(response, 403, "AccessDenied")
+    return true
+  },
+  "closes the connection": ({ socket }) => {
+    socket.destroy()
+    return true
+  },
+  "answers with another part": (_, response) => {
+    response.writeHead(206, { "content-range": "bytes 0-3/10" }).end("0123")
+    return true
+  },
+  "cuts its answer off": (_, response) => {
+    response.writeHead(206, { "content-length": 1000 }).write("the beginning")
+    setImmediate(() => response.destroy())
+    return true
+  },
+  "never answers": () => true,
+}
+
+test("an archive in S3 that fails is unavailable, and never believed", async (t) => {
+  await using s3 = await startS3Server()
+  const environment = settingsFor(s3)
+  await using service = await startService({ environment })
+  const workspace = await makeWorkspace(service, { hotDays: 0 })
+  const { id, path } = workspace
+  const receipts = [...(await writeMany(workspace, filed + 50, { atOnce: 1000 }))]
+  await eventually(
+    "all to be archived",
+    async () => s3.objects.size === filed / segmentEntries || undefined,
+    180_000,
+  )
+  // A new process remembers nothing.
+  assert.equal(await service.end(), 0)
+  await using later = await startService({ data: service.data, environment })
+  const writer = later.client(workspace.writer.bearer)
+  const places = new Map(Object.keys(faults).map((name, at) => [name, at * segmentEntries]))
+  const receiptAt = (place: number) => `${path}/receipts/${receipts[place]?.receipt}`
+  for (const [name, misbehave] of Object.entries(faults)) {
+    s3.misbehave = misbehave
+    const begun = performance.now()
+    const [archived, hot, written] = await Promise.all([
+      later.root.get(receiptAt(places.get(name) ?? 0)),
+      later.root.get(receiptAt(filed + 10)),
+      writeMany({ id, writer }, 1),
+    ])
+    t.diagnostic(`${name}: ${Math.round(performance.now() - begun)} ms`)
+    assert.deepEqual([archived.status, archived.json().error], [503, "archive_unavailable"], name)
+    assert.equal(hot.status, 200, hot.text)
+    receipts.push(...written)
+  }
+  s3.misbehave = () => false
+  const whole = (await later.root.get(receiptAt(0))).json()
+  assert.equal(whole.verified, true)
+
+  // Another object under the name of one that was recorded, of which nothing is remembered yet.
+  const { segments } = (await later.root.get(`${path}/segments?limit=100`)).json<{
+    segments: readonly { file: string; firstSequence: number }[]
+  }>()
+  const keys = [...s3.objects.keys()].slice(10, 13)
+  const wrongs = [
+    (bytes: Buffer) => s3.objects.get(keys[1] ?? "") ?? bytes,
+    (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at % 50 === 49 ? byte ^ 1 : byte))),
+    (bytes: Buffer) => bytes.subarray(0, 200),
+  ]
+  for (const [at, key] of keys.entries()) {
+    const bytes = s3.objects.get(key)
+    const segment = segments.find(({ file }) => key.endsWith(file))
+    assert.ok(bytes !== undefined && segment !== undefined)
+    s3.objects.set(key, wrongs[at]?.(bytes) ?? bytes)
+    const place = segment.firstSequence - whole.entry.sequence + 5
+    const reply = await later.root.get(receiptAt(place))
+    const { integrity = reply.json().error } = reply.json().entry ?? {}
+    assert.match(
+      integrity,
+      /^(broken|archive_unavailable)$/,
+      "what is not the segment is not believed",
+    )
+    s3.objects.set(key, bytes)
+    const again = await later.root.get(receiptAt(place))
+    assert.equal(again.json().verified, true, again.text)
+  }
+  receipts.push(...(await writeMany({ id, writer }, 1)))
+  await expectChain(later.root, id, receipts)
+  assert.equal(await later.end(), 0)
+  const settings = { ...settingsOf(later), ...environment }
+  const { code, output, errors } = await tallystick(["fsck"], settings)
+  assert.equal(code, 0, output + errors)
+})
