@@ -92,6 +92,11 @@ export const defaultLimits = {
   followEntriesMax: 1000,
   /** Entries of a segment that are read in one step. Larger steps save little and delay others. */
   fileEntriesMax: 2000,
+  /**
+   * What a merge of segments holds of what it has made. A larger one is stored in pieces of this:
+   * a segment of a million entries has some 60 MB.
+   */
+  mergedBytesMax: 4 * 1024 * 1024,
   /** How often the thread that makes segments hears of new entries: it needs thousands for one. */
   fileEveryMs: 250,
   /** How often the archiver looks for entries that are due: they have waited for days. */

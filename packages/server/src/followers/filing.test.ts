@@ -30,6 +30,7 @@ function openHouse(
     readonly segments?: (it: SegmentKeeper) => SegmentKeeper
     readonly leases?: Leases
     readonly store?: MemoryStore
+    readonly mergedBytesMax?: number
   } = {},
 ): House {
   const store = bend.store ?? openMemory()
@@ -50,7 +51,11 @@ function openHouse(
       leases: bend.leases ?? leases,
     },
     clock,
-    limits: { ...defaultLimits, fileEntriesMax: 1000 },
+    limits: {
+      ...defaultLimits,
+      fileEntriesMax: 1000,
+      mergedBytesMax: bend.mergedBytesMax ?? defaultLimits.mergedBytesMax,
+    },
     report: (report) => reports.push(report),
   })
   const wakeAll = (): void => {
@@ -330,6 +335,69 @@ test("a merge that was cut short is begun again by the next start", async () => 
   await next.loop.close()
 })
 
+test("a large merge is stored in pieces, and begun again wherever it was cut short", async () => {
+  const store = openMemory()
+  await writeUsual(store, usual)
+  const never = new Promise<never>(() => {})
+  const all = { store, mergedBytesMax: 0 }
+  const first = openHouse(all)
+  for (let k = 0; k < 16; k++) await keepSmall(first, "acme", k)
+  await first.loop.close()
+  let pieces = 0
+  let endsAfter = 0
+  for (; (await keptOf(first, "acme")) !== "1.0"; endsAfter++) {
+    // Whoever dies stops within a piece, the first of which is a sweep of what the last one left.
+    pieces = 0
+    const cut =
+      <A extends unknown[], T>(act: (...asked: A) => Promise<T>) =>
+      async (...asked: A): Promise<T> =>
+        pieces++ < endsAfter ? await act(...asked) : await never
+    const stopped = openHouse({
+      ...all,
+      segments: (it) => ({
+        ...it,
+        stage: cut((...asked) => it.stage(...asked)),
+        put: cut((...asked) => it.put(...asked)),
+        sweep: cut((...asked) => it.sweep(...asked)),
+      }),
+    })
+    stopped.loop.poke(["acme"])
+    for (let turns = 0; turns < 1000 && pieces <= endsAfter; turns++)
+      await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(await totalOf(stopped, "acme"), usual)
+  }
+  assert.ok(endsAfter >= 4, `${endsAfter} pieces`)
+  const next = openHouse(all)
+  next.loop.poke(["acme"])
+  await untilKept(next, "acme", "1.0")
+  await expectRebuilt(next, { actor: [], target: [], bodies: [] })
+  await next.loop.close()
+  assert.equal(await store.filing.segments.sweep("acme"), false)
+  await expectChain(store.served.journal, "acme")
+})
+
+test("pieces of a merge that began before something was destroyed are removed", async () => {
+  const gone = { actor: [7], target: [], bodies: [] }
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+  const never = new Promise<never>(() => {})
+  const store = openMemory()
+  await writeUsual(store, usual)
+  const stopped = openHouse({
+    store,
+    mergedBytesMax: 0,
+    segments: (it) => ({ ...it, put: async () => (reach(), await never) }),
+  })
+  for (let k = 0; k < 16; k++) await keepSmall(stopped, "acme", k)
+  stopped.loop.poke(["acme"])
+  await reached
+  const next = openHouse({ store, mergedBytesMax: 0 })
+  await next.loop.forget("acme", gone)
+  assert.equal(await store.filing.segments.sweep("acme"), false)
+  assert.deepEqual(await foundBy(next, "ada@example.com"), { total: usual - 1 })
+  await next.loop.close()
+  await expectChain(store.served.journal, "acme")
+})
+
 test("a workspace that another process follows is left to it, until somebody here waits", async () => {
   const ours = new Set<string>()
   const house = openHouse({
@@ -440,7 +508,7 @@ async function writeLarge({ served }: House, count: number): Promise<void> {
   )
 }
 
-async function writeUsual({ served }: House, count: number): Promise<void> {
+async function writeUsual({ served }: Pick<House, "served">, count: number): Promise<void> {
   await openTestLedger(served.journal).record(
     testWorkspace(),
     Array.from({ length: count }, () => testEvent()),

@@ -6,13 +6,7 @@ import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
-import {
-  createPartCache,
-  openSegment,
-  packSegment,
-  type Segment,
-} from "../store/search/segment-format.ts"
-import { mergeSegments } from "../store/search/segment-merge.ts"
+import { packSegment } from "../store/search/segment-format.ts"
 import {
   dueOf,
   firstOf,
@@ -24,11 +18,12 @@ import {
   usualLevel,
   type PlannedSegment,
 } from "../store/search/segment-plan.ts"
-import type { KeptSegment, SegmentName } from "../store/search/segments.ts"
+import type { KeptSegment, SegmentName, StagedParts } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
 import { bytesOf } from "../store/entries.ts"
 import { detailOf, startLoop } from "./loop.ts"
 import { createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
+import { mergeInPieces } from "./segment-merging.ts"
 
 export type FilingReport =
   | {
@@ -77,7 +72,6 @@ const holeMax = 1000
 const segmentBytesMax = 64 * 1024 * 1024
 /** The most bytes of bodies in no segment that are left to a search that waits. */
 const leftBytesMax = 16 * 1024 * 1024
-const stepMs = 20
 /** Readers of the search hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
@@ -85,6 +79,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   const { journal, segments, leases } = store
   /** The stored segments of each workspace, as far as they were read. */
   const lists = new Map<string, readonly KeptSegment[]>()
+  /** Workspaces that have no parts of segments that are not listed. */
+  const swept = new Set<string>()
   /** Workspaces with a large segment to make. It waits until no small one is due. */
   const large = new Set<string>()
   let small: Job | undefined
@@ -97,6 +93,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     left(workspace) {
       // What it stores meanwhile is read again when the workspace comes back.
       lists.delete(workspace)
+      swept.delete(workspace)
       report({ kind: "left", workspace })
     },
     dueMs: () => Infinity,
@@ -116,6 +113,11 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       await loop.ask(workspace, async () => drop(workspace))
       // One segment at a time, because other workspaces have turns too.
       while (await loop.ask(workspace, cleanNext)) lists.delete(workspace)
+      // A merge that began meanwhile has it in the parts that it has stored.
+      await loop.ask(workspace, async () => {
+        drop(workspace)
+        while (await segments.sweep(workspace)) continue
+      })
       while (!(await segments.clearLog())) await clock.sleep(clearEveryMs)
     },
     close: () => loop.close(),
@@ -126,6 +128,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     if (small?.workspace === workspace) small = undefined
     if (growing?.workspace === workspace) growing = undefined
     lists.delete(workspace)
+    swept.delete(workspace)
     large.delete(workspace)
     loop.line.add([workspace])
   }
@@ -155,6 +158,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
 
   function fail(workspace: string, error: unknown): void {
     lists.delete(workspace)
+    swept.delete(workspace)
     large.delete(workspace)
     loop.line.retry([workspace])
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
@@ -172,7 +176,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
         seen.push([workspace, due === undefined ? end : positionOf(kept), end])
         if (due !== undefined && due.level <= usualLevel)
           found = { workspace, steps: build(workspace, due) }
-        else if (due !== undefined || mergeOf(kept) !== undefined) large.add(workspace)
+        else if (due !== undefined || mergeOf(kept) !== undefined || !swept.has(workspace))
+          large.add(workspace)
       } catch (error) {
         // A workspace that cannot be read does not stop the others.
         fail(workspace, error)
@@ -189,6 +194,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       try {
         const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
         const due = dueOf(kept, end)
+        if (!swept.has(workspace)) return { workspace, steps: sweep(workspace) }
         if (due !== undefined) return { workspace, steps: build(workspace, due) }
         const merge = mergeOf(kept)
         if (merge !== undefined) return { workspace, steps: grow(workspace, merge) }
@@ -267,34 +273,22 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     workspace: string,
     planned: PlannedSegment,
   ): AsyncGenerator<undefined, void> {
-    const names = new Map(planned.absorbs.map((one) => [one.hash, one]))
-    const opened: Segment[] = []
-    for (const one of planned.absorbs) {
-      const header = await segments.part(workspace, one, 0)
-      assert(header !== undefined, "a listed segment has a header")
-      opened.push(openSegment(header, createPartCache(0)))
-    }
-    const steps = mergeSegments(opened)
-    let begunMs = clock.elapsed()
-    for (let step = steps.next(); ;) {
-      if (step.done === true) {
-        await keep(workspace, planned, packSegment(step.value))
-        return
-      }
-      if (clock.elapsed() - begunMs >= stepMs) {
-        yield
-        begunMs = clock.elapsed()
-      }
-      const asked = step.value
-      const name = asked && names.get(asked.segment.hash)
-      step = steps.next(name && (await segments.part(workspace, name, asked.part)))
-    }
+    const { parts, staged } = yield* mergeInPieces({ segments, clock, limits }, workspace, planned)
+    await keep(workspace, planned, parts, staged)
+    yield* sweep(workspace)
+  }
+
+  /** What a merge has absorbed, or has left that was cut short. */
+  async function* sweep(workspace: string): AsyncGenerator<undefined, void> {
+    while (await segments.sweep(workspace)) yield
+    swept.add(workspace)
   }
 
   async function keep(
     workspace: string,
     { name, absorbs }: PlannedSegment,
     parts: readonly Uint8Array[],
+    staged?: StagedParts,
   ): Promise<void> {
     // Meanwhile, `makeAsked` or another process may have made the same segment, or a larger one.
     const kept = await segments.list(workspace)
@@ -302,7 +296,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       absorbs.length > 0
         ? absorbs.every((one) => kept.some(({ hash }) => hash === one.hash))
         : positionOf(kept) < lastOf(name)
-    if (isNew) await segments.put(workspace, name, parts, absorbs)
+    if (isNew) await segments.put(workspace, name, parts, absorbs, staged)
     lists.set(workspace, await segments.list(workspace))
   }
 

@@ -2,17 +2,21 @@
 // it and no file has it.
 
 import type { Limits } from "../limits.ts"
+import type { StreamPart } from "../store/search/key-stream.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import {
   createPartCache,
   hashOfHeader,
+  headerOf,
   openSegment,
-  packSegment,
+  packPart,
+  sumOf,
   type MadeSegment,
+  type PartSum,
 } from "../store/search/segment-format.ts"
-import { mergeSegments } from "../store/search/segment-merge.ts"
+import { mergeInto, type IsErased } from "../store/search/segment-merge.ts"
 import { firstOf, lastOf } from "../store/search/segment-plan.ts"
-import type { KeptSegment, Steps } from "../store/search/segments.ts"
+import type { KeptSegment, SegmentParts, Steps } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
 import { turn } from "./loop.ts"
 
@@ -47,7 +51,7 @@ export function createCleaner(
   const lacks = (segment: KeptSegment): boolean =>
     lacksBodies(segment) || isAmong(fields, firstOf(segment), lastOf(segment))
   // A body that is gone leaves other keys than it had, such as its time: all is made anew.
-  const make = (segment: KeptSegment): Promise<MadeSegment> =>
+  const make = (segment: KeptSegment): Promise<SegmentParts> =>
     lacksBodies(segment)
       ? rebuild(store, limits, workspace, segment)
       : strip(store, workspace, segment, (owner, sequence) => owned[owner].has(sequence))
@@ -56,7 +60,7 @@ export function createCleaner(
     const kept = await segments.list(workspace)
     const segment = kept.find((one) => !clean.has(one.hash) && lacks(one))
     if (segment === undefined) return false
-    const parts = packSegment(await make(segment))
+    const parts = await make(segment)
     const now = await segments.list(workspace)
     // Merged away meanwhile: what it became is the next.
     if (!now.some(({ hash }) => hash === segment.hash)) return true
@@ -73,7 +77,7 @@ async function rebuild(
   limits: Limits,
   workspace: string,
   segment: KeptSegment,
-): Promise<MadeSegment> {
+): Promise<SegmentParts> {
   const [first, end] = [firstOf(segment), lastOf(segment)]
   const builder = createSegmentBuilder(first, end - first + 1)
   for (let last = first - 1; last < end;) {
@@ -85,26 +89,39 @@ async function rebuild(
     await turn()
   }
   builder.addMissing(end)
-  return builder.finish()
+  return packedInTurns((take) => builder.finishing(take))
 }
 
 async function strip(
   { segments }: CleaningStore,
   workspace: string,
   segment: KeptSegment,
-  isErased: Parameters<typeof mergeSegments>[1],
-): Promise<MadeSegment> {
+  isErased: IsErased,
+): Promise<SegmentParts> {
   const header = await segments.part(workspace, segment, 0)
   if (header === undefined) throw new Error("a listed segment has no header")
-  const steps: Steps<MadeSegment> = mergeSegments(
-    [openSegment(header, createPartCache(0))],
-    isErased,
+  const opened = openSegment(header, createPartCache(0))
+  return packedInTurns(
+    (take) => mergeInto([opened], take, isErased),
+    (part) => segments.part(workspace, segment, part),
   )
+}
+
+/** Makes a segment, and packs each part when it is finished. */
+async function packedInTurns(
+  making: (take: (part: StreamPart) => PartSum) => Steps<MadeSegment<PartSum>>,
+  read: (part: number) => Promise<Uint8Array | undefined> = async () => undefined,
+): Promise<SegmentParts> {
+  const parts: Uint8Array[] = []
+  const steps = making((part) => {
+    parts.push(packPart(part))
+    return sumOf(part)
+  })
   let count = 0
   for (let step = steps.next(); ;) {
-    if (step.done === true) return step.value
+    if (step.done === true) return [headerOf(step.value), ...parts]
     if (++count % stepsPerTurn === 0) await turn()
-    step = steps.next(step.value && (await segments.part(workspace, segment, step.value.part)))
+    step = steps.next(step.value && (await read(step.value.part)))
   }
 }
 

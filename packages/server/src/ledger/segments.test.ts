@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { chancesOf, one, sealedBy, storedBy, wantedBy, type Chances } from "./test-entries.ts"
-import { compareSegments } from "./test-segments.ts"
+import { compareAnswers, compareSegments } from "./test-segments.ts"
 import type { Stored } from "../store/store.ts"
 import { findableOf, matches } from "../store/search/matching.ts"
 import type { Counted, Counting, Filed, Wanted } from "../store/search/search.ts"
@@ -11,6 +11,8 @@ import { addCounts, countedOf, countIn, type Counts } from "../store/search/segm
 import {
   createPartCache,
   headerOf,
+  packPart,
+  sumOf,
   openMade,
   openSegment,
   packSegment,
@@ -18,7 +20,8 @@ import {
   type MadeSegment,
   type Segment,
 } from "../store/search/segment-format.ts"
-import { mergeSegments } from "../store/search/segment-merge.ts"
+import type { StreamPart } from "../store/search/key-stream.ts"
+import { mergeInto, mergeSegments } from "../store/search/segment-merge.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
 import {
   SegmentDamaged,
@@ -33,8 +36,11 @@ function entriesBy(chance: Chances, first: number, count: number): Stored[] {
   return Array.from({ length: count }, (_, at) => storedBy(chance, first + at))
 }
 
-function made(entries: readonly Stored[], bytesMax?: number): MadeSegment {
-  const builder = createSegmentBuilder(entries[0]?.sequence ?? 1, entries.length, bytesMax)
+function made(
+  entries: readonly Stored[],
+  bounds?: Parameters<typeof createSegmentBuilder>[2],
+): MadeSegment {
+  const builder = createSegmentBuilder(entries[0]?.sequence ?? 1, entries.length, bounds)
   for (const entry of entries) builder.add(entry)
   return builder.finish()
 }
@@ -48,7 +54,7 @@ function run<T>(steps: Steps<T>, parts: SegmentParts = []): T {
 }
 
 function bytesOf(segment: MadeSegment): string {
-  return headerOf(segment).toString("hex")
+  return Buffer.from(packSegment(segment)[0] ?? []).toString("hex")
 }
 
 test("a segment finds what the plain filter finds, of hostile entries, kept and in memory", () => {
@@ -80,7 +86,36 @@ test("merged segments have the bytes of one that was made at once", () => {
     assert.equal(bytesOf(merged), bytesOf(whole), `seed ${seed}`)
     assert.deepEqual(packSegment(merged), packSegment(whole), `seed ${seed}`)
     // A builder that makes segments of what it has, for want of memory.
-    assert.equal(bytesOf(made(entries, 20_000)), bytesOf(whole), `seed ${seed}`)
+    assert.equal(bytesOf(made(entries, { bytesMax: 20_000 })), bytesOf(whole), `seed ${seed}`)
+  }
+})
+
+test("a segment of several blocks is the same, merged of blocks or made at once, and finds the same", () => {
+  const chance = chancesOf(seed)
+  const bounds = { blockRows: 16 }
+  for (let round = 0; round < 5; round++) {
+    const entries = entriesBy(chance, 1 + round * 64, 33 + chance.below(150))
+    const pieces: Stored[][] = []
+    for (let at = 0; at < entries.length;) {
+      const end = at + 16 * (1 + chance.below(3))
+      pieces.push(entries.slice(at, end))
+      at = end
+    }
+    const packed = pieces.map((piece) => packSegment(made(piece, bounds)))
+    const segments = packed.map((parts) => opened(parts, 0))
+    const taken: StreamPart[] = []
+    const take = (part: StreamPart) => sumOf((taken.push(part), part))
+    const merged = runSteps(
+      mergeInto(segments, take),
+      (segment, part) => packed[segments.findIndex(({ hash }) => hash === segment.hash)]?.[part],
+    )
+    const whole = packSegment(made(entries, bounds))
+    assert.deepEqual([headerOf(merged), ...taken.map(packPart)], whole, `seed ${seed}`)
+    assert.equal(
+      bytesOf(made(entries, { bytesMax: 20_000, ...bounds })),
+      bytesOf(made(entries, bounds)),
+    )
+    compareAnswers(chance, [opened(whole, 0), opened(whole)], whole, entries, 50)
   }
 })
 
@@ -124,10 +159,11 @@ test("what is erased from a segment leaves what a new one has", () => {
     const without = entries.map((entry) =>
       erased.has(entry.sequence) ? { ...entry, disclosures: "" } : entry,
     )
+    const bounds = round % 2 === 0 ? { blockRows: 8 } : {}
     const left = run(
-      mergeSegments([openMade(made(entries))], (_, sequence) => erased.has(sequence)),
+      mergeSegments([openMade(made(entries, bounds))], (_, sequence) => erased.has(sequence)),
     )
-    assert.equal(bytesOf(left), bytesOf(made(without)), `seed ${seed}`)
+    assert.equal(bytesOf(left), bytesOf(made(without, bounds)), `seed ${seed}`)
   }
 })
 
@@ -150,7 +186,9 @@ test("a timeline and the commonest values count what the plain filter finds", ()
   for (let round = 0; round < 40; round++) {
     const entries = entriesBy(chance, 1, 60)
     const filed = entries.map(filedOf)
-    const pieces = [entries.slice(0, 25), entries.slice(25)].map((piece) => openMade(made(piece)))
+    const pieces = [entries.slice(0, 25), entries.slice(25)].map((piece) =>
+      openMade(made(piece, { blockRows: 16 })),
+    )
     const wanted: Wanted = round % 2 === 0 ? { system: "with" } : wantedBy(chance, filed)
     const found = filed.filter((entry) => matches(findableOf(entry), wanted))
     const earliest = Math.min(...filed.map(({ occurredMs }) => occurredMs))

@@ -10,8 +10,11 @@ import {
   openSegment,
   packSegment,
   runSteps,
+  type Segment,
 } from "../store/search/segment-format.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
+import type { SegmentParts } from "../store/search/segments.ts"
+import type { Stored } from "../store/store.ts"
 import { storedBy, wantedBy, type Chances } from "./test-entries.ts"
 
 /** Asks by chance, and says how many questions had an answer. */
@@ -22,30 +25,47 @@ export function compareSegments(chance: Chances, rounds: number, questions: numb
     const entries = Array.from({ length: 20 + chance.below(120) }, (_, at) =>
       storedBy(chance, first + at),
     )
-    const builder = createSegmentBuilder(first, entries.length)
+    // Of many blocks, or of one.
+    const bounds = round % 2 === 0 ? { blockRows: 16 } : {}
+    const builder = createSegmentBuilder(first, entries.length, bounds)
     for (const entry of entries) builder.add(entry)
     const made = builder.finish()
     const parts = packSegment(made)
     // Every part is read anew, or none.
     const kept = openSegment(parts[0] ?? new Uint8Array(), createPartCache(0))
-    const filed = entries.map(filedOf)
-    const findable = filed.map(findableOf)
-    for (let asked = 0; asked < questions; asked++) {
-      const wanted = wantedBy(chance, filed)
-      const expected = findable
-        .filter((entry) => matches(entry, wanted))
-        .map((entry) => entry.filed.sequence)
-        .toReversed()
-      const steps = matchesIn(asked % 4 === 0 ? kept : openMade(made), wanted)
-      const found = runSteps(steps, (_, part) => parts[part])
-      const what = JSON.stringify(wanted)
-      assert.equal(found.count, expected.length, what)
-      assert.deepEqual(found.newestBelow(Infinity, 1e9), expected, what)
-      const [before, limit] = [chance.below(4000), 1 + chance.below(20)]
-      const below = expected.filter((sequence) => sequence < before).slice(0, limit)
-      assert.deepEqual(found.newestBelow(before, limit), below, what)
-      if (found.count > 0) answered++
-    }
+    const inMemory = openMade(made)
+    const turns = [kept, inMemory, inMemory, inMemory]
+    answered += compareAnswers(chance, turns, parts, entries, questions)
+  }
+  return answered
+}
+
+/** Asks segments of the same entries by turns, and says how many questions had an answer. */
+export function compareAnswers(
+  chance: Chances,
+  segments: readonly Segment[],
+  parts: SegmentParts,
+  entries: readonly Stored[],
+  questions: number,
+): number {
+  let answered = 0
+  const filed = entries.map(filedOf)
+  const findable = filed.map(findableOf)
+  for (let asked = 0; asked < questions; asked++) {
+    const wanted = wantedBy(chance, filed)
+    const expected = findable
+      .filter((entry) => matches(entry, wanted))
+      .map((entry) => entry.filed.sequence)
+      .toReversed()
+    const steps = matchesIn(segments[asked % segments.length] ?? assert.fail("a segment"), wanted)
+    const found = runSteps(steps, (_, part) => parts[part])
+    const what = JSON.stringify(wanted)
+    assert.equal(found.count, expected.length, what)
+    assert.deepEqual(found.newestBelow(Infinity, 1e9), expected, what)
+    const [before, limit] = [chance.below(4000), 1 + chance.below(20)]
+    const below = expected.filter((sequence) => sequence < before).slice(0, limit)
+    assert.deepEqual(found.newestBelow(before, limit), below, what)
+    if (found.count > 0) answered++
   }
   return answered
 }

@@ -8,7 +8,9 @@ import {
   hashOfHeader,
   headerOf,
   openSegment,
+  runSteps,
   streamNames,
+  sumOf,
 } from "../../store/search/segment-format.ts"
 import { firstOf, lastOf } from "../../store/search/segment-plan.ts"
 import { SegmentDamaged, SegmentGone, type SegmentRow } from "../../store/search/segments.ts"
@@ -78,5 +80,5 @@ async function remade({ journal }: Whole, { workspace, row }: SegmentOf) {
   }
   // The chain pass reports missing entries.
   builder.addMissing(end)
-  return { made: builder.finish(), lastRecord }
+  return { made: runSteps(builder.finishing(sumOf), () => undefined), lastRecord }
 }

@@ -91,6 +91,48 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
     await expectChain(store.served.journal, "acme")
   })
 
+  story("a large segment is stored in pieces, and read once it is put", async (store) => {
+    const { segments } = store.filing
+    await writeTo(store, "acme", lastOf(large))
+    const absorbed = [small(0), small(1)]
+    for (const one of absorbed) await segments.put("acme", one, partsOf(`part ${one.k}`), [])
+    const [header = new Uint8Array(), ...parts] = partsOf("all of it")
+    await segments.stage("acme", large, 1, parts.slice(0, 2))
+    await segments.stage("acme", large, 3, parts.slice(2))
+    // Whoever died behind the last one does it again.
+    await segments.stage("acme", large, 3, parts.slice(2))
+    const names = absorbed.map((one) => [one, `part ${one.k}`])
+    assert.deepEqual(await textsOf(store, "acme"), names)
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+    const missing = { count: parts.length + 1, bytes }
+    await assert.rejects(segments.put("acme", large, [header], absorbed, missing))
+    assert.deepEqual(await textsOf(store, "acme"), names)
+    const staged = { count: parts.length, bytes }
+    await segments.put("acme", large, [header], absorbed, staged)
+    assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
+    await assert.rejects(segments.stage("acme", large, 1, parts))
+    while (await segments.sweep("acme")) continue
+    for (const one of absorbed) assert.equal(await segments.part("acme", one, 1), undefined)
+    assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
+    assert.deepEqual(await store.filing.segments.sweep("other"), false)
+    await expectChain(store.served.journal, "acme")
+  })
+
+  story("what was stored of a segment that is not put can be removed", async (store) => {
+    const { segments } = store.filing
+    await writeTo(store, "acme", lastOf(large))
+    const parts = Array.from({ length: 100 }, (_, at) => Buffer.from(`part ${at}`))
+    await segments.stage("acme", large, 1, parts)
+    const again = (await store.reopen?.()) ?? store
+    assert.deepEqual(await textsOf(again, "acme"), [])
+    while (await again.filing.segments.sweep("acme")) continue
+    for (const at of [1, 64, 65, 100])
+      assert.equal(await again.filing.segments.part("acme", large, at), undefined)
+    await again.filing.segments.put("acme", large, partsOf("all of it"), [])
+    assert.deepEqual(await textsOf(again, "acme"), [[large, "all of it"]])
+    return again
+  })
+
   story("segments are listed in the order of their entries", async (store) => {
     const { segments } = store.filing
     await writeTo(store, "acme", lastOf(large) + lastOf(small(1)))

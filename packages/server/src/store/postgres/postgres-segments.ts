@@ -5,13 +5,13 @@ import { eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
 import { lastOf } from "../search/segment-plan.ts"
-import type { SegmentKeeper, SegmentReader } from "../search/segments.ts"
+import { partsPerSweep, type SegmentKeeper, type SegmentReader } from "../search/segments.ts"
 import type { JournalReader } from "../store.ts"
 import { optionalBytes, type Database, type Queries, type Statement } from "./connection.ts"
 
 const listOfSegments: Statement = {
   name: "segments",
-  text: "SELECT level, k, hash, bytes FROM tallystick.segments WHERE workspace_id = $1",
+  text: "SELECT level, k, hash, bytes FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''",
 }
 const onePart: Statement = {
   name: "part",
@@ -29,12 +29,45 @@ const removeSegment: Statement = {
 const addPart: Statement = {
   name: "add part",
   text: `INSERT INTO tallystick.parts (workspace_id, level, k, part, bytes)
-         VALUES ($1, $2, $3, $4, $5)`,
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`,
 }
 const addSegment: Statement = {
   name: "add segment",
-  text: `INSERT INTO tallystick.segments (workspace_id, level, k, hash, bytes, last_record)
-         VALUES ($1, $2, $3, $4, $5, $6)`,
+  text: `INSERT INTO tallystick.segments (workspace_id, level, k, hash, bytes, last_record, form)
+         VALUES ($1, $2, $3, $4, $5, $6, 2)
+         ON CONFLICT (workspace_id, level, k) DO UPDATE
+         SET hash = excluded.hash, bytes = excluded.bytes, last_record = excluded.last_record`,
+}
+// A row of `segments` without a hash has parts that nobody reads: they are staged, or a larger
+// segment has absorbed theirs.
+const hashOfSegment: Statement = {
+  name: "hash of segment",
+  text: `SELECT hash FROM tallystick.segments
+         WHERE workspace_id = $1 AND level = $2 AND k = $3 FOR UPDATE`,
+}
+const stagedParts: Statement = {
+  name: "staged parts",
+  text: `SELECT count(*) FROM tallystick.parts
+         WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part > 0`,
+}
+const unlistSegment: Statement = {
+  name: "unlist segment",
+  text: `UPDATE tallystick.segments SET hash = '', bytes = 0, last_record = ''
+         WHERE workspace_id = $1 AND level = $2 AND k = $3`,
+}
+const unlistedSegment: Statement = {
+  name: "unlisted segment",
+  text: `SELECT level, k FROM tallystick.segments
+         WHERE workspace_id = $1 AND hash = '' LIMIT 1`,
+}
+const removeSomeParts: Statement = {
+  name: "remove some parts",
+  text: `DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3
+         AND part IN (
+           SELECT part FROM tallystick.parts
+           WHERE workspace_id = $1 AND level = $2 AND k = $3 LIMIT ${partsPerSweep}
+         ) RETURNING part`,
 }
 
 export function segmentReads(database: Queries): SegmentReader {
@@ -63,17 +96,21 @@ export function createSegments(
 ): SegmentKeeper {
   return {
     ...segmentReads(database),
-    async put(workspace, name, parts, absorbed) {
+    async put(workspace, name, parts, absorbed, staged) {
       const { sequence = 0 } = (await journal.head(workspace)) ?? {}
       assert(sequence >= lastOf(name), "the journal has the last entry of the segment")
       const [record] = await journal.recordsAt(workspace, [lastOf(name)])
       const lastRecord = record === undefined ? new Uint8Array() : eventHash(record, sha256)
       await database.within(async ({ rows }) => {
-        for (const { level, k } of [name, ...absorbed])
-          for (const remove of [removeSegment, removeParts])
-            await rows(remove, [workspace, level, k])
+        if (staged !== undefined) {
+          const [found] = await rows(stagedParts, [workspace, name.level, name.k])
+          assert(Number(found?.[0]) === staged.count, "all parts were staged")
+        }
+        const removes = staged === undefined ? [removeSegment, removeParts] : [unlistSegment]
+        for (const { level, k } of staged === undefined ? [name, ...absorbed] : absorbed)
+          for (const remove of removes) await rows(remove, [workspace, level, k])
         const { level, k } = name
-        let bytes = 0
+        let bytes = staged?.bytes ?? 0
         for (const [part, kept] of parts.entries()) {
           await rows(addPart, [workspace, level, k, part, Buffer.from(kept)])
           bytes += kept.length
@@ -81,6 +118,24 @@ export function createSegments(
         const hash = hashOfHeader(parts)
         await rows(addSegment, [workspace, level, k, hash, bytes, Buffer.from(lastRecord)])
       })
+    },
+    async stage(workspace, { level, k }, from, parts) {
+      await database.within(async ({ rows }) => {
+        const [listed] = await rows(hashOfSegment, [workspace, level, k])
+        assert((listed?.[0] ?? "") === "", "a listed segment is not staged")
+        await rows(addSegment, [workspace, level, k, "", 0, Buffer.alloc(0)])
+        for (const [at, kept] of parts.entries())
+          await rows(addPart, [workspace, level, k, from + at, Buffer.from(kept)])
+      })
+    },
+    async sweep(workspace) {
+      const [found] = await database.rows(unlistedSegment, [workspace])
+      if (found === undefined) return false
+      const name = [workspace, found[0], found[1]]
+      await database.within(async ({ rows }) => {
+        if ((await rows(removeSomeParts, name)).length === 0) await rows(removeSegment, name)
+      })
+      return true
     },
     // Rows as they were before are the operator's to vacuum.
     clearLog: async () => true,

@@ -40,7 +40,7 @@ const tilesAfter: Statement = {
 }
 const segmentRows: Statement = {
   name: "segments with their last records",
-  text: "SELECT level, k, last_record FROM tallystick.segments WHERE workspace_id = $1",
+  text: "SELECT level, k, last_record FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''",
 }
 
 const names: PartNames = { journal: "the journal", index: "the index", search: "the search" }

@@ -31,9 +31,9 @@ export class EntryPoster {
   readonly #id = this.groups.ofField(["id"], "nobody", true)
   readonly #receipt = this.groups.ofField(["receipt"], "nobody", true)
 
-  constructor(entries: number) {
+  constructor(entries: number, blockRows: number) {
     this.table = new PostingTable(entries * keysPerEntry, entries * bytesPerEntry)
-    this.columns = new ColumnWriter(entries)
+    this.columns = new ColumnWriter(entries, blockRows)
   }
 
   /** Its memory, approximately. */

@@ -10,6 +10,7 @@ import {
   randomOf,
   readRandom,
   timeDigits,
+  blocksOf,
   timesIn,
 } from "./segment-columns.ts"
 import type { Segment } from "./segment-format.ts"
@@ -58,17 +59,20 @@ export function* addByIds(
   const span = timesOf(upper)
   const random = Buffer.alloc(randomBytes)
   if (span === undefined || !readRandom(upper, timeDigits, upper.length, random, 0)) return
-  const { earliest, latest } = segment.facts.made
-  if (span.end <= earliest || span.from > latest) return
+  const blocks = [...blocksOf(segment)].filter(
+    ({ made }) => span.end > made.earliest && span.from <= made.latest,
+  )
+  if (blocks.length === 0) return
   const bits = Math.max(0, upper.length - timeDigits) * 5
   const having = yield* filterSet(segment, field)
-  const times = yield* timesIn(segment, "made")
   const column = field === "id" ? "ids" : "receipts"
-  for (let entry = having.next(0); entry >= 0; entry = having.next(entry + 1)) {
-    const time = times[entry] ?? Number.NaN
-    if (!(time >= span.from && time < span.end)) continue
-    if (bits === 0 || beginsWith(yield* randomOf(segment, column, entry), random, bits))
-      set.add(entry)
+  for (const { block, from, end } of blocks) {
+    const times = yield* timesIn(segment, "made", block)
+    for (let at = having.next(from); at >= 0 && at < end; at = having.next(at + 1)) {
+      const time = times[at - from] ?? Number.NaN
+      if (!(time >= span.from && time < span.end)) continue
+      if (bits === 0 || beginsWith(yield* randomOf(segment, column, at), random, bits)) set.add(at)
+    }
   }
 }
 

@@ -16,7 +16,7 @@ test("a key is found where it stands, or where it would stand, in every part", (
     const keys = Array.from({ length: 1 + below(120) }, any)
       .toSorted((one, other) => Buffer.compare(one, other))
       .filter((key, at, all) => at === 0 || !key.equals(all[at - 1] ?? key))
-    const writer = new KeyWriter()
+    const writer = new KeyWriter((part) => part)
     for (const key of keys) writer.add(key, key.length)
     writer.items.finish()
     const raw = writer.items.parts[0]?.raw ?? assert.fail("a part")

@@ -23,13 +23,19 @@ export interface StreamPart {
 }
 
 /** Items of which each sixteenth can be found directly: keys or lists. */
-export class ItemWriter {
+export class ItemWriter<P> {
   readonly body = new ByteWriter()
-  readonly parts: StreamPart[] = []
+  readonly parts: P[] = []
+  readonly #take: (part: StreamPart) => P
   count = 0
   #first = 0
   #restarts: number[] = []
   separator: Uint8Array = new Uint8Array()
+
+  /** `take` is given each part once it is finished. */
+  constructor(take: (part: StreamPart) => P) {
+    this.#take = take
+  }
 
   /** Begins an item. True if it must be stored whole. */
   begin(): boolean {
@@ -53,7 +59,7 @@ export class ItemWriter {
     const raw = Buffer.allocUnsafeSlow(this.#restarts.length * 4 + body.length)
     for (const [at, offset] of this.#restarts.entries()) raw.writeUInt32LE(offset, at * 4)
     body.bytes.copy(raw, this.#restarts.length * 4, 0, body.length)
-    this.parts.push({ first: this.#first, separator, raw })
+    this.parts.push(this.#take({ first: this.#first, separator, raw }))
     body.length = 0
     this.#first = this.count
     this.#restarts = []
@@ -61,10 +67,14 @@ export class ItemWriter {
   }
 }
 
-export class KeyWriter {
-  readonly items = new ItemWriter()
+export class KeyWriter<P> {
+  readonly items: ItemWriter<P>
   #last: Buffer = Buffer.alloc(256)
   #lastLength = 0
+
+  constructor(take: (part: StreamPart) => P) {
+    this.items = new ItemWriter(take)
+  }
 
   /** Adds a key, which is above the previous one. */
   add(key: Uint8Array, length: number): void {

@@ -8,15 +8,16 @@
 //                      1        varint of the number
 //                      else     varint bytes · varint of the first · varints of what follows, less the one before, less 1
 
-import { ItemWriter, restartAt, restartEvery, varintAt } from "./key-stream.ts"
+import { ItemWriter, restartAt, restartEvery, varintAt, type StreamPart } from "./key-stream.ts"
 import type { NumberSet } from "./number-set.ts"
 
-export class ListWriter {
-  readonly items = new ItemWriter()
+export class ListWriter<P> {
+  readonly items: ItemWriter<P>
   readonly #most: number
 
-  constructor(most: number) {
+  constructor(most: number, take: (part: StreamPart) => P) {
     this.#most = most
+    this.items = new ItemWriter(take)
   }
 
   /** The numbers from `start` to `end`. There is at least one. */

@@ -1,120 +1,188 @@
-/** A set of numbers below `most`, as bits. */
+/**
+ * A set of numbers below `most`, as bits. Of a large segment most sets are empty, or full until
+ * something is taken away, and have no bits until then.
+ */
 export class NumberSet {
   readonly most: number
-  readonly words: Uint32Array
-  readonly #bytes: Uint8Array
+  #isAll = false
+  #words = noWords
 
   constructor(most: number) {
     this.most = most
-    this.words = new Uint32Array(Math.ceil(most / 32))
-    // Bit i & 7 of byte i >>> 3 is bit i & 31 of word i >>> 5 where integers are little-endian,
-    // which all platforms of Node are.
-    this.#bytes = new Uint8Array(this.words.buffer)
   }
 
   copy(): NumberSet {
     const copy = new NumberSet(this.most)
-    copy.words.set(this.words)
+    copy.#isAll = this.#isAll
+    copy.#words = this.#words.slice()
     return copy
   }
 
   has(number: number): boolean {
-    return (((this.words[number >>> 5] ?? 0) >>> (number & 31)) & 1) === 1
+    return this.#isAll || (((this.#words[number >>> 5] ?? 0) >>> (number & 31)) & 1) === 1
   }
 
   add(number: number): void {
-    this.words[number >>> 5] = (this.words[number >>> 5] ?? 0) | (1 << (number & 31))
+    if (this.#isAll) return
+    if (this.#words.length === 0) this.#spread()
+    this.#words[number >>> 5] = (this.#words[number >>> 5] ?? 0) | (1 << (number & 31))
   }
 
   delete(number: number): void {
-    this.words[number >>> 5] = (this.words[number >>> 5] ?? 0) & ~(1 << (number & 31))
+    this.#spread()
+    this.#words[number >>> 5] = (this.#words[number >>> 5] ?? 0) & ~(1 << (number & 31))
   }
 
   addAll(): void {
-    this.addRange(0, this.most)
+    this.#isAll = true
+    this.#words = noWords
   }
 
   addRange(from: number, to: number): void {
+    if (from === 0 && to === this.most) this.addAll()
+    if (this.#isAll) return
     let number = from
     for (; number < to && (number & 31) !== 0; number++) this.add(number)
-    for (; number + 32 <= to; number += 32) this.words[number >>> 5] = 0xffffffff
+    if (number + 32 <= to) {
+      this.#spread()
+      const end = (to >>> 5) << 5
+      this.#words.fill(0xffffffff, number >>> 5, end >>> 5)
+      number = end
+    }
     for (; number < to; number++) this.add(number)
   }
 
+  deleteRange(from: number, to: number): void {
+    let number = from
+    for (; number < to && (number & 31) !== 0; number++) this.delete(number)
+    if (number + 32 <= to) {
+      this.#spread()
+      const end = (to >>> 5) << 5
+      this.#words.fill(0, number >>> 5, end >>> 5)
+      number = end
+    }
+    for (; number < to; number++) this.delete(number)
+  }
+
   addBytes(raw: Uint8Array, at: number, length: number): void {
+    if (this.#isAll) return
+    this.#spread()
     // Word by word, which takes a copy that is aligned.
     if (length > aligned.length) aligned = new Uint8Array((length * 2 + 3) & ~3)
     aligned.set(raw.subarray(at, at + length))
     aligned.fill(0, length, (length + 3) & ~3)
     const more = new Uint32Array(aligned.buffer, 0, (length + 3) >>> 2)
-    const { words } = this
+    const words = this.#words
     for (let place = 0; place < more.length; place++)
       words[place] = (words[place] ?? 0) | (more[place] ?? 0)
   }
 
   countBytes(raw: Uint8Array, at: number, length: number): number {
-    const bytes = this.#bytes
+    this.#spread()
+    // Bit i & 7 of byte i >>> 3 is bit i & 31 of word i >>> 5 where integers are little-endian,
+    // which all platforms of Node are.
+    const bytes = new Uint8Array(this.#words.buffer)
     let count = 0
     for (let place = 0; place < length; place++)
       count += bitsOf((bytes[place] ?? 0) & (raw[at + place] ?? 0))
     return count
   }
 
-  unite({ words }: NumberSet): void {
-    for (let at = 0; at < words.length; at++)
-      this.words[at] = (this.words[at] ?? 0) | (words[at] ?? 0)
+  unite(other: NumberSet): void {
+    if (other.#isAll) this.addAll()
+    if (this.#isAll || other.#words.length === 0) return
+    this.#spread()
+    const [words, more] = [this.#words, other.#words]
+    for (let at = 0; at < words.length; at++) words[at] = (words[at] ?? 0) | (more[at] ?? 0)
   }
 
-  intersect({ words }: NumberSet): void {
-    for (let at = 0; at < words.length; at++)
-      this.words[at] = (this.words[at] ?? 0) & (words[at] ?? 0)
+  intersect(other: NumberSet): void {
+    if (other.#isAll) return
+    if (this.#isAll || other.#words.length === 0) {
+      this.#isAll = false
+      this.#words = other.#words.slice()
+      return
+    }
+    const [words, kept] = [this.#words, other.#words]
+    for (let at = 0; at < words.length; at++) words[at] = (words[at] ?? 0) & (kept[at] ?? 0)
   }
 
-  subtract({ words }: NumberSet): void {
-    for (let at = 0; at < words.length; at++)
-      this.words[at] = (this.words[at] ?? 0) & ~(words[at] ?? 0)
+  subtract(other: NumberSet): void {
+    if (other.#isAll) {
+      this.#isAll = false
+      this.#words = noWords
+    }
+    if (this.#isNothing || other.#words.length === 0) return
+    this.#spread()
+    const [words, gone] = [this.#words, other.#words]
+    for (let at = 0; at < words.length; at++) words[at] = (words[at] ?? 0) & ~(gone[at] ?? 0)
   }
 
   count(): number {
-    const { words } = this
+    if (this.#isAll) return this.most
+    const words = this.#words
     let count = 0
     for (let at = 0; at < words.length; at++) if (words[at] !== 0) count += bitsOf(words[at] ?? 0)
     return count
   }
 
   isEmpty(): boolean {
-    const { words } = this
-    for (let at = 0; at < words.length; at++) if (words[at] !== 0) return false
-    return true
+    return this.next(0) < 0
   }
 
   isFull(): boolean {
-    return this.count() === this.most
+    if (this.#isAll) return true
+    const words = this.#words
+    const whole = this.most >>> 5
+    for (let at = 0; at < whole; at++) if (words[at] !== 0xffffffff) return false
+    for (let number = whole * 32; number < this.most; number++) if (!this.has(number)) return false
+    return true
   }
 
   /** The first number that is not below `from`; -1 if there is none. */
   next(from: number): number {
+    if (this.#isAll) return from < this.most ? from : -1
+    const words = this.#words
     let at = from >>> 5
-    let word = (this.words[at] ?? 0) & (-1 << (from & 31))
+    let word = (words[at] ?? 0) & (-1 << (from & 31))
     while (word === 0) {
-      if (++at >= this.words.length) return -1
-      word = this.words[at] ?? 0
+      if (++at >= words.length) return -1
+      word = words[at] ?? 0
     }
     return at * 32 + 31 - Math.clz32(word & -word)
   }
 
   /** The last number below `before`; -1 if there is none. */
   last(before: number): number {
-    if (before <= 0) return -1
+    if (this.#isAll) return Math.min(before, this.most) - 1
+    if (before <= 0 || this.#isNothing) return -1
+    const words = this.#words
     let at = (before - 1) >>> 5
-    let word = (this.words[at] ?? 0) & (-1 >>> (31 - ((before - 1) & 31)))
+    let word = (words[at] ?? 0) & (-1 >>> (31 - ((before - 1) & 31)))
     while (word === 0) {
       if (--at < 0) return -1
-      word = this.words[at] ?? 0
+      word = words[at] ?? 0
     }
     return at * 32 + 31 - Math.clz32(word)
   }
+
+  get #isNothing(): boolean {
+    return !this.#isAll && this.#words.length === 0
+  }
+
+  /** Has bits from now on. */
+  #spread(): void {
+    if (this.#words.length > 0) return
+    this.#words = new Uint32Array(Math.ceil(this.most / 32))
+    if (!this.#isAll) return
+    this.#isAll = false
+    this.#words.fill(0xffffffff)
+    const above = this.most & 31
+    if (above !== 0) this.#words[this.#words.length - 1] = (1 << above) - 1
+  }
 }
+
+const noWords = new Uint32Array()
 
 let aligned = new Uint8Array(65_536 / 8)
 

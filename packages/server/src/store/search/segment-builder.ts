@@ -1,17 +1,27 @@
-// Makes a segment from entries. Its memory is bounded: when its table is large, it makes a smaller
-// segment and begins again, and merges them at the end. The bytes are the same.
+// Makes a segment from entries. Its memory is bounded: when its table is large, or has a block of
+// entries, it makes a smaller segment and begins again, and merges them at the end. The bytes are
+// the same.
 
 import { strict as assert } from "node:assert"
 import type { Stored } from "../store.ts"
 import { EntryPoster } from "./entry-poster.ts"
 import { EntryScanner } from "./entry-scanner.ts"
 import { isTextTag } from "./key-groups.ts"
+import type { StreamPart } from "./key-stream.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Filed } from "./search.ts"
 import { filedOf, missing } from "./searchable-fields.ts"
-import { createPartCache, openMade, openSegment, packSegment, runSteps } from "./segment-format.ts"
-import type { MadeSegment } from "./segment-format.ts"
-import { mergeSegments } from "./segment-merge.ts"
+import {
+  createPartCache,
+  openMade,
+  openSegment,
+  packSegment,
+  recordOf,
+  runSteps,
+  type MadeSegment,
+} from "./segment-format.ts"
+import { mergeInto } from "./segment-merge.ts"
+import { usualBlockRows } from "./segment-columns.ts"
 import { SegmentWriter } from "./segment-writer.ts"
 import type { SegmentParts, Steps } from "./segments.ts"
 import { eachWord } from "./value-words.ts"
@@ -25,8 +35,11 @@ export interface SegmentBuilder {
   /** The journal lacks the entries up to this sequence. */
   addMissing(last: number): void
   finish(): MadeSegment
-  /** The same in steps, for a thread that has other work. It asks for no parts. */
-  finishing(): Steps<MadeSegment>
+  /**
+   * The same in steps, for a thread that has other work. `take` is given each part, in the order in
+   * which they are kept.
+   */
+  finishing<P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>>
 }
 
 /** The most bytes of the table; words take as much again. 65,536 ordinary entries need a third. */
@@ -38,47 +51,43 @@ const keysPerStep = 2048
 export function createSegmentBuilder(
   first: number,
   entries: number,
-  bytesMax = postedBytesMax,
+  { bytesMax = postedBytesMax, blockRows = usualBlockRows } = {},
 ): SegmentBuilder {
-  const runs: SegmentParts[] = []
+  const posting = (): EntryPoster => new EntryPoster(Math.min(entries, blockRows), blockRows)
+  /** Finished blocks, and what was finished of the block that is not. */
+  const blocks: SegmentParts[] = []
+  let runs: SegmentParts[] = []
   let runFirst = first
   let next = first
-  let poster = new EntryPoster(entries)
+  let poster = posting()
   let scanner = new EntryScanner(poster)
 
   const begin = (sequence: number): void => {
     assert(sequence === next && sequence < first + entries, "a segment is filled without a gap")
-    if (poster.memoryBytes > bytesMax) {
-      runs.push(packSegment(runSteps(made(), nothingKept)))
+    const isBlock = next > runFirst && (next - first) % blockRows === 0
+    if (isBlock || poster.memoryBytes > bytesMax) {
+      const made = isBlock ? blockMade(asMade) : runMade()
+      const packed = packSegment(runSteps(made, nothingKept))
+      if (isBlock) blocks.push(packed)
+      runs = isBlock ? [] : [...runs, packed]
       runFirst = next
-      poster = new EntryPoster(entries)
+      poster = posting()
       scanner = new EntryScanner(poster)
     }
     next++
     poster.begin()
   }
-  const made = (): Steps<MadeSegment> => segmentOf(poster, runFirst, next - runFirst)
+  const runMade = (): Steps<MadeSegment> => segmentOf(poster, runFirst, next - runFirst)
+  const blockMade = <P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>> =>
+    runs.length === 0 ? takeAll(runMade(), take) : mergeKept(runs, runMade(), take)
+  const finishing = <P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>> =>
+    blocks.length === 0 ? blockMade(take) : mergeKept(blocks, blockMade(asMade), take)
   const addFiled = (filed: Filed): void => {
     begin(filed.sequence)
     poster.filed(filed)
   }
   const addMissing = (last: number): void => {
     while (next <= last) addFiled(missing(next))
-  }
-
-  function* finishing(): Steps<MadeSegment> {
-    const last = yield* made()
-    if (runs.length === 0) return last
-    const opened = runs.map((parts) =>
-      openSegment(parts[0] ?? new Uint8Array(), createPartCache(0)),
-    )
-    const partsOf = new Map(opened.map((segment, at) => [segment.hash, runs[at]]))
-    const steps = mergeSegments([...opened, openMade(last)])
-    for (let step = steps.next(); ; yield) {
-      if (step.done === true) return step.value
-      const asked = step.value
-      step = steps.next(asked && partsOf.get(asked.segment.hash)?.[asked.part])
-    }
   }
 
   return {
@@ -92,19 +101,48 @@ export function createSegmentBuilder(
     },
     addFiled,
     addMissing,
-    finish: () => runSteps(finishing(), nothingKept),
+    finish: () => runSteps(finishing(asMade), nothingKept),
     finishing,
   }
 }
 
+const asMade = (part: StreamPart): StreamPart => part
 const nothingKept = (): undefined => undefined
+
+/** Merges segments that are packed in memory, and one that follows them. */
+function* mergeKept<P>(
+  packed: readonly SegmentParts[],
+  making: Steps<MadeSegment>,
+  take: (part: StreamPart) => P,
+): Steps<MadeSegment<P>> {
+  const last = openMade(yield* making)
+  const opened = packed.map(([header = new Uint8Array()]) =>
+    openSegment(header, createPartCache(0)),
+  )
+  const partsOf = new Map(opened.map((segment, at) => [segment.hash, packed[at]]))
+  const steps = mergeInto([...opened, last], take)
+  for (let step = steps.next(); ; yield) {
+    if (step.done === true) return step.value
+    const asked = step.value
+    step = steps.next(asked && partsOf.get(asked.segment.hash)?.[asked.part])
+  }
+}
+
+/** Lists are written beside their keys, and parts are taken in the order in which they are kept. */
+function* takeAll<P>(
+  making: Steps<MadeSegment>,
+  take: (part: StreamPart) => P,
+): Steps<MadeSegment<P>> {
+  const { facts, streams } = yield* making
+  return { facts, streams: recordOf((name) => streams[name].map(take)) }
+}
 
 function* segmentOf(
   { table, groups, columns }: EntryPoster,
   first: number,
   count: number,
 ): Steps<MadeSegment> {
-  const writer = new SegmentWriter(count)
+  const writer = new SegmentWriter(count, asMade)
   const ranks = groups.ranks()
   yield
   const order = table.sorted(ranks, groups.prefixes.length)
@@ -123,12 +161,13 @@ function* segmentOf(
     if (length > key.length) key = Buffer.alloc(length * 2)
     prefix.copy(key)
     table.arena.copy(key, prefix.length, valueStart, valueStart + length - prefix.length)
-    writer.key(key, length, items, start, end)
+    writer.key(key, length)
+    writer.entries(items, start, end)
     words.begin()
     postWords(words, key, prefix, length)
   }
   yield* writeWords(writer, words)
-  return writer.finish(first, columns)
+  return writer.finish(first, columns.finish(count, asMade))
 }
 
 const nothing = Buffer.alloc(0)
@@ -147,7 +186,7 @@ function postWords(words: PostingTable, key: Buffer, prefix: Buffer, length: num
   })
 }
 
-function* writeWords(writer: SegmentWriter, words: PostingTable): Steps<void> {
+function* writeWords(writer: SegmentWriter<StreamPart>, words: PostingTable): Steps<void> {
   const order = words.sorted(Uint32Array.of(0, 1, 2), textTags.length)
   yield
   const { items, starts } = words.lists()
@@ -159,6 +198,7 @@ function* writeWords(writer: SegmentWriter, words: PostingTable): Steps<void> {
     if (length > word.length) word = Buffer.alloc(length * 2)
     word[0] = textTags[words.groups[number] ?? 0] ?? 0
     words.arena.copy(word, 1, wordStart, wordStart + length - 1)
-    writer.word(word, length, items, starts[number] ?? 0, starts[number + 1] ?? 0)
+    writer.word(word, length)
+    writer.values(items, starts[number] ?? 0, starts[number + 1] ?? 0)
   }
 }

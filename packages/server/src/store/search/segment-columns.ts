@@ -1,8 +1,11 @@
 // The columns of a segment, with a row for every entry: when it occurred, when its ids were made,
-// and the random bits of the ids.
+// and the random bits of the ids. They are in blocks of entries, each with times of its own, so
+// that a search reads those of the times that it asks for, and a large segment has its parts from
+// those that it was merged of.
 
+import { strict as assert } from "node:assert"
 import type { StreamPart } from "./key-stream.ts"
-import type { Segment, Span, StreamName } from "./segment-format.ts"
+import type { BlockTimes, Segment, SegmentFacts, Span } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
 /** The random part of an id in the ledger's form: 26 digits of five bits. */
@@ -10,15 +13,20 @@ export const randomBytes = 17
 export const idLength = 40
 export const timeDigits = 10
 const rowsPerPart = 4096
+export const usualBlockRows = 65_536
+/** Planes of a block have items from `block * planesMax` on. */
+const planesMax = 8
 
 const absent = Number.NaN
 
-type Columns = Pick<
-  Record<StreamName, readonly StreamPart[]>,
-  "occurred" | "nanos" | "made" | "ids" | "receipts"
->
+type Column = "occurred" | "nanos" | "made" | "ids" | "receipts"
 
-/** Collects the columns. A column without values is absent. */
+/** What a segment has of its columns. */
+export type MadeColumns<P> = Pick<SegmentFacts, "blockRows" | "blocks"> & {
+  readonly parts: Readonly<Record<Column, readonly P[]>>
+}
+
+/** Collects the columns of one block at most. A column without values is absent. */
 export class ColumnWriter {
   occurred: Float64Array
   nanos: Uint32Array
@@ -27,8 +35,11 @@ export class ColumnWriter {
   receipts: Buffer
   /** How many entries have a value. */
   readonly #rows = { id: 0, receipt: 0 }
+  readonly #blockRows: number
 
-  constructor(entries: number) {
+  constructor(entries: number, blockRows: number) {
+    assert(entries <= blockRows, "the columns of a larger segment are copied")
+    this.#blockRows = blockRows
     this.occurred = new Float64Array(entries)
     this.nanos = new Uint32Array(entries)
     this.made = new Float64Array(entries).fill(absent)
@@ -68,9 +79,9 @@ export class ColumnWriter {
 
   /** Copies the columns of another segment, from a row on. */
   *copy(segment: Segment, from: number): Steps<void> {
-    this.occurred.set(yield* timesIn(segment, "occurred"), from)
-    this.nanos.set(yield* numbersIn(segment, "nanos"), from)
-    this.made.set(yield* timesIn(segment, "made"), from)
+    this.occurred.set(yield* timesIn(segment, "occurred", 0), from)
+    this.nanos.set(yield* numbersIn(segment, "nanos", 0), from)
+    this.made.set(yield* timesIn(segment, "made", 0), from)
     for (const [field, column] of [
       ["id", "ids"],
       ["receipt", "receipts"],
@@ -82,22 +93,59 @@ export class ColumnWriter {
     }
   }
 
-  finish(count: number): { readonly occurred: Span; readonly made: Span; readonly parts: Columns } {
+  finish<P>(count: number, take: (part: StreamPart) => P): MadeColumns<P> {
     const occurred = spanOf(this.occurred, count)
     const made = spanOf(this.made, count)
-    const parts: Columns = {
-      occurred: planesOf((at) => placeIn(occurred, this.occurred[at]), count, widthOf(occurred)),
-      nanos: planesOf(
-        (at) => this.nanos[at] ?? 0,
-        count,
-        bytesFor(this.nanos.subarray(0, count).reduce((most, one) => Math.max(most, one), 0)),
-      ),
-      made: planesOf((at) => placeIn(made, this.made[at]), count, widthOf(made)),
-      ids: this.#rows.id > 0 ? rowsOf(this.ids, count) : [],
-      receipts: this.#rows.receipt > 0 ? rowsOf(this.receipts, count) : [],
+    const nanosMax = this.nanos.subarray(0, count).reduce((most, one) => Math.max(most, one), 0)
+    const occurredAt = (at: number): number => placeIn(occurred, this.occurred[at])
+    const parts = {
+      occurred: planesOf(occurredAt, count, widthOf(occurred)).map(take),
+      nanos: planesOf((at) => this.nanos[at] ?? 0, count, bytesFor(nanosMax)).map(take),
+      made: planesOf((at) => placeIn(made, this.made[at]), count, widthOf(made)).map(take),
+      ids: this.#rows.id > 0 ? rowsOf(this.ids, count).map(take) : [],
+      receipts: this.#rows.receipt > 0 ? rowsOf(this.receipts, count).map(take) : [],
     }
-    return { occurred, made, parts }
+    return { blockRows: this.#blockRows, blocks: [{ occurred, made }], parts }
   }
+}
+
+/** The columns of segments of whole blocks, end to end. */
+export function* copyBlocks<P>(
+  segments: readonly Segment[],
+  first: number,
+  blockRows: number,
+  take: (part: StreamPart) => P,
+): Steps<MadeColumns<P>> {
+  const parts: Record<Column, P[]> = { occurred: [], nanos: [], made: [], ids: [], receipts: [] }
+  for (const column of ["occurred", "nanos", "made", "ids", "receipts"] as const)
+    for (const segment of segments) {
+      const rows = segment.first - first
+      assert(segment.facts.blockRows === blockRows, "segments have blocks of one size")
+      assert(rows % blockRows === 0, "a block belongs to one segment")
+      const isRows = column === "ids" || column === "receipts"
+      const more = isRows ? rows : (rows / blockRows) * planesMax
+      for (const place of segment.streams[column]) {
+        const raw = yield* segment.raw(place)
+        parts[column].push(take({ first: place.first + more, separator: new Uint8Array(), raw }))
+      }
+    }
+  return { blockRows, blocks: segments.flatMap(({ facts }) => facts.blocks), parts }
+}
+
+/** The blocks of a segment: their times, and which entries they have. */
+export function* blocksOf({
+  count,
+  facts: { blockRows, blocks },
+}: Segment): Generator<
+  BlockTimes & { readonly block: number; readonly from: number; readonly end: number }
+> {
+  for (const [block, times] of blocks.entries())
+    yield {
+      block,
+      ...times,
+      from: block * blockRows,
+      end: Math.min((block + 1) * blockRows, count),
+    }
 }
 
 function spanOf(times: Float64Array, count: number): Span {
@@ -144,10 +192,14 @@ function rowsOf(rows: Buffer, count: number): StreamPart[] {
   return parts
 }
 
-/** Milliseconds since 1970 of each entry; NaN if it has none. */
-export function* timesIn(segment: Segment, column: "occurred" | "made"): Steps<Float64Array> {
-  const { earliest } = segment.facts[column]
-  const times = yield* numbersIn(segment, column)
+/** Milliseconds since 1970 of each entry of a block; NaN if it has none. */
+export function* timesIn(
+  segment: Segment,
+  column: "occurred" | "made",
+  block: number,
+): Steps<Float64Array> {
+  const earliest = segment.facts.blocks[block]?.[column].earliest ?? 0
+  const times = yield* numbersIn(segment, column, block)
   for (let at = 0; at < times.length; at++) {
     const place = times[at] ?? 0
     times[at] = place === 0 ? absent : earliest + place - 1
@@ -158,14 +210,16 @@ export function* timesIn(segment: Segment, column: "occurred" | "made"): Steps<F
 export function* numbersIn(
   segment: Segment,
   column: "occurred" | "made" | "nanos",
+  block: number,
 ): Steps<Float64Array> {
-  const numbers = new Float64Array(segment.count)
-  let unit = 1
+  const { blockRows } = segment.facts
+  const numbers = new Float64Array(Math.min(blockRows, segment.count - block * blockRows))
   for (const place of segment.streams[column]) {
+    if (Math.floor(place.first / planesMax) !== block) continue
+    const unit = 256 ** (place.first % planesMax)
     const raw = yield* segment.raw(place)
     for (let at = 0; at < numbers.length; at++)
       numbers[at] = (numbers[at] ?? 0) + (raw[at] ?? 0) * unit
-    unit *= 256
   }
   return numbers
 }
@@ -176,9 +230,10 @@ export function* randomOf(
   column: "ids" | "receipts",
   entry: number,
 ): Steps<Uint8Array> {
-  const place = segment.streams[column][Math.floor(entry / rowsPerPart)]
+  // Blocks begin new parts, and those of a block without ids are absent.
+  const place = segment.streams[column].findLast(({ first }) => first <= entry)
   if (place === undefined) return new Uint8Array(randomBytes)
-  const start = (entry % rowsPerPart) * randomBytes
+  const start = (entry - place.first) * randomBytes
   return (yield* segment.raw(place)).subarray(start, start + randomBytes)
 }
 

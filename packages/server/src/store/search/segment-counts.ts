@@ -5,7 +5,7 @@ import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { NumberSet } from "./number-set.ts"
 import { compareBytes } from "./key-stream.ts"
-import { timesIn } from "./segment-columns.ts"
+import { blocksOf, timesIn } from "./segment-columns.ts"
 import type { Counted, Counting, Owner } from "./search.ts"
 import type { Segment } from "./segment-format.ts"
 import {
@@ -73,22 +73,37 @@ function* addTimeline(
   const { fromMs, bucketMs, buckets } = timeline
   const groups: number[][] = []
   const groupOf = yield* groupsIn(segment, entries, timeline, all, groups)
-  const times = yield* timesIn(segment, "occurred")
-  for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1)) {
-    const bucket = Math.floor(((times[entry] ?? Number.NaN) - fromMs) / bucketMs)
+  yield* eachTime(segment, entries, (entry, time) => {
+    const bucket = Math.floor((time - fromMs) / bucketMs)
     const counts = groups[groupOf[entry] ?? 0]
-    if (counts === undefined || !(bucket >= 0 && bucket < buckets)) continue
+    if (counts === undefined || !(bucket >= 0 && bucket < buckets)) return
     counts[bucket] = (counts[bucket] ?? 0) + 1
+  })
+}
+
+/** Visits entries with their times. */
+function* eachTime(
+  segment: Segment,
+  entries: NumberSet,
+  visit: (entry: number, time: number) => void,
+): Steps<void> {
+  for (const { block, from, end } of blocksOf(segment)) {
+    let entry = entries.next(from)
+    if (entry < 0 || entry >= end) continue
+    const times = yield* timesIn(segment, "occurred", block)
+    for (; entry >= 0 && entry < end; entry = entries.next(entry + 1))
+      visit(entry, times[entry - from] ?? Number.NaN)
+    // Parts that are in memory are no pause.
+    yield
   }
 }
 
 function* addDays(segment: Segment, { entries }: SegmentMatches, all: Counts): Steps<void> {
-  const times = yield* timesIn(segment, "occurred")
   const days = new Map<number, number>()
-  for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1)) {
-    const day = Math.floor((times[entry] ?? Number.NaN) / dayMs)
+  yield* eachTime(segment, entries, (_, time) => {
+    const day = Math.floor(time / dayMs)
     days.set(day, (days.get(day) ?? 0) + 1)
-  }
+  })
   for (const [day, count] of days)
     if (!Number.isNaN(day)) all.set(isoTime(day * dayMs).split("T", 1)[0] ?? "", [count])
 }

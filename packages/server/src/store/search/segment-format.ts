@@ -15,6 +15,7 @@
 //     words        in upper case the tag, and a word of a value, in order
 //     values       for each word the numbers of the keys whose value has it
 //     occurred     milliseconds since the earliest, as planes: a part with the lowest byte of each, the next …
+//                  in blocks of 65,536 entries; planes of block b have items from 8b on
 //     nanos        the nanoseconds beyond them; no plane if all are 0
 //     made         milliseconds that id and receipt begin with, since the earliest, as planes
 //     ids          of each id the 130 random bits behind its time, in 17 bytes; 4,096 of them a part
@@ -25,9 +26,10 @@
 //
 // The header is part 0:
 //
-//     "TSS1"
+//     "TSS2"
 //     varint first high, first low · varint count · keys · words      first: a sequence, in two halves of 26 bits
-//     f64 earliest and latest occurred · f64 earliest and latest made   milliseconds since 1970
+//     varint entries of a block · for each block, in milliseconds since 1970
+//         f64 earliest and latest occurred · f64 earliest and latest made
 //     varint · (varint length · names)         lists of more than one name, in order
 //     for each of the nine: varint parts, and for each part
 //         varint first item, less that of the part before · varint raw bytes · SHA-256 of them
@@ -70,10 +72,16 @@ export interface SegmentFacts {
   readonly count: number
   readonly keys: number
   readonly words: number
-  readonly occurred: Span
-  readonly made: Span
+  /** Columns are in blocks of so many entries; the last one may have fewer. */
+  readonly blockRows: number
+  readonly blocks: readonly BlockTimes[]
   /** Lists of more than one name, joined as in keys. */
   readonly namesTogether: readonly Uint8Array[]
+}
+
+export interface BlockTimes {
+  readonly occurred: Span
+  readonly made: Span
 }
 
 export interface Span {
@@ -81,23 +89,35 @@ export interface Span {
   readonly latest: number
 }
 
-/** A segment that is in memory, not compressed. */
-export interface MadeSegment {
+/** A segment that was made: in memory, not compressed, or what is left of its parts. */
+export interface MadeSegment<P = StreamPart> {
   readonly facts: SegmentFacts
-  readonly streams: Readonly<Record<StreamName, readonly StreamPart[]>>
+  readonly streams: Readonly<Record<StreamName, readonly P[]>>
 }
 
-const magic = Buffer.from("TSS1")
+/** What a header says of a part. */
+export interface PartSum extends Pick<StreamPart, "first" | "separator"> {
+  readonly rawBytes: number
+  readonly hash: Buffer
+}
+
+const magic = Buffer.from("TSS2")
 const hashBytes = 32
 const half = 2 ** 26
 
 /** What is kept of a segment: its header and its parts. */
 export function packSegment(made: MadeSegment): SegmentParts {
-  const parts: Uint8Array[] = [headerOf(made)]
-  for (const name of streamNames)
-    for (const { raw } of made.streams[name])
-      parts.push(zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }))
-  return parts
+  const streams = recordOf((name) => made.streams[name].map(sumOf))
+  const parts = streamNames.flatMap((name) => made.streams[name].map(packPart))
+  return [headerOf({ ...made, streams }), ...parts]
+}
+
+export function packPart({ raw }: StreamPart): Uint8Array {
+  return zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+}
+
+export function sumOf({ first, separator, raw }: StreamPart): PartSum {
+  return { first, separator, rawBytes: raw.length, hash: sha256(raw) }
 }
 
 /** The hash that a segment is known by, in hex. */
@@ -105,13 +125,17 @@ export function hashOfHeader([header = new Uint8Array()]: SegmentParts): string 
   return Buffer.from(header.subarray(-hashBytes)).toString("hex")
 }
 
-export function headerOf({ facts, streams }: MadeSegment): Buffer {
+export function headerOf({ facts, streams }: MadeSegment<PartSum>): Buffer {
   const header = new ByteWriter()
   header.append(magic)
   header.varint(Math.floor(facts.first / half))
   header.varint(facts.first % half)
-  for (const number of [facts.count, facts.keys, facts.words]) header.varint(number)
-  for (const { earliest, latest } of [facts.occurred, facts.made]) {
+  for (const number of [facts.count, facts.keys, facts.words, facts.blockRows])
+    header.varint(number)
+  for (const { earliest, latest } of facts.blocks.flatMap(({ occurred, made }) => [
+    occurred,
+    made,
+  ])) {
     header.f64(earliest)
     header.f64(latest)
   }
@@ -123,11 +147,11 @@ export function headerOf({ facts, streams }: MadeSegment): Buffer {
   for (const name of streamNames) {
     header.varint(streams[name].length)
     let before = 0
-    for (const { first, raw, separator } of streams[name]) {
+    for (const { first, rawBytes, hash: hashed, separator } of streams[name]) {
       header.varint(first - before)
       before = first
-      header.varint(raw.length)
-      header.append(sha256(raw))
+      header.varint(rawBytes)
+      header.append(hashed)
       header.varint(separator.length)
       header.append(separator)
     }
@@ -236,7 +260,8 @@ export function openMade({ facts, streams }: MadeSegment): Segment {
   }
 }
 
-function recordOf<T>(make: (name: StreamName) => T): Record<StreamName, T> {
+/** In the order in which parts are kept. */
+export function recordOf<T>(make: (name: StreamName) => T): Record<StreamName, T> {
   // Every name is given.
   return Object.fromEntries(streamNames.map((name) => [name, make(name)])) as Record<StreamName, T>
 }
@@ -253,13 +278,20 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
   }
   if (!magic.equals(bytes.subarray(0, magic.length)))
     throw new SegmentDamaged("a segment is of another version")
-  const facts: SegmentFacts = {
+  const span = (): Span => ({ earliest: f64(), latest: f64() })
+  const counts = {
     first: varint() * half + varint(),
     count: varint(),
     keys: varint(),
     words: varint(),
-    occurred: { earliest: f64(), latest: f64() },
-    made: { earliest: f64(), latest: f64() },
+    blockRows: varint(),
+  }
+  const facts: SegmentFacts = {
+    ...counts,
+    blocks: Array.from({ length: Math.ceil(counts.count / counts.blockRows) }, () => ({
+      occurred: span(),
+      made: span(),
+    })),
     namesTogether: Array.from({ length: varint() }, some),
   }
   let part = 0

@@ -141,7 +141,7 @@ export function keysOf(segment: Segment, of: Dictionary): Walk<KeyCursor> {
 }
 
 /** The lists of keys have entries, those of words have keys. */
-function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
+export function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
   const [stream, most] =
     of === "keys"
       ? (["entries", segment.count] as const)
@@ -150,18 +150,18 @@ function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
   return new Walk(segment, stream, segment.facts[of], cursorOf)
 }
 
-/** Shows the keys or words of a range with their lists, one after another. */
+/** Shows the keys or words of a range with their lists, if they are wanted, one after another. */
 export class ListedKeys {
   readonly #keys: Walk<KeyCursor>
-  readonly #lists: Walk<ListCursor>
+  readonly #lists: Walk<ListCursor> | undefined
   readonly #end: number
   number: number
   key = noKey
   list = noList
 
-  constructor(segment: Segment, of: Dictionary, { from, end }: Range) {
+  constructor(segment: Segment, of: Dictionary, { from, end }: Range, hasLists = true) {
     this.#keys = keysOf(segment, of)
-    this.#lists = listsOf(segment, of)
+    this.#lists = hasLists ? listsOf(segment, of) : undefined
     this.#end = end
     this.number = from - 1
   }
@@ -174,7 +174,7 @@ export class ListedKeys {
   advance(): boolean {
     if (++this.number >= this.#end) return true
     const key = this.#keys.open(this.number)
-    const list = this.#lists.open(this.number)
+    const list = this.#lists === undefined ? noList : this.#lists.open(this.number)
     if (key === undefined || list === undefined) return false
     this.key = key
     this.list = list
@@ -184,7 +184,8 @@ export class ListedKeys {
   *load(): Steps<void> {
     const { number } = this
     this.key = this.#keys.open(number) ?? (yield* this.#keys.load(number))
-    this.list = this.#lists.open(number) ?? (yield* this.#lists.load(number))
+    if (this.#lists !== undefined)
+      this.list = this.#lists.open(number) ?? (yield* this.#lists.load(number))
   }
 }
 

@@ -1,26 +1,39 @@
 // Merges neighbouring segments into one: the same bytes as if it had been made of all their entries
 // at once. Of one segment it makes the same without what was erased.
+//
+// Streams are written one after another, so that each finished part can be taken away at once: a
+// merge of a million entries holds some parts, and where keys have come from. The dictionary is
+// merged first; it leaves the order in which the sources showed their keys, and the lists are
+// merged in that order.
 
 import { strict as assert } from "node:assert"
 import { nameEnd, nameJoin, ownerOf } from "./key-groups.ts"
-import { compareBytes, type KeyCursor } from "./key-stream.ts"
+import { compareBytes, type KeyCursor, type StreamPart } from "./key-stream.ts"
 import type { Owner } from "./search.ts"
-import { ColumnWriter } from "./segment-columns.ts"
+import { ColumnWriter, copyBlocks, type MadeColumns } from "./segment-columns.ts"
 import type { MadeSegment, Segment } from "./segment-format.ts"
-import { ListedKeys, Range, type Dictionary } from "./segment-lookup.ts"
+import { ListedKeys, listsOf, Range, type Dictionary } from "./segment-lookup.ts"
 import { SegmentWriter } from "./segment-writer.ts"
 import type { Steps } from "./segments.ts"
+import type { ListCursor } from "./list-stream.ts"
 
 /** Whether a sealed field of this owner is gone from this entry. */
 export type IsErased = (owner: Exclude<Owner, "nobody">, sequence: number) => boolean
 
-/** Where a key of a source was not written again, because no entry has it any more. */
-const gone = 0xffffffff
-
-export function* mergeSegments(
+/** In memory. */
+export function mergeSegments(
   segments: readonly Segment[],
   isErased?: IsErased,
 ): Steps<MadeSegment> {
+  return mergeInto(segments, (part) => part, isErased)
+}
+
+/** `take` is given each part when it is finished, in the order in which a segment is kept. */
+export function* mergeInto<P>(
+  segments: readonly Segment[],
+  take: (part: StreamPart) => P,
+  isErased?: IsErased,
+): Steps<MadeSegment<P>> {
   const [{ first } = { first: 0 }] = segments
   const count = segments.reduce((sum, segment) => sum + segment.count, 0)
   let next = first
@@ -28,56 +41,191 @@ export function* mergeSegments(
     assert(segment.first === next, "only neighbours are merged")
     next += segment.count
   }
-  const writer = new SegmentWriter(count)
-  const numbers = segments.map(({ facts }) => new Uint32Array(facts.keys))
-  yield* mergeKeys(segments, numbers, writer, isErased)
-  yield* mergeWords(segments, numbers, writer)
-  const columns = new ColumnWriter(count)
-  for (const segment of segments) yield* columns.copy(segment, segment.first - first)
-  return writer.finish(first, columns)
+  const writer = new SegmentWriter(count, take)
+  const keys = yield* mergeKeys(segments, writer, isErased)
+  writer.end()
+  yield* mergeEntries(segments, keys, writer, isErased)
+  writer.end()
+  const numbers = newNumbers(segments, keys)
+  const words = yield* mergeWords(segments, numbers, writer, isErased !== undefined)
+  writer.end()
+  yield* mergeValues(segments, words, numbers, writer)
+  writer.end()
+  return writer.finish(first, yield* mergeColumns(segments, first, count, take))
 }
 
-/** Writes every key once, and notes under which number each segment's keys stand now. */
-function* mergeKeys(
+function* mergeColumns<P>(
   segments: readonly Segment[],
-  numbers: readonly Uint32Array[],
-  writer: SegmentWriter,
+  first: number,
+  count: number,
+  take: (part: StreamPart) => P,
+): Steps<MadeColumns<P>> {
+  const blockRows = segments[0]?.facts.blockRows ?? 1
+  if (count > blockRows) return yield* copyBlocks(segments, first, blockRows, take)
+  const columns = new ColumnWriter(count, blockRows)
+  for (const segment of segments) yield* columns.copy(segment, segment.first - first)
+  return columns.finish(count, take)
+}
+
+/**
+ * The places of the sources that showed each key, in the order of keys and of sources. Higher bits
+ * say whether it is the first that shows this key, whether no entry has it any more, and whose it is.
+ */
+type Order = Uint16Array
+
+const placeMask = 0x0fff
+const isFirst = 0x8000
+const isGone = 0x4000
+const owners = ["nobody", "actor", "target"] as const
+
+/** Writes every key once. */
+function* mergeKeys<P>(
+  segments: readonly Segment[],
+  writer: SegmentWriter<P>,
   isErased: IsErased | undefined,
-): Steps<void> {
+): Steps<Order> {
   const [{ first } = { first: 0 }] = segments
-  let entries = new Uint32Array(1024)
-  yield* eachKey(segments, "keys", ({ key, length }, same) => {
-    let count = 0
-    for (const { shown, segment } of same) {
-      const { list } = shown
-      if (count + list.count > entries.length) entries = grown(entries, count + list.count)
-      list.copyTo(entries, count, segment.first - first)
-      count += list.count
+  const lists = new JoinedLists()
+  return yield* mergeDictionary(segments, "keys", isErased !== undefined, (key, same) => {
+    const owner = isErased === undefined ? "nobody" : ownerIn(key.key, key.length)
+    if (isErased !== undefined && owner !== "nobody") {
+      lists.begin()
+      for (const { shown, segment } of same) lists.add(shown.list, segment.first - first)
+      if (lists.drop((entry) => isErased(owner, first + entry)) === 0) return isGone
     }
-    if (isErased !== undefined) count = kept(entries, count, first, ownerIn(key, length), isErased)
-    for (const { place, shown } of same) {
-      const of = numbers[place]
-      if (of !== undefined) of[shown.number] = count === 0 ? gone : writer.keyCount
-    }
-    if (count > 0) writer.key(key, length, entries, 0, count)
+    writer.key(key.key, key.length)
+    return owners.indexOf(owner) << 12
   })
 }
 
-/** Leaves the entries from which this is not erased, in front, and says how many they are. */
-function kept(
-  entries: Uint32Array,
-  count: number,
-  first: number,
-  owner: Owner,
-  isErased: IsErased,
-): number {
-  if (owner === "nobody") return count
-  let left = 0
-  for (let at = 0; at < count; at++) {
-    const entry = entries[at] ?? 0
-    if (!isErased(owner, first + entry)) entries[left++] = entry
+function* mergeEntries<P>(
+  segments: readonly Segment[],
+  order: Order,
+  writer: SegmentWriter<P>,
+  isErased: IsErased | undefined,
+): Steps<void> {
+  const [{ first } = { first: 0 }] = segments
+  const lists = new JoinedLists()
+  const add = (list: ListCursor, place: number): void =>
+    lists.add(list, (segments[place]?.first ?? 0) - first)
+  yield* mergeLists(segments, "keys", order, lists, add, (step) => {
+    const owner = owners[(step >>> 12) & 3] ?? "nobody"
+    if (isErased !== undefined && owner !== "nobody")
+      lists.drop((entry) => isErased(owner, first + entry))
+    writer.entries(lists.numbers, 0, lists.count)
+  })
+}
+
+/** Where a key of a source was not written again. */
+const gone = 0xffffffff
+
+/** The number under which each key of each source stands now. */
+function newNumbers(segments: readonly Segment[], order: Order): readonly Uint32Array[] {
+  const numbers = segments.map(({ facts }) => new Uint32Array(facts.keys))
+  const next = new Uint32Array(segments.length)
+  let number = -1
+  for (let at = 0; at < order.length; at++) {
+    const step = order[at] ?? 0
+    const place = step & placeMask
+    const old = next[place] ?? 0
+    next[place] = old + 1
+    if ((step & isGone) === 0 && (step & isFirst) !== 0) number++
+    const of = numbers[place]
+    if (of !== undefined) of[old] = (step & isGone) === 0 ? number : gone
   }
-  return left
+  return numbers
+}
+
+function* mergeWords<P>(
+  segments: readonly Segment[],
+  numbers: readonly Uint32Array[],
+  writer: SegmentWriter<P>,
+  maybeGone: boolean,
+): Steps<Order> {
+  const lists = new JoinedLists()
+  return yield* mergeDictionary(segments, "words", maybeGone, (key, same) => {
+    if (maybeGone) {
+      lists.begin()
+      for (const { shown, place } of same) lists.addAs(shown.list, numbers[place])
+      if (lists.count === 0) return isGone
+    }
+    writer.word(key.key, key.length)
+    return 0
+  })
+}
+
+function* mergeValues<P>(
+  segments: readonly Segment[],
+  order: Order,
+  numbers: readonly Uint32Array[],
+  writer: SegmentWriter<P>,
+): Steps<void> {
+  const lists = new JoinedLists()
+  const add = (list: ListCursor, place: number): void => lists.addAs(list, numbers[place])
+  yield* mergeLists(segments, "words", order, lists, add, () => {
+    lists.sort()
+    writer.values(lists.numbers, 0, lists.count)
+  })
+}
+
+/** Lists of several sources as one. */
+class JoinedLists {
+  numbers = new Uint32Array(1024)
+  count = 0
+  #sources = 0
+
+  begin(): void {
+    this.count = 0
+    this.#sources = 0
+  }
+
+  /** Each number plus `more`. */
+  add(list: ListCursor, more: number): void {
+    const { count } = this
+    if (count + list.count > this.numbers.length) {
+      const larger = new Uint32Array((count + list.count) * 2)
+      larger.set(this.numbers)
+      this.numbers = larger
+    }
+    list.copyTo(this.numbers, count, more)
+    this.count += list.count
+    this.#sources++
+  }
+
+  /** Each as its new number, without those that are gone. */
+  addAs(list: ListCursor, of: Uint32Array | undefined): void {
+    let left = this.count
+    this.add(list, 0)
+    const { numbers, count } = this
+    for (let at = left; at < count; at++) {
+      const number = of?.[numbers[at] ?? 0] ?? gone
+      if (number !== gone) numbers[left++] = number
+    }
+    this.count = left
+  }
+
+  /** Leaves those for which this does not hold, and says how many they are. */
+  drop(isDropped: (number: number) => boolean): number {
+    const { numbers, count } = this
+    let left = 0
+    for (let at = 0; at < count; at++) {
+      const number = numbers[at] ?? 0
+      if (!isDropped(number)) numbers[left++] = number
+    }
+    this.count = left
+    return left
+  }
+
+  /** In order, each once. The list of one source is. */
+  sort(): void {
+    if (this.#sources < 2) return
+    const { numbers, count } = this
+    numbers.subarray(0, count).sort()
+    let left = 0
+    for (let at = 0; at < count; at++)
+      if (at === 0 || numbers[at] !== numbers[left - 1]) numbers[left++] = numbers[at] ?? 0
+    this.count = left
+  }
 }
 
 function ownerIn(key: Uint8Array, length: number): Owner {
@@ -86,46 +234,7 @@ function ownerIn(key: Uint8Array, length: number): Owner {
   return ownerOf(key[end + 1] ?? 0)
 }
 
-function* mergeWords(
-  segments: readonly Segment[],
-  numbers: readonly Uint32Array[],
-  writer: SegmentWriter,
-): Steps<void> {
-  let values = new Uint32Array(1024)
-  yield* eachKey(segments, "words", ({ key, length }, same) => {
-    let count = 0
-    for (const { shown, place } of same) {
-      const { list } = shown
-      if (count + list.count > values.length) values = grown(values, count + list.count)
-      list.copyTo(values, count, 0)
-      const of = numbers[place] ?? new Uint32Array()
-      const end = count + list.count
-      for (let at = count; at < end; at++) {
-        const number = of[values[at] ?? 0] ?? gone
-        if (number !== gone) values[count++] = number
-      }
-    }
-    if (same.length > 1) count = distinct(values, count)
-    if (count > 0) writer.word(key, length, values, 0, count)
-  })
-}
-
-/** In order, each once. */
-function distinct(values: Uint32Array, count: number): number {
-  values.subarray(0, count).sort()
-  let left = 0
-  for (let at = 0; at < count; at++)
-    if (at === 0 || values[at] !== values[left - 1]) values[left++] = values[at] ?? 0
-  return left
-}
-
-function grown(array: Uint32Array, needed: number): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(needed * 2)
-  larger.set(array)
-  return larger
-}
-
-/** One segment's keys or words with their lists. */
+/** One segment's keys or words. */
 interface Source {
   readonly segment: Segment
   /** Its place among the segments. */
@@ -133,15 +242,22 @@ interface Source {
   readonly shown: ListedKeys
 }
 
-/** Visits every key or word once, in order, with the sources that show it, in order. */
-function* eachKey(
+/**
+ * Visits every key or word once, in order, with the sources that show it, in order; with their
+ * lists if `hasLists`. What a visit returns is noted with the places of these sources.
+ */
+function* mergeDictionary(
   segments: readonly Segment[],
   of: Dictionary,
-  visit: (key: KeyCursor, same: readonly Source[]) => void,
-): Steps<void> {
+  hasLists: boolean,
+  visit: (key: KeyCursor, same: readonly Source[]) => number,
+): Steps<Order> {
+  assert(segments.length <= placeMask, "a place has twelve bits")
+  const order = new Uint16Array(segments.reduce((sum, { facts }) => sum + facts[of], 0))
+  let noted = 0
   const sources: Source[] = []
   for (const [place, segment] of segments.entries()) {
-    const shown = new ListedKeys(segment, of, new Range(0, segment.facts[of]))
+    const shown = new ListedKeys(segment, of, new Range(0, segment.facts[of]), hasLists)
     if (!shown.advance()) yield* shown.load()
     insert(sources, { segment, place, shown })
   }
@@ -150,11 +266,38 @@ function* eachKey(
     for (let other = sources[1]; other !== undefined; other = sources[++count])
       if (compare(lowest, other) !== 0) break
     const same = sources.splice(0, count)
-    visit(lowest.shown.key, same)
+    const note = visit(lowest.shown.key, same)
     for (const source of same) {
+      order[noted++] = source.place | note | (source === lowest ? isFirst : 0)
       if (!source.shown.advance()) yield* source.shown.load()
       insert(sources, source)
     }
+  }
+  return order
+}
+
+/** Visits the lists of what is left, in the order in which the dictionary was merged. */
+function* mergeLists(
+  segments: readonly Segment[],
+  of: Dictionary,
+  order: Order,
+  lists: JoinedLists,
+  add: (list: ListCursor, place: number) => void,
+  end: (step: number) => void,
+): Steps<void> {
+  const walks = segments.map((segment) => listsOf(segment, of))
+  const next = new Uint32Array(segments.length)
+  for (let at = 0; at < order.length; at++) {
+    const step = order[at] ?? 0
+    const place = step & placeMask
+    const number = next[place] ?? 0
+    next[place] = number + 1
+    if ((step & isGone) !== 0) continue
+    if ((step & isFirst) !== 0) lists.begin()
+    const walk = walks[place]
+    assert(walk !== undefined, "the order has places of these segments")
+    add(walk.open(number) ?? (yield* walk.load(number)), place)
+    if (((order[at + 1] ?? isFirst) & isFirst) !== 0) end(step)
   }
 }
 

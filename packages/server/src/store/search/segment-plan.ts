@@ -11,11 +11,13 @@ export interface PlannedSegment {
 
 /** A segment of large entries is made once a search waits, or 4,096 entries are there. */
 export const usualLevel = 1
+/** Larger segments are merged only: to make one of entries takes as much memory as it has. */
+const madeLevelMax = 2
 /**
- * Segments that together are larger stay as they are: to merge them takes as much memory. Ordinary
- * entries have a tenth of it.
+ * Segments that together are larger stay as they are: `fsck` holds what it merges. Ordinary entries
+ * have a twentieth of it in a segment that is made of entries, and half of it in the largest.
  */
-const mergedBytesMax = 64 * 1024 * 1024
+const mergedBytesMax = [64, 64, 64, 128].map((mebibytes) => mebibytes * 1024 * 1024)
 
 export function sizeOf(level: number): number {
   const size = segmentSizes[level]
@@ -60,8 +62,8 @@ export function coverOf<S extends SegmentName>(kept: readonly S[], sequence: num
 }
 
 /**
- * The segment of new entries that is due, of a journal that ends there: the largest that fits, and
- * none below `least`.
+ * The segment of new entries that is due, of a journal that ends there: the largest that fits and
+ * is made of entries, and none below `least`.
  */
 export function dueOf(
   kept: readonly SegmentName[],
@@ -69,7 +71,7 @@ export function dueOf(
   least = usualLevel,
 ): SegmentName | undefined {
   const position = positionOf(kept)
-  for (let level = segmentSizes.length - 1; level >= 0; level--) {
+  for (let level = madeLevelMax; level >= 0; level--) {
     const size = sizeOf(level)
     // What follows small ones is small as well, until they fill a larger one.
     const isAllowed = level >= least || position % sizeOf(usualLevel) !== 0
@@ -95,7 +97,7 @@ export function mergeOf(kept: readonly KeptSegment[]): PlannedSegment | undefine
     )
     for (const [k, absorbs] of small) {
       const bytes = absorbs.reduce((sum, one) => sum + one.bytes, 0)
-      if (absorbs.length === ratio && bytes <= mergedBytesMax)
+      if (absorbs.length === ratio && bytes <= (mergedBytesMax[level] ?? 0))
         return { name: { level, k }, absorbs }
     }
   }

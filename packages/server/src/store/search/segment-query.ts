@@ -7,7 +7,7 @@ import { addByIds } from "./id-lookup.ts"
 import { nameEnd, partyValue, textTagOf } from "./key-groups.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner, Wanted } from "./search.ts"
-import { numbersIn, timesIn } from "./segment-columns.ts"
+import { blocksOf, numbersIn, timesIn } from "./segment-columns.ts"
 import type { Segment } from "./segment-format.ts"
 import {
   addFiltered,
@@ -44,7 +44,8 @@ export function* matchesIn(segment: Segment, wanted: Wanted): Steps<SegmentMatch
   const entries = new NumberSet(segment.count)
   const from = Math.max(0, firstSequence - segment.first)
   const end = Math.min(segment.count, lastSequence - segment.first + 1)
-  if (from < end && !isOutside(segment, wanted)) entries.addRange(from, end)
+  if (from < end) entries.addRange(from, end)
+  removeOutside(segment, wanted, entries)
   const sight = subject === undefined ? wholeSight : yield* sightOf(segment, wanted, entries)
   if (sight.actor !== undefined && sight.target !== undefined) {
     const either = sight.actor.copy()
@@ -96,26 +97,34 @@ export function groupsOf(terms: readonly Term[]): readonly (readonly Term[])[] {
 
 // ---- Filters.
 
-/** Whether no entry can have occurred within the times that are asked for. */
-function isOutside({ facts: { occurred } }: Segment, { from, to }: Wanted): boolean {
-  return (
-    (from !== undefined && occurred.latest < from.ms) ||
-    (to !== undefined && occurred.earliest > to.ms)
-  )
+/** Leaves out blocks in which no entry can have occurred within the times that are asked for. */
+function removeOutside(segment: Segment, { from, to }: Wanted, entries: NumberSet): void {
+  if (from === undefined && to === undefined) return
+  for (const { occurred, from: start, end } of blocksOf(segment))
+    if (
+      (from !== undefined && occurred.latest < from.ms) ||
+      (to !== undefined && occurred.earliest > to.ms)
+    )
+      entries.deleteRange(start, end)
 }
 
 function* applyTimes(segment: Segment, { from, to }: Wanted, entries: NumberSet): Steps<void> {
-  const { earliest, latest } = segment.facts.occurred
-  if ((from === undefined || earliest > from.ms) && (to === undefined || latest < to.ms)) return
-  const times = yield* timesIn(segment, "occurred")
-  const nanos = yield* numbersIn(segment, "nanos")
-  const isBefore = (entry: number, { ms, ns }: Instant): boolean => {
-    const time = times[entry] ?? 0
-    return time < ms || (time === ms && (nanos[entry] ?? 0) < ns)
+  if (from === undefined && to === undefined) return
+  for (const { block, occurred, from: start, end } of blocksOf(segment)) {
+    const { earliest, latest } = occurred
+    if ((from === undefined || earliest > from.ms) && (to === undefined || latest < to.ms)) continue
+    let entry = entries.next(start)
+    if (entry < 0 || entry >= end) continue
+    const times = yield* timesIn(segment, "occurred", block)
+    const nanos = yield* numbersIn(segment, "nanos", block)
+    const isBefore = ({ ms, ns }: Instant): boolean => {
+      const time = times[entry - start] ?? 0
+      return time < ms || (time === ms && (nanos[entry - start] ?? 0) < ns)
+    }
+    for (; entry >= 0 && entry < end; entry = entries.next(entry + 1))
+      if ((from !== undefined && isBefore(from)) || (to !== undefined && !isBefore(to)))
+        entries.delete(entry)
   }
-  for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1))
-    if ((from !== undefined && isBefore(entry, from)) || (to !== undefined && !isBefore(entry, to)))
-      entries.delete(entry)
 }
 
 function* applyFilters(segment: Segment, wanted: Wanted, entries: NumberSet): Steps<void> {

@@ -8,7 +8,7 @@ import type { Counted, Counting, Hits, Wanted } from "./search.ts"
 import { matches } from "./matching.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
 import { createPartCache, openSegment, runInTurns, type Segment } from "./segment-format.ts"
-import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
+import { coverOf, firstOf, lastOf, positionOf, sizeOf } from "./segment-plan.ts"
 import { groupsOf, matchesIn } from "./segment-query.ts"
 import {
   SegmentDamaged,
@@ -52,12 +52,12 @@ export interface SegmentSearch {
 const entriesPerStep = 32
 /** Most searches end within one, and nobody waits for long. */
 const turnMs = 10
-/** Segments whose headers are remembered, some 20 KiB each. */
-const openedMax = 256
+/** Entries of the segments whose headers are remembered: a header takes a byte for three. */
+const openedMax = 32 * 1024 * 1024
 /** Counts that are remembered, of one search in one segment each. */
 const countsMax = 50_000
-/** And of these, sets of entries that match: 8 KiB each in a large segment. */
-const setsMax = 1000
+/** And of these, entries of the segments of which those that match are remembered, a bit each. */
+const setsMax = 64 * 1024 * 1024
 
 export function createSegmentSearch({
   recorded,
@@ -193,7 +193,7 @@ interface AskedKept {
 
 function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boolean) {
   const parts = createPartCache(cacheBytes)
-  const headers = createLru<Segment>(openedMax)
+  const headers = createLru<Segment>(openedMax, ({ count }) => count)
 
   return async function* each(
     { workspace, wanted, first, last }: AskedKept,
@@ -302,7 +302,12 @@ interface KnownSegments {
 function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
   const searches = new Map<string, Map<string, Known>>()
   const withSets = new Set<Known>()
+  let entries = 0
   let remembered = 0
+  const forget = (known: Known): void => {
+    known.matches = undefined
+    if (withSets.delete(known)) entries -= sizeOf(known.level)
+  }
   return (workspace, wanted) => {
     const key = JSON.stringify([workspace, unbounded(wanted)])
     return {
@@ -315,13 +320,13 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
         const segments = searches.get(key) ?? new Map<string, Known>()
         const before = segments.get(hash)
         if (before === undefined) remembered += 1
-        else withSets.delete(before)
+        else forget(before)
         const known: Known = { level, k, count: matches.count, matches }
         withSets.add(known)
+        entries += sizeOf(level)
         for (const oldest of withSets) {
-          if (withSets.size <= setsMax) break
-          oldest.matches = undefined
-          withSets.delete(oldest)
+          if (entries <= setsMax) break
+          forget(oldest)
         }
         // The searches that found nothing new longest are forgotten first.
         searches.delete(key)

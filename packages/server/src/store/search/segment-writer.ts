@@ -1,32 +1,36 @@
-// Writes a segment: all keys in order with their entries, then all words in order with their keys.
+// Writes a segment: all keys in order and, beside them or afterwards, their lists of entries; then
+// all words in order with their lists of keys.
 
 import { nameEnd, nameJoin } from "./key-groups.ts"
-import { compareBytes, KeyWriter } from "./key-stream.ts"
+import { compareBytes, KeyWriter, type StreamPart } from "./key-stream.ts"
 import { ListWriter } from "./list-stream.ts"
-import type { ColumnWriter } from "./segment-columns.ts"
+import type { MadeColumns } from "./segment-columns.ts"
 import type { MadeSegment } from "./segment-format.ts"
 
-export class SegmentWriter {
-  readonly #keys = new KeyWriter()
-  readonly #entries: ListWriter
-  #words: KeyWriter | undefined
-  #values: ListWriter | undefined
+export class SegmentWriter<P> {
+  readonly #take: (part: StreamPart) => P
+  readonly #keys: KeyWriter<P>
+  readonly #entries: ListWriter<P>
+  readonly #words: KeyWriter<P>
+  #values: ListWriter<P> | undefined
   readonly #count: number
   /** Lists of more than one name that keys begin with, in order. */
   readonly #namesTogether: Uint8Array[] = []
 
-  constructor(count: number) {
+  constructor(count: number, take: (part: StreamPart) => P) {
     this.#count = count
-    this.#entries = new ListWriter(count)
+    this.#take = take
+    this.#keys = new KeyWriter(take)
+    this.#entries = new ListWriter(count, take)
+    this.#words = new KeyWriter(take)
   }
 
   get keyCount(): number {
     return this.#keys.items.count
   }
 
-  key(key: Uint8Array, length: number, entries: Uint32Array, start: number, end: number): void {
+  key(key: Uint8Array, length: number): void {
     this.#keys.add(key, length)
-    this.#entries.add(entries, start, end)
     const names = namesEnd(key, length)
     const last = this.#namesTogether.at(-1)
     if (names < 0 || (last !== undefined && compareBytes(last, last.length, key, names) === 0))
@@ -34,34 +38,43 @@ export class SegmentWriter {
     this.#namesTogether.push(Uint8Array.from(key.subarray(0, names)))
   }
 
-  /** When all keys are written: what their lists are told by. */
-  word(word: Uint8Array, length: number, keys: Uint32Array, start: number, end: number): void {
-    this.#words ??= new KeyWriter()
-    this.#values ??= new ListWriter(this.keyCount)
+  /** The entries of the next key. */
+  entries(numbers: Uint32Array, start: number, end: number): void {
+    this.#entries.add(numbers, start, end)
+  }
+
+  word(word: Uint8Array, length: number): void {
     this.#words.add(word, length)
+  }
+
+  /** The keys of the next word, when all keys are written: their number says how lists are kept. */
+  values(keys: Uint32Array, start: number, end: number): void {
+    this.#values ??= new ListWriter(this.keyCount, this.#take)
     this.#values.add(keys, start, end)
   }
 
-  finish(first: number, columns: ColumnWriter): MadeSegment {
-    const { occurred, made, parts } = columns.finish(this.#count)
-    const [keys, entries] = [this.#keys.items, this.#entries.items]
-    const [words, values] = [this.#words?.items, this.#values?.items]
-    for (const items of [keys, entries, words, values]) items?.finish()
+  /** Finishes the last part of what was written until now. */
+  end(): void {
+    for (const writer of [this.#keys, this.#entries, this.#words, this.#values])
+      writer?.items.finish()
+  }
+
+  finish(first: number, { parts, ...columns }: MadeColumns<P>): MadeSegment<P> {
+    this.end()
     return {
       facts: {
         first,
         count: this.#count,
-        keys: keys.count,
-        words: words?.count ?? 0,
-        occurred,
-        made,
+        keys: this.keyCount,
+        words: this.#words.items.count,
+        ...columns,
         namesTogether: this.#namesTogether,
       },
       streams: {
-        keys: keys.parts,
-        entries: entries.parts,
-        words: words?.parts ?? [],
-        values: values?.parts ?? [],
+        keys: this.#keys.items.parts,
+        entries: this.#entries.items.parts,
+        words: this.#words.items.parts,
+        values: this.#values?.items.parts ?? [],
         ...parts,
       },
     }

@@ -23,9 +23,9 @@ export interface SegmentName {
 /**
  * Entries of a segment at each level, each a multiple of the one before. The smallest level is for
  * large entries alone: 4,096 entries of 256 KiB are a gigabyte, which no process should hold at
- * once. Segments of ordinary entries begin at the second level.
+ * once. Segments of ordinary entries begin at the second level. The largest are always merged.
  */
-export const segmentSizes: readonly number[] = [256, 4096, 65_536]
+export const segmentSizes: readonly number[] = [256, 4096, 65_536, 1_048_576]
 
 /** What is kept of a segment, by the number of its part. Part 0 is the header. */
 export type SegmentParts = readonly Uint8Array[]
@@ -51,17 +51,38 @@ export interface SegmentReader {
   part(workspace: string, name: SegmentName, part: number): Promise<Uint8Array | undefined>
 }
 
+/** How many parts were staged, and their bytes. */
+export interface StagedParts {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** Of parts that one step of a sweep removes: about a megabyte. */
+export const partsPerSweep = 64
+
 export interface SegmentKeeper extends SegmentReader {
   /**
    * Puts a segment, in place of what stood under its name, and deletes those that it absorbed, in
-   * one transaction. Doing it twice changes nothing.
+   * one transaction. Doing it twice changes nothing. If parts were staged, `parts` is the header
+   * alone; parts of absorbed segments are left to `sweep` then.
    */
   put(
     workspace: string,
     name: SegmentName,
     parts: SegmentParts,
     absorbed: readonly SegmentName[],
+    staged?: StagedParts,
   ): Promise<void>
+  /**
+   * Keeps parts of a large segment, from this number on, before it is put. It must not be listed:
+   * nobody reads them until then.
+   */
+  stage(workspace: string, name: SegmentName, from: number, parts: SegmentParts): Promise<void>
+  /**
+   * Removes some parts of segments that are not listed, whether staged or absorbed. False if there
+   * are none.
+   */
+  sweep(workspace: string): Promise<boolean>
   /**
    * Removes what segments had before from the engine's log of changes as well. False while another
    * connection reads an earlier state: ask again.

@@ -221,7 +221,7 @@ export function* segmentOf(entries: readonly RecordedEntry[]): Steps<Segment> {
     addTo(builder)
     if (at % entriesPerStep === 0) yield
   }
-  return openMade(yield* builder.finishing())
+  return openMade(yield* builder.finishing((part) => part))
 }
 
 /** The workspaces that were not asked for longest make room. */

@@ -1,15 +1,14 @@
 // Checks that the search file belongs to the journal beside it, and makes it again if not.
 
-import { strict as assert } from "node:assert"
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
-import { emptyLog, errorCode, isDamage, layoutOf, openFile, openForWriting } from "./database.ts"
+import { errorCode, isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
-/** Older files have a full-text index, or segments without the keys that wrote entries. */
-export const segmentsSince = 4
+/** Older files have a full-text index, or segments of another form. */
+export const segmentsSince = 6
 
 /**
  * Makes the file if it is missing. A file that is damaged, has an older layout, or has entries that
@@ -28,7 +27,6 @@ export function removeDatabase(path: string): void {
 function isUsable(path: string, journal: ReturnType<typeof journalReads>): boolean {
   try {
     if (isFormer(path)) return false
-    compactOnce(path)
     using search = openForWriting(path, "search", "normal")
     return belongsTo(search, journal)
   } catch (error) {
@@ -39,18 +37,6 @@ function isUsable(path: string, journal: ReturnType<typeof journalReads>): boole
 
 /** SQLite's code. */
 const diskIsFull = 13
-/** Before this layout, deleted segments stayed in free parts of the file. */
-const overwrittenSince = 5
-
-/** Writes the file anew, without what was deleted from it. A gigabyte takes some ten seconds. */
-function compactOnce(path: string): void {
-  const layout = existsSync(path) ? layoutOf(path) : 0
-  if (layout === 0 || layout >= overwrittenSince) return
-  using search = openFile(path)
-  search.exec("VACUUM")
-  assert(emptyLog(search, 0), "nobody reads the file at a start")
-}
-
 function isFormer(path: string): boolean {
   const layout = existsSync(path) ? layoutOf(path) : 0
   return layout > 0 && layout < segmentsSince

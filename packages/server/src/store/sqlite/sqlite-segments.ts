@@ -7,14 +7,20 @@ import { eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { lastOf } from "../search/segment-plan.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
-import type { SegmentKeeper, SegmentName, SegmentReader, SegmentRow } from "../search/segments.ts"
+import {
+  partsPerSweep,
+  type SegmentKeeper,
+  type SegmentName,
+  type SegmentReader,
+  type SegmentRow,
+} from "../search/segments.ts"
 import { emptyLog, within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 
 export function segmentReads(search: DatabaseSync) {
   const numberOf = numbersIn(search)
   const listed = search.prepare(
-    "SELECT level, k, hash, bytes, last_record FROM segments WHERE workspace = ?",
+    "SELECT level, k, hash, bytes, last_record FROM segments WHERE workspace = ? AND hash <> ''",
   )
   const one = search.prepare(
     "SELECT bytes FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part = ?",
@@ -84,7 +90,10 @@ export function lastRecordOf(
   return record === undefined ? new Uint8Array() : eventHash(record, sha256)
 }
 
-/** For the one connection that writes the file. */
+/**
+ * For the one connection that writes the file. A row of `segments` without a hash has parts that
+ * nobody reads: they are staged, or a larger segment has absorbed theirs.
+ */
 export function createSegments(
   search: DatabaseSync,
   journal: ReturnType<typeof journalReads>,
@@ -92,27 +101,42 @@ export function createSegments(
   const numberOf = numbersIn(search)
   const addWorkspace = search.prepare("INSERT INTO workspaces (id) VALUES (?)")
   const addSegment = search.prepare(
-    "INSERT INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
   )
   const addPart = search.prepare(
-    "INSERT INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)",
   )
-  const remove = (["segments", "parts"] as const).map((table) =>
-    search.prepare(`DELETE FROM ${table} WHERE workspace = ? AND level = ? AND k = ?`),
+  const hashOf = search.prepare(
+    "SELECT hash FROM segments WHERE workspace = ? AND level = ? AND k = ?",
   )
+  const countStaged = search.prepare(
+    "SELECT count(*) n FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part > 0",
+  )
+  const unlist = search.prepare(
+    "UPDATE segments SET hash = '', bytes = 0, last_record = x'' WHERE workspace = ? AND level = ? AND k = ?",
+  )
+  const remove = removals(search)
+  const numbered = (workspace: string): number =>
+    numberOf(workspace) ?? Number(addWorkspace.run(workspace).lastInsertRowid)
 
   return {
     ...segmentReaderOf(segmentReads(search)),
-    async put(workspace, name, parts, absorbed) {
+    async put(workspace, name, parts, absorbed, staged) {
       const { level, k } = name
       const { sequence = 0 } = journal.head(workspace) ?? {}
       assert(sequence >= lastOf(name), "the journal has the last entry of the segment")
       const lastRecord = lastRecordOf(journal, workspace, name)
       within(search, () => {
-        const number = numberOf(workspace) ?? Number(addWorkspace.run(workspace).lastInsertRowid)
-        for (const gone of [name, ...absorbed])
-          for (const statement of remove) statement.run(number, gone.level, gone.k)
-        let bytes = 0
+        const number = numbered(workspace)
+        if (staged === undefined)
+          for (const gone of [name, ...absorbed])
+            for (const statement of remove) statement.run(number, gone.level, gone.k)
+        else {
+          const found = countStaged.get(number, level, k)?.["n"]
+          assert(found === staged.count, "all parts were staged")
+          for (const gone of absorbed) unlist.run(number, gone.level, gone.k)
+        }
+        let bytes = staged?.bytes ?? 0
         for (const [part, kept] of parts.entries()) {
           addPart.run(number, level, k, part, kept)
           bytes += kept.length
@@ -120,7 +144,47 @@ export function createSegments(
         addSegment.run(number, level, k, hashOfHeader(parts), bytes, lastRecord)
       })
     },
+    async stage(workspace, { level, k }, from, parts) {
+      within(search, () => {
+        const number = numbered(workspace)
+        const hash = hashOf.get(number, level, k)?.["hash"] ?? ""
+        assert(hash === "", "a listed segment is not staged")
+        addSegment.run(number, level, k, "", 0, new Uint8Array())
+        for (const [at, kept] of parts.entries()) addPart.run(number, level, k, from + at, kept)
+      })
+    },
+    sweep: createSweep(search),
     clearLog: async () => emptyLog(search, clearWaitMs),
+  }
+}
+
+function removals(search: DatabaseSync) {
+  return (["segments", "parts"] as const).map((table) =>
+    search.prepare(`DELETE FROM ${table} WHERE workspace = ? AND level = ? AND k = ?`),
+  )
+}
+
+function createSweep(search: DatabaseSync): SegmentKeeper["sweep"] {
+  const numberOf = numbersIn(search)
+  const unlisted = search.prepare(
+    "SELECT level, k FROM segments WHERE workspace = ? AND hash = '' LIMIT 1",
+  )
+  const removeSome = search.prepare(
+    `DELETE FROM parts WHERE rowid IN (
+       SELECT rowid FROM parts WHERE workspace = ? AND level = ? AND k = ? LIMIT ${partsPerSweep}
+     )`,
+  )
+  const remove = removals(search)
+  return async (workspace) => {
+    const number = numberOf(workspace) ?? -1
+    const found = unlisted.get(number)
+    if (found === undefined) return false
+    const name = [number, Number(found["level"]), Number(found["k"])] as const
+    within(search, () => {
+      if (removeSome.run(...name).changes === 0)
+        for (const statement of remove) statement.run(...name)
+    })
+    return true
   }
 }
 
