@@ -144,6 +144,12 @@ export function settingsOf({ data, url, rootKey }: Pick<Service, "data" | "url" 
   return { TALLYSTICK_DATA: data, TALLYSTICK_PORT: new URL(url).port, TALLYSTICK_ROOT_KEY: rootKey }
 }
 
+/** A setting of a service whose clock is ahead by so many days. */
+export function clockAhead(days: number): { readonly NODE_OPTIONS: string } {
+  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days} * 864e5`
+  return { NODE_OPTIONS: `--import=${clock.replaceAll(" ", "%20")}` }
+}
+
 /** One for each data folder, so that a restarted service has the same key. */
 function rootKeyOf(data: string): string {
   const key = rootKeys.get(data) ?? `test-root-${randomBytes(32).toString("base64url")}`

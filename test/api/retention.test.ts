@@ -6,6 +6,7 @@ import { verifyReceipt } from "@tallystick/proof"
 import { engineSettings } from "../engine.ts"
 import { tallystick } from "../program.ts"
 import {
+  clockAhead,
   eventFor,
   eventually,
   make,
@@ -25,11 +26,7 @@ const secret = "marzipan"
 
 /** The same data under a clock that is ahead by so many days. */
 function daysLater(data: string, days: number): Promise<Service> {
-  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days} * 864e5`
-  return startService({
-    data,
-    environment: { NODE_OPTIONS: `--import=${clock.replaceAll(" ", "%20")}` },
-  })
+  return startService({ data, environment: clockAhead(days) })
 }
 
 const rules = { retention: [{ action: "login", days: 1 }] }

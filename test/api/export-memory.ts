@@ -1,0 +1,34 @@
+import type { Service, Workspace } from "../service.ts"
+
+export interface Exported {
+  readonly bytes: number
+  /** What the service had in memory at most while the export was read. */
+  readonly residentMb: number
+}
+
+/** Reads an export to its end, and looks at the service's memory again and again. */
+export async function exportAll(
+  service: Service,
+  { path, reader }: Workspace,
+  format: string,
+): Promise<Exported> {
+  const answer = await fetch(`${service.url}${path}/events/export?storage=all&format=${format}`, {
+    headers: { authorization: `Bearer ${reader.bearer}` },
+  })
+  if (!answer.ok || answer.body === null) throw new Error(`no export: ${answer.status}`)
+  let [bytes, looked, residentMb] = [0, 0, 0]
+  for await (const chunk of answer.body) {
+    bytes += chunk.length
+    if (bytes - looked < bytesBetween) continue
+    looked = bytes
+    residentMb = Math.max(residentMb, await residentOf(service))
+  }
+  return { bytes, residentMb: Math.max(residentMb, await residentOf(service)) }
+}
+
+const bytesBetween = 4 * 1024 * 1024
+
+export async function residentOf({ root }: Pick<Service, "root">): Promise<number> {
+  const { text } = await root.get("/metrics")
+  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20
+}
