@@ -7,10 +7,10 @@
  * begins with an apostrophe gets another one, so no two texts meet.
  */
 export function csvLine(cells: readonly string[], form: PackForm): string {
-  const quoted = form === 1 ? formula : formulaOrQuote
+  const quoted = form === 1 ? formulaStarts : quotedStarts
   const written = cells.map((cell) => {
     const escaped = cell.includes('"') ? cell.replaceAll('"', '""') : cell
-    return `"${quoted.test(cell) ? "'" : ""}${escaped}"`
+    return `"${quoted.has(cell[0]) ? "'" : ""}${escaped}"`
   })
   return `${written.join(",")}\r\n`
 }
@@ -18,6 +18,6 @@ export function csvLine(cells: readonly string[], form: PackForm): string {
 /** The form of a pack. Those that were made before there was a second one do not say theirs. */
 export type PackForm = 1 | 2
 
-/** The full-width forms too: some programs take them for the ordinary ones. */
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
-const formulaOrQuote = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']/
+/** The full-width forms too: some programs take them for the ordinary ones. Of an empty cell there is none. */
+const formulaStarts: ReadonlySet<string | undefined> = new Set("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+const quotedStarts: ReadonlySet<string | undefined> = new Set([...formulaStarts, "'"])

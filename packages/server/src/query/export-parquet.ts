@@ -1,7 +1,7 @@
 // An export as Parquet: groups of rows, column by column, and a footer that says where they are.
 
 import { deserialize, serialize } from "node:v8"
-import { zstdCompressSync } from "node:zlib"
+import { constants, zstdCompressSync } from "node:zlib"
 import { ByteWriter, ParquetWriter } from "hyparquet-writer"
 import { instantOf } from "../store/instant.ts"
 import { entryColumns, textOf, type EntryColumn } from "./entry-columns.ts"
@@ -11,6 +11,13 @@ import { seenEntry } from "./verified-entries.ts"
 /** Rows and characters of a group, whichever come first: what an export has in memory. */
 const groupRowsMax = 16_384
 const groupCharactersMax = 16 * 1024 * 1024
+
+/** Most of a file are hashes and ids, which no level makes smaller. */
+const compression = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1 },
+  // Enough for most pages, so that Node need not join what it has compressed.
+  chunkSize: 256 * 1024,
+}
 
 type RowGroup = ParquetWriter["row_groups"][number]
 
@@ -77,7 +84,7 @@ function openFile() {
       ...entryColumns.map(elementOf),
     ],
     codec: "ZSTD",
-    compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
+    compressors: { ZSTD: (bytes) => zstdCompressSync(bytes, compression) },
     createdBy: "tallystick",
   })
   writer.index = 0
@@ -145,6 +152,9 @@ function cellOf(type: EntryColumn["type"], value: unknown): string | bigint | bo
 }
 
 function microsecondsOf(time: string): bigint | null {
+  // The form that the service writes itself: the engine reads it ten times as fast.
+  const ms = time.length === 24 && time.endsWith("Z") ? Date.parse(time) : Number.NaN
+  if (!Number.isNaN(ms)) return BigInt(ms) * 1000n
   const instant = instantOf(time)
   return instant === undefined
     ? null
