@@ -425,6 +425,8 @@ test("what was destroyed leaves the segments, which are as if made without it", 
       ...it,
       after: async (...asked) =>
         (await it.after(...asked)).map((entry) => (isDestroyed ? withoutGone(entry, gone) : entry)),
+      at: async (...asked) =>
+        (await it.at(...asked)).map((entry) => entry && withoutGone(entry, gone)),
     }),
   })
   for (const _ of [1, 2, 3]) await writeUsual(house, usual)

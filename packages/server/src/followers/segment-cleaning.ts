@@ -8,13 +8,15 @@ import {
   createPartCache,
   hashOfHeader,
   headerOf,
+  openMade,
   openSegment,
   packPart,
   sumOf,
   type MadeSegment,
   type PartSum,
+  type Segment,
 } from "../store/search/segment-format.ts"
-import { mergeInto, type IsErased } from "../store/search/segment-merge.ts"
+import { mergeInto, replaceEntries, type IsErased } from "../store/search/segment-merge.ts"
 import { firstOf, lastOf } from "../store/search/segment-plan.ts"
 import type { KeptSegment, SegmentParts, Steps } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
@@ -39,9 +41,10 @@ export function createCleaner(
   store: CleaningStore,
   limits: Limits,
   workspace: string,
-  { bodies, actor, target }: DestroyedContent,
+  { bodies: ranges, actor, target }: DestroyedContent,
 ): () => Promise<boolean> {
   const { segments } = store
+  const bodies = ranges.toSorted((a, b) => a[0] - b[0])
   const owned = { actor: new Set(actor), target: new Set(target) }
   const fields = Float64Array.from([...actor, ...target]).sort()
   /** Hashes of the segments that have nothing of it any more. */
@@ -50,11 +53,15 @@ export function createCleaner(
     bodies.some(([first, last]) => first <= lastOf(segment) && last >= firstOf(segment))
   const lacks = (segment: KeptSegment): boolean =>
     lacksBodies(segment) || isAmong(fields, firstOf(segment), lastOf(segment))
-  // A body that is gone leaves other keys than it had, such as its time: all is made anew.
-  const make = (segment: KeptSegment): Promise<SegmentParts> =>
-    lacksBodies(segment)
-      ? rebuild(store, limits, workspace, segment)
-      : strip(store, workspace, segment, (owner, sequence) => owned[owner].has(sequence))
+  const isErased: IsErased = (owner, sequence) => owned[owner].has(sequence)
+  const make = (segment: KeptSegment): Promise<SegmentParts> => {
+    const gone = within(bodies, firstOf(segment), lastOf(segment))
+    if (gone.length === 0) return strip(store, workspace, segment, isErased)
+    // Without its body an entry has other keys, such as its time. Few are put in their places.
+    return 2 * gone.length < lastOf(segment) - firstOf(segment)
+      ? replace(store, workspace, segment, gone, isErased)
+      : rebuild(store, limits, workspace, segment)
+  }
 
   return async () => {
     const kept = await segments.list(workspace)
@@ -92,19 +99,55 @@ async function rebuild(
   return packedInTurns((take) => builder.finishing(take))
 }
 
+/** Puts the entries whose bodies are gone into their places, as they are now. */
+async function replace(
+  { journal, segments }: CleaningStore,
+  workspace: string,
+  segment: KeptSegment,
+  gone: readonly number[],
+  isErased: IsErased,
+): Promise<SegmentParts> {
+  const [first, end] = [firstOf(segment), lastOf(segment)]
+  const builder = createSegmentBuilder(first, end - first + 1)
+  for (let at = 0; at < gone.length;) {
+    const entries = await journal.at(workspace, gone.slice(at, at + goneAtOnce), goneBytesMax)
+    for (const entry of entries) if (entry !== undefined) builder.add(entry)
+    at += entries.length
+    await turn()
+  }
+  builder.addMissing(end)
+  const other = openMade(builder.finish())
+  const isGone = new Uint8Array(end - first + 1)
+  for (const sequence of gone) isGone[sequence - first] = 1
+  const isReplaced = (sequence: number): boolean => isGone[sequence - first] === 1
+  const opened = await open(segments, workspace, segment)
+  return packedInTurns(
+    (take) => replaceEntries(opened, { other, isReplaced, isErased }, take),
+    (part) => segments.part(workspace, segment, part),
+  )
+}
+
 async function strip(
   { segments }: CleaningStore,
   workspace: string,
   segment: KeptSegment,
   isErased: IsErased,
 ): Promise<SegmentParts> {
-  const header = await segments.part(workspace, segment, 0)
-  if (header === undefined) throw new Error("a listed segment has no header")
-  const opened = openSegment(header, createPartCache(0))
+  const opened = await open(segments, workspace, segment)
   return packedInTurns(
     (take) => mergeInto([opened], take, isErased),
     (part) => segments.part(workspace, segment, part),
   )
+}
+
+async function open(
+  segments: CleaningStore["segments"],
+  workspace: string,
+  segment: KeptSegment,
+): Promise<Segment> {
+  const header = await segments.part(workspace, segment, 0)
+  if (header === undefined) throw new Error("a listed segment has no header")
+  return openSegment(header, createPartCache(0))
 }
 
 /** Makes a segment, and packs each part when it is finished. */
@@ -127,6 +170,22 @@ async function packedInTurns(
 
 /** Some milliseconds of work. */
 const stepsPerTurn = 64
+/** Entries without bodies, which are small. */
+const goneAtOnce = 256
+const goneBytesMax = 4 * 1024 * 1024
+
+/** The sequences from `first` to `last` in these ranges, which are in order. */
+function within(
+  ranges: DestroyedContent["bodies"],
+  first: number,
+  last: number,
+): readonly number[] {
+  const all: number[] = []
+  let next = first
+  for (const [from, to] of ranges)
+    for (next = Math.max(from, next); next <= Math.min(to, last); next++) all.push(next)
+  return all
+}
 
 /** Whether a sorted list has a number in this range. */
 function isAmong(sorted: Float64Array, first: number, last: number): boolean {

@@ -21,7 +21,7 @@ import {
   type Segment,
 } from "../store/search/segment-format.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
-import { mergeInto, mergeSegments } from "../store/search/segment-merge.ts"
+import { mergeInto, mergeSegments, replaceEntries } from "../store/search/segment-merge.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
 import {
   SegmentDamaged,
@@ -164,6 +164,46 @@ test("what is erased from a segment leaves what a new one has", () => {
       mergeSegments([openMade(made(entries, bounds))], (_, sequence) => erased.has(sequence)),
     )
     assert.equal(bytesOf(left), bytesOf(made(without, bounds)), `seed ${seed}`)
+  }
+})
+
+test("entries whose bodies are gone leave a segment that is like a new one", () => {
+  const chance = chancesOf(seed)
+  for (let round = 0; round < 20; round++) {
+    const first = 1 + round * 40
+    const count = 5 + chance.below(36)
+    // Of odd entries nothing is erased: they may say something in clear, as older versions wrote it.
+    const isOdd = (sequence: number): boolean => sequence % 2 === 1
+    const entries = Array.from({ length: count }, (_, at) =>
+      isOdd(first + at) ? storedBy(chance, first + at) : sealedBy(chance, first + at),
+    )
+    // All of them, too: then no entry has an id in its column.
+    const isChosen = round % 10 === 0 ? () => true : () => chance.below(3) === 0
+    const gone = new Set(entries.map(({ sequence }) => sequence).filter(isChosen))
+    const erased = new Set(
+      entries.map(({ sequence }) => sequence).filter((one) => !isOdd(one) && chance.below(3) === 0),
+    )
+    const left = entries.map(({ body, bodySalt, ...entry }) =>
+      gone.has(entry.sequence)
+        ? { ...entry, disclosures: "" }
+        : { ...entry, body, bodySalt, ...(erased.has(entry.sequence) && { disclosures: "" }) },
+    ) as Stored[]
+    const bounds = round % 2 === 0 ? { blockRows: 8 } : {}
+    const builder = createSegmentBuilder(first, count, bounds)
+    for (const entry of left) if (gone.has(entry.sequence)) builder.add(entry)
+    builder.addMissing(first + count - 1)
+    const replaced = run(
+      replaceEntries(
+        openMade(made(entries, bounds)),
+        {
+          other: openMade(builder.finish()),
+          isReplaced: (sequence) => gone.has(sequence),
+          isErased: (_, sequence) => erased.has(sequence),
+        },
+        (part) => part,
+      ),
+    )
+    assert.equal(bytesOf(replaced), bytesOf(made(left, bounds)), `seed ${seed}, round ${round}`)
   }
 })
 

@@ -26,6 +26,11 @@ export type MadeColumns<P> = Pick<SegmentFacts, "blockRows" | "blocks"> & {
   readonly parts: Readonly<Record<Column, readonly P[]>>
 }
 
+const idColumns = [
+  ["id", "ids"],
+  ["receipt", "receipts"],
+] as const
+
 /** Collects the columns of one block at most. A column without values is absent. */
 export class ColumnWriter {
   occurred: Float64Array
@@ -77,20 +82,36 @@ export class ColumnWriter {
     return field === "id" ? this.ids : this.receipts
   }
 
-  /** Copies the columns of another segment, from a row on. */
-  *copy(segment: Segment, from: number): Steps<void> {
-    this.occurred.set(yield* timesIn(segment, "occurred", 0), from)
-    this.nanos.set(yield* numbersIn(segment, "nanos", 0), from)
-    this.made.set(yield* timesIn(segment, "made", 0), from)
-    for (const [field, column] of [
-      ["id", "ids"],
-      ["receipt", "receipts"],
-    ] as const) {
+  /** Copies the columns of a block of another segment, from a row on. */
+  *copy(segment: Segment, from: number, block = 0): Steps<void> {
+    this.occurred.set(yield* timesIn(segment, "occurred", block), from)
+    this.nanos.set(yield* numbersIn(segment, "nanos", block), from)
+    this.made.set(yield* timesIn(segment, "made", block), from)
+    const { blockRows } = segment.facts
+    for (const [field, column] of idColumns) {
       for (const place of segment.streams[column]) {
+        const row = place.first - block * blockRows
+        if (row < 0 || row >= blockRows) continue
         this.#rows[field]++
-        this.#rowsOf(field).set(yield* segment.raw(place), (from + place.first) * randomBytes)
+        this.#rowsOf(field).set(yield* segment.raw(place), (from + row) * randomBytes)
       }
     }
+  }
+
+  /** Takes these rows from another one of as many entries. */
+  replace(other: ColumnWriter, isReplaced: (row: number) => boolean): void {
+    for (let row = 0; row < this.occurred.length; row++) {
+      if (!isReplaced(row)) continue
+      this.occurred[row] = other.occurred[row] ?? 0
+      this.nanos[row] = other.nanos[row] ?? 0
+      this.made[row] = other.made[row] ?? absent
+      const [start, end] = [row * randomBytes, (row + 1) * randomBytes]
+      for (const [field] of idColumns)
+        other.#rowsOf(field).copy(this.#rowsOf(field), start, start, end)
+    }
+    // Random bits are not all zero.
+    for (const [field] of idColumns)
+      this.#rows[field] = this.#rowsOf(field).some((byte) => byte !== 0) ? 1 : 0
   }
 
   finish<P>(count: number, take: (part: StreamPart) => P): MadeColumns<P> {
@@ -109,6 +130,39 @@ export class ColumnWriter {
   }
 }
 
+/** The columns of a segment; in some places those of another one of the same entries. */
+export function* replaceRows<P>(
+  segment: Segment,
+  other: Segment,
+  isReplaced: (entry: number) => boolean,
+  take: (part: StreamPart) => P,
+): Steps<MadeColumns<P>> {
+  const { blockRows } = segment.facts
+  const made: MadeColumns<StreamPart>[] = []
+  for (const { block, from, end } of blocksOf(segment)) {
+    const columns = new ColumnWriter(end - from, blockRows)
+    const others = new ColumnWriter(end - from, blockRows)
+    yield* columns.copy(segment, 0, block)
+    yield* others.copy(other, 0, block)
+    columns.replace(others, (row) => isReplaced(from + row))
+    made.push(columns.finish(end - from, (part) => part))
+  }
+  const all = (column: Column): readonly P[] =>
+    made.flatMap(({ parts }, block) =>
+      parts[column].map((part) =>
+        take({ ...part, first: part.first + block * unitOf(column, blockRows) }),
+      ),
+    )
+  const [occurred, nanos, times] = [all("occurred"), all("nanos"), all("made")]
+  const parts = { occurred, nanos, made: times, ids: all("ids"), receipts: all("receipts") }
+  return { blockRows, blocks: made.flatMap(({ blocks }) => blocks), parts }
+}
+
+/** How far the numbers of a column's parts go on from block to block. */
+function unitOf(column: Column, blockRows: number): number {
+  return column === "ids" || column === "receipts" ? blockRows : planesMax
+}
+
 /** The columns of segments of whole blocks, end to end. */
 export function* copyBlocks<P>(
   segments: readonly Segment[],
@@ -122,8 +176,7 @@ export function* copyBlocks<P>(
       const rows = segment.first - first
       assert(segment.facts.blockRows === blockRows, "segments have blocks of one size")
       assert(rows % blockRows === 0, "a block belongs to one segment")
-      const isRows = column === "ids" || column === "receipts"
-      const more = isRows ? rows : (rows / blockRows) * planesMax
+      const more = (rows / blockRows) * unitOf(column, blockRows)
       for (const place of segment.streams[column]) {
         const raw = yield* segment.raw(place)
         parts[column].push(take({ first: place.first + more, separator: new Uint8Array(), raw }))

@@ -1,5 +1,6 @@
 // Merges neighbouring segments into one: the same bytes as if it had been made of all their entries
-// at once. Of one segment it makes the same without what was erased.
+// at once. Of one segment it makes the same without what was erased, or with other entries in the
+// places of some.
 //
 // Streams are written one after another, so that each finished part can be taken away at once: a
 // merge of a million entries holds some parts, and where keys have come from. The dictionary is
@@ -10,7 +11,7 @@ import { strict as assert } from "node:assert"
 import { nameEnd, nameJoin, ownerOf } from "./key-groups.ts"
 import { compareBytes, type KeyCursor, type StreamPart } from "./key-stream.ts"
 import type { Owner } from "./search.ts"
-import { ColumnWriter, copyBlocks, type MadeColumns } from "./segment-columns.ts"
+import { ColumnWriter, copyBlocks, replaceRows, type MadeColumns } from "./segment-columns.ts"
 import type { MadeSegment, Segment } from "./segment-format.ts"
 import { ListedKeys, listsOf, Range, type Dictionary } from "./segment-lookup.ts"
 import { SegmentWriter } from "./segment-writer.ts"
@@ -42,16 +43,57 @@ export function* mergeInto<P>(
     next += segment.count
   }
   const writer = new SegmentWriter(count, take)
-  const keys = yield* mergeKeys(segments, writer, isErased)
+  const leaves: Leaves | undefined =
+    isErased && ((owner) => owner !== "nobody" && ((_, sequence) => isErased(owner, sequence)))
+  yield* mergeStreams(segments, writer, leaves)
+  return writer.finish(first, yield* mergeColumns(segments, first, count, take))
+}
+
+/** What another segment of the same entries has in the places of some, and what else is erased. */
+export interface Replacement {
+  readonly other: Segment
+  readonly isReplaced: (sequence: number) => boolean
+  readonly isErased: IsErased
+}
+
+/** The segment as if it had been made with these entries. */
+export function* replaceEntries<P>(
+  segment: Segment,
+  { other, isReplaced, isErased }: Replacement,
+  take: (part: StreamPart) => P,
+): Steps<MadeSegment<P>> {
+  const { first, count } = segment
+  assert(other.first === first && other.count === count, "both are of the same entries")
+  const writer = new SegmentWriter(count, take)
+  const leaves: Leaves = (owner) => (place, sequence) =>
+    place === 0
+      ? isReplaced(sequence) || (owner !== "nobody" && isErased(owner, sequence))
+      : !isReplaced(sequence)
+  yield* mergeStreams([segment, other], writer, leaves)
+  const isOther = (entry: number): boolean => isReplaced(first + entry)
+  return writer.finish(first, yield* replaceRows(segment, other, isOther, take))
+}
+
+/**
+ * Which entries leave the lists of this owner's keys, by the place of the source; false if none
+ * does.
+ */
+type Leaves = (owner: Owner) => false | ((place: number, sequence: number) => boolean)
+
+function* mergeStreams<P>(
+  segments: readonly Segment[],
+  writer: SegmentWriter<P>,
+  leaves: Leaves | undefined,
+): Steps<void> {
+  const keys = yield* mergeKeys(segments, writer, leaves)
   writer.end()
-  yield* mergeEntries(segments, keys, writer, isErased)
+  yield* mergeEntries(segments, keys, writer, leaves)
   writer.end()
   const numbers = newNumbers(segments, keys)
-  const words = yield* mergeWords(segments, numbers, writer, isErased !== undefined)
+  const words = yield* mergeWords(segments, numbers, writer, leaves !== undefined)
   writer.end()
   yield* mergeValues(segments, words, numbers, writer)
   writer.end()
-  return writer.finish(first, yield* mergeColumns(segments, first, count, take))
 }
 
 function* mergeColumns<P>(
@@ -82,16 +124,18 @@ const owners = ["nobody", "actor", "target"] as const
 function* mergeKeys<P>(
   segments: readonly Segment[],
   writer: SegmentWriter<P>,
-  isErased: IsErased | undefined,
+  leaves: Leaves | undefined,
 ): Steps<Order> {
   const [{ first } = { first: 0 }] = segments
   const lists = new JoinedLists()
-  return yield* mergeDictionary(segments, "keys", isErased !== undefined, (key, same) => {
-    const owner = isErased === undefined ? "nobody" : ownerIn(key.key, key.length)
-    if (isErased !== undefined && owner !== "nobody") {
+  return yield* mergeDictionary(segments, "keys", leaves !== undefined, (key, same) => {
+    const owner = leaves === undefined ? "nobody" : ownerIn(key.key, key.length)
+    const leaving = leaves?.(owner)
+    if (leaving) {
       lists.begin()
-      for (const { shown, segment } of same) lists.add(shown.list, segment.first - first)
-      if (lists.drop((entry) => isErased(owner, first + entry)) === 0) return isGone
+      for (const { shown, segment, place } of same)
+        lists.add(shown.list, segment.first - first, (entry) => leaving(place, first + entry))
+      if (lists.count === 0) return isGone
     }
     writer.key(key.key, key.length)
     return owners.indexOf(owner) << 12
@@ -102,16 +146,21 @@ function* mergeEntries<P>(
   segments: readonly Segment[],
   order: Order,
   writer: SegmentWriter<P>,
-  isErased: IsErased | undefined,
+  leaves: Leaves | undefined,
 ): Steps<void> {
   const [{ first } = { first: 0 }] = segments
   const lists = new JoinedLists()
-  const add = (list: ListCursor, place: number): void =>
-    lists.add(list, (segments[place]?.first ?? 0) - first)
-  yield* mergeLists(segments, "keys", order, lists, add, (step) => {
-    const owner = owners[(step >>> 12) & 3] ?? "nobody"
-    if (isErased !== undefined && owner !== "nobody")
-      lists.drop((entry) => isErased(owner, first + entry))
+  const leavingOf = owners.map((owner) => leaves?.(owner) ?? false)
+  const add = (list: ListCursor, step: number): void => {
+    const place = step & placeMask
+    const leaving = leavingOf[(step >>> 12) & 3]
+    const more = (segments[place]?.first ?? 0) - first
+    lists.add(list, more, leaving && ((entry) => leaving(place, first + entry)))
+  }
+  // Neighbours follow each other, others do not.
+  const areMixed = segments.some((segment, place) => place > 0 && segment.first === first)
+  yield* mergeLists(segments, "keys", order, lists, add, () => {
+    if (areMixed) lists.sort()
     writer.entries(lists.numbers, 0, lists.count)
   })
 }
@@ -161,7 +210,7 @@ function* mergeValues<P>(
   writer: SegmentWriter<P>,
 ): Steps<void> {
   const lists = new JoinedLists()
-  const add = (list: ListCursor, place: number): void => lists.addAs(list, numbers[place])
+  const add = (list: ListCursor, step: number): void => lists.addAs(list, numbers[step & placeMask])
   yield* mergeLists(segments, "words", order, lists, add, () => {
     lists.sort()
     writer.values(lists.numbers, 0, lists.count)
@@ -179,8 +228,8 @@ class JoinedLists {
     this.#sources = 0
   }
 
-  /** Each number plus `more`. */
-  add(list: ListCursor, more: number): void {
+  /** Each number plus `more`, without those that leave. */
+  add(list: ListCursor, more: number, isLeaving?: false | ((number: number) => boolean)): void {
     const { count } = this
     if (count + list.count > this.numbers.length) {
       const larger = new Uint32Array((count + list.count) * 2)
@@ -190,6 +239,7 @@ class JoinedLists {
     list.copyTo(this.numbers, count, more)
     this.count += list.count
     this.#sources++
+    if (isLeaving) this.#drop(count, isLeaving)
   }
 
   /** Each as its new number, without those that are gone. */
@@ -204,16 +254,15 @@ class JoinedLists {
     this.count = left
   }
 
-  /** Leaves those for which this does not hold, and says how many they are. */
-  drop(isDropped: (number: number) => boolean): number {
+  /** Removes those that leave, from a place on. */
+  #drop(from: number, isLeaving: (number: number) => boolean): void {
     const { numbers, count } = this
-    let left = 0
-    for (let at = 0; at < count; at++) {
+    let left = from
+    for (let at = from; at < count; at++) {
       const number = numbers[at] ?? 0
-      if (!isDropped(number)) numbers[left++] = number
+      if (!isLeaving(number)) numbers[left++] = number
     }
     this.count = left
-    return left
   }
 
   /** In order, each once. The list of one source is. */
@@ -282,8 +331,8 @@ function* mergeLists(
   of: Dictionary,
   order: Order,
   lists: JoinedLists,
-  add: (list: ListCursor, place: number) => void,
-  end: (step: number) => void,
+  add: (list: ListCursor, step: number) => void,
+  end: () => void,
 ): Steps<void> {
   const walks = segments.map((segment) => listsOf(segment, of))
   const next = new Uint32Array(segments.length)
@@ -296,8 +345,8 @@ function* mergeLists(
     if ((step & isFirst) !== 0) lists.begin()
     const walk = walks[place]
     assert(walk !== undefined, "the order has places of these segments")
-    add(walk.open(number) ?? (yield* walk.load(number)), place)
-    if (((order[at + 1] ?? isFirst) & isFirst) !== 0) end(step)
+    add(walk.open(number) ?? (yield* walk.load(number)), step)
+    if (((order[at + 1] ?? isFirst) & isFirst) !== 0) end()
   }
 }
 
