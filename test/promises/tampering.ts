@@ -399,7 +399,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       once(size + 1, () =>
         run(
           search,
-          `INSERT INTO segments SELECT number, 1, ?, '', 0, zeroblob(32) FROM workspaces WHERE id = ?`,
+          `INSERT INTO segments SELECT number, 1, ?, 'beyond', 0, zeroblob(32) FROM workspaces WHERE id = ?`,
           Math.floor(size / 4096),
           id,
         ),

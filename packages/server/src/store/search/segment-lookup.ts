@@ -206,6 +206,8 @@ export function* addLists(
     list.addTo(set)
     work += list.work
     if (work < workPerStep) continue
+    // What all entries have may be in very many more values.
+    if (set.isFull()) return
     work = 0
     yield
   }
