@@ -8,7 +8,7 @@ import { askDatabase } from "./postgres-server.ts"
 
 /**
  * The names of the files below a folder that have one of these texts: in clear, or in what is
- * compressed in them, the parts of segments and the frames of bodies. And those of the tables, if
+ * compressed in them, the parts of segments, the frames of bodies and disclosures. And those of the tables, if
  * the service of the folder has its ledger in a database.
  */
 export async function filesWith(
@@ -54,7 +54,8 @@ function packedIn(path: string): readonly Uint8Array[] {
   const sql = path.endsWith("search.db")
     ? "SELECT bytes FROM parts WHERE part > 0"
     : path.endsWith("journal.db")
-      ? "SELECT bytes FROM frames ORDER BY workspace, first, part"
+      ? `SELECT bytes FROM (SELECT 1 AS place, * FROM frames UNION ALL SELECT 2, * FROM disclosures)
+         ORDER BY place, workspace, first, part`
       : undefined
   if (sql === undefined) return []
   using database = new DatabaseSync(path, { readOnly: true })

@@ -7,7 +7,7 @@ const columns = ["record", "receipt", "idem", "salted", "sealed"] as const
 
 /** Rows of a table: what it is of, and its bytes for each entry. */
 export function measureDisk(data: string): readonly (readonly [what: string, bytes: number])[] {
-  const entries = firstOf(data, "journal.db", "SELECT count(*) AS number FROM recorded")
+  const entries = firstOf(data, "journal.db", "SELECT max(n) AS number FROM entries")
   const rows: [string, number][] = []
   let all = 0
   for (const file of ["journal.db", "index.db", "search.db"]) {
@@ -19,8 +19,8 @@ export function measureDisk(data: string): readonly (readonly [what: string, byt
       if (table.bytes >= entries) rows.push([`… ${table.name}`, table.bytes / entries])
     if (file !== "journal.db") continue
     for (const name of columns) {
-      const average = `SELECT avg(ifnull(length(${name}), 0)) AS number FROM recorded`
-      rows.push([`… … its column ${name}`, firstOf(data, file, average)])
+      const average = `SELECT avg(ifnull(length(${name}), 0)) AS number FROM entries`
+      rows.push([`… … ${name} of an entry with a row`, firstOf(data, file, average)])
     }
   }
   return [["all", all / entries], ...rows]

@@ -18,7 +18,8 @@ export async function expectKept(data: string, workspaceId: string): Promise<Exp
   const database = await databaseOf(data)
   if (database !== undefined) return await expectKeptIn(database, workspaceId)
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
-  journal.exec("PRAGMA busy_timeout = 10000")
+  // At one moment: the service moves entries from rows into stretches meanwhile.
+  journal.exec("PRAGMA busy_timeout = 10000; BEGIN;")
   return await expectChain(readerOf(journal), workspaceId)
 }
 
@@ -75,34 +76,89 @@ function headOf({ sequence, record }: Pick<Stored, "sequence" | "record">) {
 
 function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> {
   const columns = `e.sequence, e.record, e.receipt, e.idem, substr(e.salted, 1, 16) AS salt,
-    substr(e.salted, 17) AS body, e.sealed FROM workspaces w JOIN recorded e ON e.workspace = w.number
+    substr(e.salted, 17) AS body, e.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
     WHERE w.id = ?`
   const following = journal.prepare(
     `SELECT ${columns} AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
   )
   const last = journal.prepare(`SELECT ${columns} ORDER BY e.sequence DESC LIMIT 1`)
-  const parts = journal.prepare(
-    `SELECT f.bytes FROM workspaces w JOIN frames f ON f.workspace = w.number
-     WHERE w.id = ?1 AND f.first > ?2 - 64 AND f.first <= ?2 AND f.first + f.count > ?2
-     ORDER BY f.part`,
+  const spans = journal.prepare(
+    `SELECT s.first, s.count FROM workspaces w JOIN stretches s ON s.workspace = w.number
+     WHERE w.id = ? AND s.part = 0 AND s.first + s.count > ? + 1 ORDER BY s.first LIMIT ?`,
   )
+  const partsOf = (table: string, workspace: string, first: number): Buffer => {
+    const rows = journal
+      .prepare(
+        `SELECT t.bytes FROM workspaces w JOIN ${table} t ON t.workspace = w.number
+         WHERE w.id = ? AND t.first = ? ORDER BY t.part`,
+      )
+      .all(workspace, first)
+    return Buffer.concat(rows.map((row) => row["bytes"] as Uint8Array))
+  }
+  const packed = (workspace: string, sequence: number, limit: number): Stored[] =>
+    spans.all(workspace, sequence, limit).flatMap((row) => {
+      const [first, count] = [Number(row["first"]), Number(row["count"])]
+      const sealed = partsOf("disclosures", workspace, first)
+      const bytes = partsOf("stretches", workspace, first)
+      return stretchOf(bytes, count, sealed).map((one, at) => ({
+        ...one,
+        workspace,
+        sequence: first + at,
+      }))
+    })
   const frames = async (workspace: string, sequence: number): Promise<readonly Frame[]> => {
-    const rows = parts.all(workspace, sequence)
-    if (rows.length === 0) return []
-    const bytes = Buffer.concat(rows.map((row) => row["bytes"] as Uint8Array))
-    return [{ bytes }]
+    const row = journal
+      .prepare(
+        `SELECT f.first FROM workspaces w JOIN frames f ON f.workspace = w.number
+         WHERE w.id = ?1 AND f.part = 0 AND f.first <= ?2 AND f.first + f.count > ?2`,
+      )
+      .get(workspace, sequence)
+    return row === undefined ? [] : [{ bytes: partsOf("frames", workspace, Number(row["first"])) }]
   }
   return {
-    after: async (workspace, sequence, limit) =>
-      withBodies(
-        following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row)),
-        (one) => frames(workspace, one),
-      ),
+    async after(workspace, sequence, limit) {
+      const rows = following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row))
+      const all = [...packed(workspace, sequence, limit), ...rows]
+        .filter((entry) => entry.sequence > sequence)
+        .toSorted((one, other) => one.sequence - other.sequence)
+      return withBodies(all.slice(0, limit), (one) => frames(workspace, one))
+    },
     async head(workspace) {
       const row = last.get(workspace)
       return row && headOf(storedOf(workspace, row))
     },
   }
+}
+
+/** What a stretch has of entries: hashes, what their records share, kinds, times, receipts, keys. */
+function stretchOf(bytes: Buffer, count: number, sealed: Buffer) {
+  const common = 64 * count
+  const [ledgerAt, kindsAt] = [common + 16, common + 48]
+  const [timesAt, receiptsAt] = [kindsAt + count, kindsAt + 6 * count]
+  const bitsAt = receiptsAt + 23 * count
+  let keyAt = bitsAt + Math.ceil(count / 8)
+  const text = sealed.length === 0 ? Buffer.alloc(0) : zstdDecompressSync(sealed)
+  let from = 0
+  return Array.from({ length: count }, (_, place) => {
+    const record = Buffer.alloc(118)
+    record.write("ALR1", "latin1")
+    record[4] = bytes[kindsAt + place] ?? 0
+    record.writeBigUInt64BE(bytes.readBigUInt64BE(common) + BigInt(place), 6)
+    const afterMs = BigInt(bytes.readUIntBE(timesAt + 5 * place, 5))
+    record.writeBigUInt64BE(bytes.readBigUInt64BE(common + 8) + afterMs, 14)
+    bytes.copy(record, 22, ledgerAt, kindsAt)
+    bytes.copy(record, 54, 64 * place, 64 * (place + 1))
+    const receipt = receiptOf(
+      bytes.subarray(receiptsAt + 23 * place, receiptsAt + 23 * (place + 1)),
+    )
+    const hasKey = ((bytes[bitsAt + (place >> 3)] ?? 0) >> (place & 7)) & 1
+    const idem = hasKey ? bytes.subarray(keyAt, (keyAt += 16)).toString("base64url") : undefined
+    const found = text.indexOf(0xfe, from)
+    const end = found < 0 ? text.length : found
+    const disclosures = disclosuresOf(text.subarray(from, end))
+    from = end + 1
+    return { record, receipt, idem, bodySalt: undefined, body: undefined, disclosures }
+  })
 }
 
 /** The bodies of entries that follow each other, as a text of lines that zstd has compressed. */

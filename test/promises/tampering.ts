@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
-import { zstdCompressSync } from "node:zlib"
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { bodyHash, encodeRecord, eventHash, parseRecord } from "@tallystick/proof"
 import { fsck, passes, type Pass } from "../../packages/server/src/operator/fsck/fsck.ts"
 import type { Fault } from "../../packages/server/src/operator/fsck/fault.ts"
@@ -14,7 +14,13 @@ import type { SegmentName } from "../../packages/server/src/store/search/segment
 import { createContentKeeper } from "../../packages/server/src/store/sqlite/content.ts"
 import { openForReading, openForWriting } from "../../packages/server/src/store/sqlite/database.ts"
 import { openSqliteFiling } from "../../packages/server/src/store/sqlite/open-sqlite.ts"
-import { idemOf, receiptOf } from "../../packages/server/src/store/sqlite/packed-text.ts"
+import {
+  idemOf,
+  packDisclosures,
+  packIdem,
+  packReceipt,
+  receiptOf,
+} from "../../packages/server/src/store/sqlite/packed-text.ts"
 import { journalReads } from "../../packages/server/src/store/sqlite/reads.ts"
 import { expectChain } from "../chain.ts"
 import { join as joinAs, setUpFirst } from "../people.ts"
@@ -198,20 +204,27 @@ async function packFirst(data: string, workspace: string): Promise<void> {
   const reads = journalReads(journal)
   const putBack = dropTriggers(journal)
   journal.exec("BEGIN")
-  for (const { n, sequence } of journal.prepare("SELECT n, sequence FROM settled").all()) {
-    const [entry] = reads.at(workspace, [Number(sequence)])
-    const salted = Buffer.concat(
-      [entry?.bodySalt ?? [], entry?.body ?? []].map((one) => Buffer.from(one)),
-    )
-    run(
-      journal,
-      `INSERT INTO entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
-       SELECT n, workspace, sequence, receipt, idem, record, sealed, ? FROM settled WHERE n = ?`,
-      salted,
-      Number(n),
-    )
-  }
-  journal.exec("DELETE FROM frames; DELETE FROM settled; COMMIT;")
+  for (const { n, sequence, count } of journal.prepare("SELECT * FROM places").all())
+    for (let at = 0; at < Number(count); at++) {
+      const [entry] = reads.at(workspace, [Number(sequence) + at])
+      assert.ok(entry?.body !== undefined && entry.bodySalt !== undefined)
+      run(
+        journal,
+        `INSERT INTO entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
+         SELECT ?, number, ?, ?, ?, ?, ?, ? FROM workspaces WHERE id = ?`,
+        Number(n) + at,
+        entry.sequence,
+        packReceipt(Buffer.from(entry.receipt)),
+        packIdem(Buffer.from(entry.idem ?? "")),
+        entry.record,
+        packDisclosures(Buffer.from(entry.disclosures)),
+        Buffer.concat([entry.bodySalt, entry.body]),
+        workspace,
+      )
+    }
+  for (const table of ["frames", "stretches", "disclosures", "places"])
+    journal.exec(`DELETE FROM ${table}`)
+  journal.exec("COMMIT")
   putBack()
   using packing = openForWriting(path, "journal", "full")
   const content = createContentKeeper(packing)
@@ -366,7 +379,8 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return once(to.sequence, () =>
         run(
           files.journal,
-          "UPDATE entries SET receipt = (SELECT receipt FROM recorded WHERE n = 1) WHERE n = ?",
+          "UPDATE entries SET receipt = ? WHERE n = ?",
+          packReceipt(Buffer.from(journalReads(files.journal).place(1)?.receipt ?? "")),
           to.n,
         ),
       )
@@ -549,23 +563,184 @@ function frameKinds(): Readonly<Record<string, Kind>> {
     "a frame unpacks to more than memory holds": changed(damaged, (files) =>
       changeBytes(files, () => zstdCompressSync(Buffer.alloc(2 ** 27))),
     ),
-    "a packed entry's record is changed": {
-      act: ({ journal, number, chance }) => {
-        const sequence = 1 + chance.below(packedEntries)
-        const where = "workspace = ? AND sequence = ?"
-        const row = journal
-          .prepare(`SELECT record FROM settled WHERE ${where}`)
-          .get(number, sequence)
-        const record = blob(row?.["record"])
-        const at = chance.below(118)
-        record[at] = (record[at] ?? 0) ^ (1 << chance.below(8))
-        return {
-          expected: [sequence, sequence + 1],
-          apply: () =>
-            run(journal, `UPDATE settled SET record = ? WHERE ${where}`, record, number, sequence),
-        }
-      },
+    ...stretchKinds(),
+  }
+}
+
+/** Of the stretch with what is left of the entries 1 to 64. */
+function stretchKinds(): Readonly<Record<string, Kind>> {
+  const stretch: Expected = [1, 64]
+  const where = "first = 1 AND part"
+  const bytesOf = ({ journal }: Files, table: string): Buffer =>
+    Buffer.concat(
+      journal
+        .prepare(`SELECT bytes FROM ${table} WHERE first = 1 ORDER BY part`)
+        .all()
+        .map(({ bytes }) => blob(bytes)),
+    )
+  /** In one row, whatever its length is. */
+  const replace = ({ journal }: Files, table: string, bytes: Uint8Array): void => {
+    run(journal, `DELETE FROM ${table} WHERE ${where} > 0`)
+    run(journal, `UPDATE ${table} SET bytes = ? WHERE ${where} = 0`, bytes)
+  }
+  /** Changes a bit of the bytes from an offset on, where an entry has so many of them. */
+  const flipped = (from: number, length: number, used = length, pass: Pass = "chain"): Kind => ({
+    act(files) {
+      const place = files.chance.below(64)
+      const bytes = bytesOf(files, "stretches")
+      const at = from + place * length + files.chance.below(used)
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << files.chance.below(8))
+      // A record that has another hash is seen where the next one is linked to it.
+      const expected: Expected = [place + 1, place + 2]
+      return { expected, apply: () => replace(files, "stretches", bytes) }
     },
+    pass,
+  })
+  const made = (pass: Pass, says: RegExp | undefined, apply: (files: Files) => void): Kind => ({
+    act: (files) => ({ expected: stretch, apply: () => apply(files) }),
+    pass,
+    ...(says && { says }),
+  })
+  const [common, kinds] = [64 * 64, 64 * 64 + 48]
+  const [times, receipts] = [kinds + 64, kinds + 6 * 64]
+  const keyed = receipts + 23 * 64
+  const inDisclosures = (files: Files, change: (text: Buffer) => Uint8Array): void => {
+    const text = zstdDecompressSync(bytesOf(files, "disclosures"))
+    replace(files, "disclosures", zstdCompressSync(change(text)))
+  }
+  const cannot = /^the disclosures of the stretch that begins with entry \d /
+  return {
+    "the hashes of a packed entry are changed": flipped(0, 64),
+    "the kind of a packed entry is changed": flipped(kinds, 1),
+    "the time of a packed entry is changed": flipped(times, 5),
+    // Half of the last byte is no part of it.
+    "the receipt of a packed entry is changed": flipped(receipts, 23, 22, "contents"),
+    "what the records of a stretch share is changed": made("chain", undefined, (files) => {
+      const bytes = bytesOf(files, "stretches")
+      const at = common + files.chance.below(48)
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << files.chance.below(8))
+      replace(files, "stretches", bytes)
+    }),
+    "a key of a packed entry is changed": made("contents", undefined, (files) => {
+      const bytes = bytesOf(files, "stretches")
+      const at = keyed + 8 + files.chance.below(bytes.length - keyed - 8)
+      bytes[at] = (bytes[at] ?? 0) ^ 1
+      replace(files, "stretches", bytes)
+    }),
+    "who of a stretch has a key is changed": made("contents", undefined, (files) => {
+      const bytes = bytesOf(files, "stretches")
+      bytes[keyed + files.chance.below(8)]! ^= 1 << files.chance.below(8)
+      replace(files, "stretches", bytes)
+    }),
+    "a packed receipt is said to be another text": made("contents", undefined, (files) =>
+      replace(
+        files,
+        "stretches",
+        Buffer.concat([
+          bytesOf(files, "stretches"),
+          Buffer.from(JSON.stringify({ receipts: { 5: "rcp_nobody" } })),
+        ]),
+      ),
+    ),
+    "a packed record is said to be another one": made("chain", undefined, (files) =>
+      replace(
+        files,
+        "stretches",
+        Buffer.concat([
+          bytesOf(files, "stretches"),
+          Buffer.from(JSON.stringify({ records: { 5: "00".repeat(118) } })),
+        ]),
+      ),
+    ),
+    "what is not like the others in a stretch is no JSON": made("chain", undefined, (files) => {
+      const bytes = bytesOf(files, "stretches")
+      replace(files, "stretches", Buffer.concat([Buffer.alloc(bytes.length, 0xff), bytes]))
+    }),
+    "a stretch is cut off": made("chain", undefined, (files) =>
+      replace(files, "stretches", bytesOf(files, "stretches").subarray(0, 1000)),
+    ),
+    "a stretch is removed": made("chain", undefined, ({ journal }) =>
+      run(journal, "DELETE FROM stretches WHERE first = 1"),
+    ),
+    "… and it is counted all the same": made(
+      "index",
+      /^journal.db counts it as number \d+, but no stretch has it there$/,
+      ({ journal }) => run(journal, "DELETE FROM stretches WHERE first = 1"),
+    ),
+    "a stretch loses its first part": made(
+      "index",
+      /^journal.db has part 1 of a stretch that begins with entry 1, but not what is before it$/,
+      ({ journal }) => run(journal, `DELETE FROM stretches WHERE ${where} = 0`),
+    ),
+    "a stretch loses its last part": made("contents", undefined, ({ journal }) =>
+      run(
+        journal,
+        `DELETE FROM stretches WHERE ${where} = (SELECT max(part) FROM stretches WHERE first = 1)`,
+      ),
+    ),
+    "a stretch has fewer entries": made("chain", undefined, ({ journal }) =>
+      run(journal, "UPDATE stretches SET count = 50 WHERE first = 1"),
+    ),
+    "a stretch has more entries than any": made(
+      "index",
+      /^the stretch that begins with entry 1 has entries that are somewhere else as well$/,
+      ({ journal }) => run(journal, "UPDATE stretches SET count = 1000000000 WHERE first = 1"),
+    ),
+    "a stretch begins elsewhere": made("chain", undefined, ({ journal }) =>
+      run(journal, "UPDATE stretches SET first = 2 WHERE first = 1"),
+    ),
+    "a stretch is that of another workspace": made("chain", undefined, ({ journal }) =>
+      run(journal, "UPDATE stretches SET workspace = 99 WHERE first = 1"),
+    ),
+    "a packed entry has a row as well": made(
+      "index",
+      /^the stretch that begins with entry 1 has entries that are somewhere else as well$/,
+      ({ journal, number }) =>
+        run(
+          journal,
+          "INSERT INTO entries SELECT (SELECT max(n) FROM entries) + 1, workspace, 3, receipt, NULL, record, sealed, salted FROM entries WHERE workspace = ? LIMIT 1",
+          number,
+        ),
+    ),
+    "packed entries are counted as others": made(
+      "index",
+      /^journal.db counts it as number \d+, but no stretch has it there$/,
+      ({ journal }) => run(journal, "UPDATE places SET sequence = sequence + 1 WHERE sequence = 1"),
+    ),
+    "packed entries are not counted": made(
+      "index",
+      /no row has the number before that$/,
+      ({ journal }) => run(journal, "DELETE FROM places WHERE sequence = 1"),
+    ),
+    "the disclosures of a stretch are damaged": made("index", cannot, (files) =>
+      replace(files, "disclosures", bytesOf(files, "disclosures").fill(0, 0, 4)),
+    ),
+    "… and their entries miss them": made("contents", undefined, (files) =>
+      replace(files, "disclosures", bytesOf(files, "disclosures").fill(0, 0, 4)),
+    ),
+    "the disclosures of a stretch are those of fewer entries": made("index", cannot, (files) =>
+      inDisclosures(files, (text) => text.subarray(0, text.lastIndexOf(0xfe))),
+    ),
+    "the disclosures of a stretch are of other entries": made("index", cannot, ({ journal }) =>
+      run(journal, "UPDATE disclosures SET first = 2 WHERE first = 1"),
+    ),
+    "the disclosures of a stretch are removed": made("contents", undefined, ({ journal }) =>
+      run(journal, "DELETE FROM disclosures WHERE first = 1"),
+    ),
+    "a packed disclosure is changed": made("contents", undefined, (files) =>
+      inDisclosures(files, (text) => {
+        const at = text.indexOf("[") + 4
+        return text.fill((text[at] ?? 0) === 0x41 ? 0x42 : 0x41, at, at + 1)
+      }),
+    ),
+    "the disclosures of two packed entries change places": made("contents", undefined, (files) =>
+      inDisclosures(files, (text) => {
+        const of = text.toString("latin1").split("\xfe")
+        const last = of.length - 1
+        ;[of[last - 1], of[last]] = [of[last] ?? "", of[last - 1] ?? ""]
+        return Buffer.from(of.join("\xfe"), "latin1")
+      }),
+    ),
   }
 }
 

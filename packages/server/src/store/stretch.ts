@@ -15,6 +15,11 @@ import {
 import type { Frame } from "./content-keeper.ts"
 import type { ChainEntry } from "./linked-rows.ts"
 
+export interface UnpackedEntry extends ChainEntry {
+  /** How much else is packed with the frame, which makes it end as early as bodies do. */
+  readonly besideBytes?: number
+}
+
 /** So many entries after a stretch show that it is complete. */
 export const stretchRead = frameEntries + 1
 
@@ -24,7 +29,7 @@ export const stretchRead = frameEntries + 1
  * Undefined if more entries may belong to the stretch.
  */
 export function nextFrame(
-  entries: readonly ChainEntry[],
+  entries: readonly UnpackedEntry[],
 ): { readonly frame: Frame } | { readonly last: number } | undefined {
   const stretch = stretchOf(entries)
   const [first] = stretch
@@ -93,10 +98,10 @@ interface Member {
 }
 
 /** The entries from the first on that may be in one frame. */
-function stretchOf(entries: readonly ChainEntry[]): readonly Member[] {
+function stretchOf(entries: readonly UnpackedEntry[]): readonly Member[] {
   const members: Member[] = []
   let textBytes = 0
-  for (const { sequence, record, body, bodySalt } of entries) {
+  for (const { sequence, record, body, bodySalt, besideBytes = 0 } of entries) {
     const fields = parseRecord(record)
     const last = members.at(-1)
     if (fields === undefined) break
@@ -104,7 +109,7 @@ function stretchOf(entries: readonly ChainEntry[]): readonly Member[] {
     const salted = body && bodySalt && concat(bodySalt, body)
     if (salted !== undefined && !fits(fields, salted)) break
     const framed = salted && { index: fields.index, salted }
-    textBytes += framed === undefined ? 0 : textBytesOf(framed)
+    textBytes += besideBytes + (framed === undefined ? 0 : textBytesOf(framed))
     if (members.length > 0 && textBytes > frameTextBytes) break
     members.push({ sequence, fields, body: framed })
     if (isLastPlace(fields)) break
@@ -121,7 +126,7 @@ function follows(last: Member, sequence: number, fields: RecordFields): boolean 
 }
 
 /** Whether no further entry can belong to it. */
-function isComplete(stretch: readonly Member[], entries: readonly ChainEntry[]): boolean {
+function isComplete(stretch: readonly Member[], entries: readonly UnpackedEntry[]): boolean {
   const last = stretch.at(-1)
   return last !== undefined && (isLastPlace(last.fields) || stretch.length < entries.length)
 }

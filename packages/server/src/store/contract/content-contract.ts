@@ -10,7 +10,15 @@ import { expectChain } from "../expect-chain.ts"
 import { linkRows } from "../linked-rows.ts"
 import type { FilingStore, Head, JournalReader, Linked, Store, Stored } from "../store.ts"
 import { storiesOf, type Story } from "./stories.ts"
-import { digest, entriesAfter, genesisOf, plain, receiptNamed, write } from "./written-entries.ts"
+import {
+  digest,
+  entriesAfter,
+  genesisOf,
+  keyNamed,
+  plain,
+  receiptNamed,
+  write,
+} from "./written-entries.ts"
 
 export interface OpenedContent {
   readonly served: Store
@@ -195,7 +203,64 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     )
     await expectChain(served.journal, "acme")
   })
+  contentFormsContract(story)
   contentLossContract(story)
+}
+
+/** What each form of an entry is read as, on both sides of each border. */
+function contentFormsContract(story: Story<OpenedContent>): void {
+  story("entries of all forms are read across borders, from any place on", async (store) => {
+    const { served, filing } = store
+    // With a key and without, sealed fields in none, some and all of a stretch.
+    await append(served, names.slice(0, 64))
+    await append(served, names.slice(64, 80), { disclosures: twoSealed, key: true })
+    await append(served, names.slice(80, 100), { disclosures: "no base64!", key: true })
+    await append(served, names.slice(100, 128))
+    await append(served, names.slice(128, 150), { disclosures: twoSealed })
+    const before = (await every(served.journal, "acme")).map(plain)
+    const records = await served.journal.records("acme", 1, 200)
+    await packAll(filing.content, "acme")
+    for (const journal of [served.journal, filing.journal])
+      for (const after of [0, 1, 62, 63, 64, 65, 79, 126, 127, 128, 129, 148, 149, 150]) {
+        for (const limit of [1, 2, 64, 65, 200]) {
+          const expected = before.slice(after, after + limit)
+          assert.deepEqual((await journal.after("acme", after, limit)).map(plain), expected)
+          const rows = await journal.linked("acme", after, limit)
+          const sequences = rows.flatMap((piece) => piece.sequences)
+          assert.deepEqual(sequences, range(after + 1, after + expected.length))
+          assert.deepEqual(
+            Buffer.from(await journal.records("acme", after + 1, limit)),
+            Buffer.from(records.subarray(after * 118, (after + limit) * 118)),
+          )
+        }
+        const key = before[after]
+        assert.deepEqual(
+          (await journal.at("acme", [after + 1])).map((one) => one && plain(one)),
+          [key],
+        )
+      }
+    for (const at of [70, 100, 140]) {
+      const idem = keyNamed(names[at - 1] ?? "")
+      const found = at > 100 ? undefined : at
+      assert.equal(await served.journal.byKey("acme", idem), found)
+      assert.equal(
+        (await served.journal.byReceipt("acme", receiptNamed(names[at - 1] ?? "")))?.sequence,
+        at,
+      )
+    }
+    // One of 64, and what nobody asked for stays.
+    await filing.content.keepDisclosures("acme", [{ sequence: 70, disclosures: "" }])
+    const left = (await every(served.journal, "acme")).map(plain)
+    assert.deepEqual(
+      left.filter((_, place) => place !== 69),
+      before.filter((_, place) => place !== 69),
+    )
+    assert.equal((await served.journal.at("acme", [70]))[0]?.disclosures, "")
+    assert.deepEqual(
+      Buffer.from(await served.journal.records("acme", 1, 200)),
+      Buffer.from(records),
+    )
+  })
 }
 
 /** Bodies and disclosures are dropped and destroyed. */
@@ -397,14 +462,16 @@ async function headOf(served: Store): Promise<Head> {
 async function append(
   served: Store,
   named: readonly string[],
-  { ledger = "ledger acme", before = 0, text = "", disclosures = "" } = {},
+  { ledger = "ledger acme", before = 0, text = "", disclosures = "", key = false } = {},
 ): Promise<void> {
   const entriesMade: Linked[] = []
   const from = await headOf(served)
   let head = from
   for (const name of named) {
     const [receipt, bodySalt] = [receiptNamed(name), digest(`salt ${name}`).subarray(0, 16)]
-    const body = Buffer.from(JSON.stringify({ receipt, text, workspaceId: "acme" }))
+    const idem = key ? keyNamed(name) : undefined
+    // Without a key, the body has no such member.
+    const body = Buffer.from(JSON.stringify({ idem, receipt, text, workspaceId: "acme" }))
     const record = encodeRecord({
       kind: "event",
       index: head.sequence - before,
@@ -413,7 +480,14 @@ async function append(
       previousHash: head.sequence === before ? digest(ledger) : head.hash,
       bodyHash: createHash("sha256").update("ALB1").update(bodySalt).update(body).digest(),
     })
-    entriesMade.push({ record, receipt, idem: undefined, bodySalt, body, disclosures })
+    entriesMade.push({
+      record,
+      receipt,
+      idem,
+      bodySalt,
+      body,
+      disclosures,
+    })
     const hash = createHash("sha256").update("\0").update(record).digest()
     head = { sequence: head.sequence + 1, hash, timeMs: head.timeMs + 1 }
   }

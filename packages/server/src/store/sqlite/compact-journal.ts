@@ -32,8 +32,14 @@ export interface Compacted {
 export type CompactProgress = (done: number, rows: number) => void
 
 /** Their key is their first column. All else is small, and copied at once. */
-const tables = ["entries", "settled", "frames"] as const
-const keys = { entries: "n", settled: "n", frames: "number" } as const
+const tables = ["entries", "places", "stretches", "disclosures", "frames"] as const
+const keys = {
+  entries: "n",
+  places: "n",
+  stretches: "number",
+  disclosures: "number",
+  frames: "number",
+} as const
 const small = ["workspaces", "documents", "sqlite_sequence"] as const
 const rowsPerStep = 2000
 /** SQLite's codes for a file that another program uses, and for a full disk. */

@@ -36,6 +36,8 @@ export const atMost = "LIMIT +?"
 export const rowLayout = 4
 /** The first layout of the journal with frames. */
 export const framesLayout = 5
+/** The first layout of the journal with stretches, and the first without rows of packed entries. */
+export const [stretchesLayout, rowlessLayout] = [6, 7] as const
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
@@ -251,10 +253,21 @@ function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const pending = scripts.filter(({ number }) => number > done && number <= upTo)
   if (layout === "journal" && done > 0 && pending.some(({ number }) => number === rowLayout))
     throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
-  const steps = pending.map(({ number, script }) => `${script}\nPRAGMA user_version = ${number};`)
+  const steps = pending.map(({ number, script }) => ({
+    number,
+    sql: `${script}\nPRAGMA user_version = ${number};`,
+  }))
   // A new file has all of its tables or none: killed in between, it would be of an older layout.
-  for (const step of done === 0 ? [steps.join("\n")] : steps)
-    database.exec(`BEGIN IMMEDIATE;\n${step}\nCOMMIT;`)
+  const all = { number: 0, sql: steps.map(({ sql }) => sql).join("\n") }
+  for (const { number, sql } of done === 0 ? [all] : steps) {
+    if (layout === "journal" && number === rowlessLayout) requireMoved(database)
+    database.exec(`BEGIN IMMEDIATE;\n${sql}\nCOMMIT;`)
+  }
+}
+
+function requireMoved(journal: DatabaseSync): void {
+  if (journal.prepare("SELECT n FROM settled LIMIT 1").get() !== undefined)
+    throw new Error("packed entries still have rows, which settled-rows.ts moves into stretches")
 }
 
 /** In order. Layouts before the first script are not migrated. */

@@ -3,64 +3,46 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
-import { bytesOf } from "../entries.ts"
 import type { Stored } from "../store.ts"
 import { atMost } from "./database.ts"
-import type { FramedBodies, FrameReads } from "./frame-reads.ts"
+import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
-export interface Behind {
+/** Entries of a workspace, in order. */
+export interface Rows {
   readonly workspace: string
   /** Which stands in the rows of the workspace. */
   readonly number: number
+  /** Both are left out. */
   readonly after: number
+  readonly before: number
   readonly limit: number
-  /** The entry with which they have so many bytes together is the last. */
-  readonly bytesMax: number
 }
 
 type Row = Readonly<Record<string, unknown>>
 
-export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM recorded"
-const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost}`
+export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
+const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? AND sequence < ? ORDER BY sequence ${atMost}`
 
 /** The fastest of 32, 64 and 128. Of the largest entries it is 16 MiB. */
-const entriesPerRow = 64
+export const entriesPerRow = 64
 const saltBytes = 16
 
-/** Reads entries of a workspace in order. */
-export function joinedReads(
-  journal: DatabaseSync,
-  frames: FrameReads,
-): (behind: Behind) => Stored[] {
+/** Reads entries that have rows: no more at once than `entriesPerRow`. */
+export function rowReads(journal: DatabaseSync, frames: FrameReads): (rows: Rows) => Stored[] {
   const oneByOne = journal.prepare(following)
   const joined = journal.prepare(joinedSql)
   joined.setReturnArrays(true)
-
-  const read = ({ workspace, number, after, limit }: Behind): readonly Stored[] => {
+  return ({ workspace, number, after, before, limit }) => {
     // As the statement selects them, when it gives a list.
-    const columns = joined.get(number, after, limit) as unknown as JoinedColumns
+    const columns = joined.get(number, after, before, limit) as unknown as JoinedColumns
     const [count, others] = columns
     if (count === 0) return []
     return others === 0
       ? split(workspace, columns, frames(number))
-      : oneByOne.all(number, after, limit).map((row) => storedOf(workspace, row, frames(number)))
-  }
-  return (behind) => {
-    const entries: Stored[] = []
-    let [after, bytes] = [behind.after, 0]
-    for (let isMore = true; isMore && entries.length < behind.limit;) {
-      const limit = Math.min(behind.limit - entries.length, entriesPerRow)
-      const some = read({ ...behind, after, limit })
-      for (const entry of some) {
-        entries.push(entry)
-        bytes += entry instanceof JoinedEntry ? entry.bytes : bytesOf(entry)
-        if (bytes >= behind.bytesMax) return entries
-      }
-      after = some.at(-1)?.sequence ?? after
-      isMore = some.length === limit
-    }
-    return entries
+      : oneByOne
+          .all(number, after, before, limit)
+          .map((row) => storedOf(workspace, row, frames(number)))
   }
 }
 
@@ -93,7 +75,7 @@ type JoinedColumns = readonly [
 ]
 const numbersOfEach = 4
 
-function split(workspace: string, columns: JoinedColumns, framed: FramedBodies): readonly Stored[] {
+function split(workspace: string, columns: JoinedColumns, framed: FramedBodies): Stored[] {
   // The statement joins integers.
   const numbers = JSON.parse(columns[2]) as number[]
   const entries: Stored[] = []
@@ -141,11 +123,6 @@ class JoinedEntry implements Stored {
     this.#columns = columns
     this.#spans = spans
     this.#packed = packed
-  }
-
-  get bytes(): number {
-    const { sealedAt, sealedEnd } = this.#spans
-    return (this.#salted?.length ?? 0) + sealedEnd - sealedAt
   }
 
   get record(): Uint8Array {

@@ -18,6 +18,8 @@ import {
   layoutOf,
   openForWriting,
   rowLayout,
+  rowlessLayout,
+  stretchesLayout,
   versionOf,
   within,
 } from "./database.ts"
@@ -29,6 +31,8 @@ import {
   packReceipt,
   receiptOf,
 } from "./packed-text.ts"
+import type { PartTable } from "./part-tables.ts"
+import { moveSettledRows } from "./settled-rows.ts"
 import { removeDatabase } from "./search-file.ts"
 
 /** Says how many of the entries were copied: before the first step, and after each. */
@@ -50,7 +54,11 @@ export function upgradeJournal(
     string,
   ]
   const layout = existsSync(path) ? layoutOf(path) : 0
-  if (layout === 0 || layout >= rowLayout) return removeDatabase(next)
+  if (layout === 0 || layout >= rowLayout) {
+    removeDatabase(next)
+    if (layout >= framesLayout && layout < rowlessLayout) moveSettledRows(path, progress, step)
+    return
+  }
   openForWriting(path, "journal", "full", rowLayout - 1).close()
   requireRoom(folder, path, next)
   try {
@@ -74,13 +82,29 @@ export function upgradeJournal(
 export function readFormerJournal(journal: DatabaseSync): void {
   const layout = versionOf(journal)
   if (layout < rowLayout) joinFormerRows(journal)
-  if (layout < framesLayout)
+  if (layout < framesLayout) addEmpty(journal, "frames")
+  if (layout < stretchesLayout) {
+    addEmpty(journal, "stretches")
+    addEmpty(journal, "disclosures")
     journal.exec(
-      `CREATE TEMP VIEW settled AS SELECT * FROM entries WHERE false;
-       CREATE TEMP VIEW frames AS
-         SELECT 0 AS number, 0 AS workspace, 0 AS first, 0 AS part, 0 AS count, x'' AS bytes WHERE false;
-       CREATE TEMP VIEW recorded AS SELECT * FROM entries;`,
+      `CREATE TEMP VIEW places AS SELECT 0 AS n, 0 AS workspace, 0 AS sequence, 0 AS count WHERE false;`,
     )
+  }
+  // Packed entries have rows in these layouts, too; with the cast their columns have the same types,
+  // without which each read would sort all that follow.
+  if (layout >= framesLayout && layout < rowlessLayout)
+    journal.exec(
+      `CREATE TEMP VIEW entries AS
+       SELECT n, workspace, sequence, receipt, idem, record, sealed, salted FROM main.entries UNION ALL
+       SELECT n, workspace, sequence, receipt, idem, record, sealed, CAST(NULL AS BLOB) FROM main.settled`,
+    )
+}
+
+function addEmpty(journal: DatabaseSync, table: PartTable): void {
+  journal.exec(
+    `CREATE TEMP VIEW ${table} AS
+     SELECT 0 AS number, 0 AS workspace, 0 AS first, 0 AS part, 0 AS count, x'' AS bytes WHERE false`,
+  )
 }
 
 function joinFormerRows(journal: DatabaseSync): void {

@@ -3,9 +3,12 @@
 // most of them; all rows are read only if these disagree.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
+import { frameEntries } from "../body-frame.ts"
 import type { Stray } from "../whole-ledger.ts"
 import { schemaOf, type Layout } from "./database.ts"
+import { partReads, type PartTable } from "./part-tables.ts"
 import { logName } from "./reads.ts"
+import { openSealed } from "./stretch-format.ts"
 import { buckets, runEntries } from "./key-runs.ts"
 import { firstOf, gapsIn } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
@@ -37,33 +40,20 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
       }
     const before = one(
       journal,
-      "SELECT sequence FROM recorded WHERE workspace = ? AND sequence < 1 ORDER BY sequence LIMIT 1",
+      `SELECT min(sequence) AS sequence FROM (SELECT min(sequence) AS sequence FROM entries WHERE workspace = ?1
+         UNION ALL SELECT min(first) FROM stretches WHERE workspace = ?1)`,
       number,
     )
-    if (before !== undefined)
+    if (num(before?.["sequence"] ?? 1) < 1)
       yield {
         ...at,
-        what: `there is an entry ${num(before["sequence"])}, but the first entry is 1`,
+        what: `there is an entry ${num(before?.["sequence"])}, but the first entry is 1`,
       }
   }
-  const part = one(
-    journal,
-    `SELECT first, part FROM frames f WHERE workspace NOT IN (SELECT number FROM workspaces)
-       OR (part <> 0 AND NOT EXISTS (SELECT 1 FROM frames p
-         WHERE (p.workspace, p.first, p.part) = (f.workspace, f.first, f.part - 1))) LIMIT 1`,
-  )
-  if (part !== undefined)
-    yield {
-      what: `journal.db has part ${num(part["part"])} of a frame that begins with entry ${num(part["first"])}, but not what is before it`,
-    }
-  const { count, first, last } =
-    one(
-      journal,
-      `SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM settled) AS count,
-              (SELECT min(n) FROM recorded) AS first, (SELECT max(n) FROM recorded) AS last`,
-    ) ?? {}
-  const isWhole = count === 0 || (first === 1 && last === count)
-  if (!isWhole) yield numberGap(journal)
+  for (const table of ["stretches", "disclosures", "frames"] as const)
+    yield* partStrays(journal, table)
+  yield* disclosureStrays(journal)
+  yield* placeStrays(journal)
   const document = one(
     journal,
     `SELECT kind, id, workspace FROM documents WHERE workspace <> ? AND workspace NOT IN (${known}) ORDER BY serial LIMIT 1`,
@@ -80,7 +70,10 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
 
 /** One seek for each, because there may be a hundred million entries. */
 function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
-  const next = journal.prepare("SELECT min(workspace) AS number FROM recorded WHERE workspace > ?")
+  const next = journal.prepare(
+    `SELECT min(number) AS number FROM (SELECT min(workspace) AS number FROM entries WHERE workspace > ?1
+       UNION ALL SELECT min(workspace) FROM stretches WHERE workspace > ?1)`,
+  )
   for (let number = Number.MIN_SAFE_INTEGER; ;) {
     const found = next.get(number)?.["number"]
     if (typeof found !== "number") return
@@ -89,14 +82,106 @@ function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
   }
 }
 
+const nameOf = { stretches: "stretch", disclosures: "stretch of disclosures", frames: "frame" }
+
+/** Parts without what is before them, and byte strings of the same entries as others. */
+function* partStrays(journal: DatabaseSync, table: PartTable): Generator<Stray> {
+  const part = one(
+    journal,
+    `SELECT first, part FROM ${table} f WHERE workspace NOT IN (SELECT number FROM workspaces)
+       OR (part <> 0 AND NOT EXISTS (SELECT 1 FROM ${table} p
+         WHERE (p.workspace, p.first, p.part) = (f.workspace, f.first, f.part - 1))) LIMIT 1`,
+  )
+  if (part !== undefined)
+    yield {
+      what: `journal.db has part ${num(part["part"])} of a ${nameOf[table]} that begins with entry ${num(part["first"])}, but not what is before it`,
+    }
+  if (table === "frames") return
+  // Whether a frame belongs to its entries is seen where it is unpacked.
+  const over = one(
+    journal,
+    `SELECT s.first, w.id FROM ${table} s JOIN workspaces w ON w.number = s.workspace WHERE s.part = 0
+       AND (s.count NOT BETWEEN 1 AND ${frameEntries}
+         OR EXISTS (SELECT 1 FROM entries e WHERE e.workspace = s.workspace AND e.sequence >= s.first AND e.sequence < s.first + s.count)
+         OR EXISTS (SELECT 1 FROM ${table} o WHERE o.workspace = s.workspace AND o.first > s.first AND o.first < s.first + s.count))
+     LIMIT 1`,
+  )
+  if (over !== undefined)
+    yield {
+      workspace: String(over["id"]),
+      sequence: num(over["first"]),
+      what: `the ${nameOf[table]} that begins with entry ${num(over["first"])} has entries that are somewhere else as well`,
+    }
+}
+
+/** Disclosures that cannot be unpacked, or are of other entries than those of a stretch. */
+function* disclosureStrays(journal: DatabaseSync): Generator<Stray> {
+  const disclosures = partReads(journal, "disclosures")
+  const all = journal.prepare(
+    `SELECT d.workspace, d.first, d.count, w.id, s.count AS entries
+     FROM disclosures d JOIN workspaces w ON w.number = d.workspace
+     LEFT JOIN stretches s ON (s.workspace, s.first, s.part) = (d.workspace, d.first, 0)
+     WHERE d.part = 0 ORDER BY d.number`,
+  )
+  for (const { workspace, first, count, id, entries } of all.iterate()) {
+    const opened =
+      count === entries
+        ? openSealed(disclosures.bytes(num(workspace), { first: num(first) }), num(count))
+        : "are of other entries than those of a stretch"
+    if (typeof opened === "string")
+      yield {
+        workspace: String(id),
+        sequence: num(first),
+        what: `the disclosures of the stretch that begins with entry ${num(first)} ${opened}`,
+      }
+  }
+}
+
 /**
- * The index of keys is filled by these numbers: behind a gap it would be wrong, or never filled.
+ * Entries are counted without a gap, those with rows and those in stretches: the index of keys is
+ * filled by these numbers, and behind a gap it would be wrong, or never filled.
  */
+function* placeStrays(journal: DatabaseSync): Generator<Stray> {
+  const { rows, packed, placed, first, last } =
+    one(
+      journal,
+      `SELECT (SELECT count(*) FROM entries) AS rows, (SELECT total(count) FROM stretches WHERE part = 0) AS packed,
+              (SELECT total(count) FROM places) AS placed,
+              (SELECT min(n) FROM (SELECT min(n) AS n FROM entries UNION ALL SELECT min(n) FROM places)) AS first,
+              (SELECT max(n) FROM (SELECT max(n) AS n FROM entries UNION ALL SELECT max(n + count - 1) FROM places)) AS last`,
+    ) ?? {}
+  const count = num(rows) + num(placed)
+  if (count > 0 && (first !== 1 || last !== count)) yield numberGap(journal)
+  // As many as there are, none of them twice, and each in a stretch: so each stretch has all of its own.
+  const place = one(
+    journal,
+    `SELECT p.n, p.sequence, w.id FROM (SELECT *, lag(sequence + count, 1, 1) OVER (PARTITION BY workspace ORDER BY n) AS least FROM places) p
+     LEFT JOIN workspaces w ON w.number = p.workspace
+     WHERE p.sequence < p.least OR p.count < 1 OR NOT EXISTS (SELECT 1 FROM stretches s WHERE s.workspace = p.workspace AND s.part = 0
+       AND s.first = (SELECT max(first) FROM stretches WHERE workspace = p.workspace AND first <= p.sequence)
+       AND p.sequence + p.count <= s.first + s.count) ORDER BY p.n LIMIT 1`,
+  )
+  if (place !== undefined)
+    yield {
+      ...(typeof place["id"] === "string" && {
+        workspace: place["id"],
+        sequence: num(place["sequence"]),
+      }),
+      what: `journal.db counts it as number ${num(place["n"])}, but no stretch has it there`,
+    }
+  else if (packed !== placed)
+    yield {
+      what: `journal.db has ${num(packed)} entries in stretches, and counts ${num(placed)} of them`,
+    }
+}
+
 function numberGap(journal: DatabaseSync): Stray {
   const row = one(
     journal,
-    `SELECT e.n, e.sequence, w.id FROM recorded e LEFT JOIN workspaces w ON w.number = e.workspace
-     WHERE e.n < 1 OR (e.n > 1 AND NOT EXISTS (SELECT 1 FROM recorded p WHERE p.n = e.n - 1)) ORDER BY e.n LIMIT 1`,
+    `SELECT c.n, c.sequence, w.id FROM (
+       SELECT *, lag(n + count, 1, 1) OVER (ORDER BY n) AS least FROM
+         (SELECT n, workspace, sequence, 1 AS count FROM entries UNION ALL SELECT n, workspace, sequence, count FROM places)
+     ) c LEFT JOIN workspaces w ON w.number = c.workspace WHERE c.n <> c.least ORDER BY c.n LIMIT 1`,
   )
   const { n, sequence, id } = row ?? {}
   return {

@@ -20,15 +20,8 @@ import { createLeafReader, type SignedTree } from "../tree-reads.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
 import { plainOf } from "./joined-entries.ts"
-import {
-  auditReads,
-  documentReads,
-  indexReads,
-  journalReads,
-  readerOf,
-  useReads,
-  type Place,
-} from "./reads.ts"
+import { auditReads, documentReads, indexReads, journalReads, readerOf, useReads } from "./reads.ts"
+import type { Place } from "./place-reads.ts"
 import { registryOf } from "./registry.ts"
 import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
 

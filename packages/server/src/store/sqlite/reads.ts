@@ -2,7 +2,7 @@
 // the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { bodyTag, eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
+import { eventHash, parseJson, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type {
@@ -17,32 +17,36 @@ import type {
   TileName,
   Tree,
 } from "../store.ts"
-import { withBodies, type LinkedRows } from "../linked-rows.ts"
+import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes } from "../entries.ts"
+import { consecutiveReads } from "./consecutive-reads.ts"
 import { atMost } from "./database.ts"
-import { frameReads, type FrameReads } from "./frame-reads.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
-import { bytes, joinedReads, storedColumns, storedOf } from "./joined-entries.ts"
+import { bytes, plainOf, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
-import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
+import { momentOf } from "./part-tables.ts"
+import { placeReads } from "./place-reads.ts"
+import { frameReads, stretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
-
-/** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
-const afterBytesMax = 8 * 1024 * 1024
 
 /** Reads of the journal. Statements are made once; a workspace's number never changes. */
 export function journalReads(journal: DatabaseSync) {
   const numberOf = workspaceNumbers(journal)
+  const atOnce = momentOf(journal)
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
   const frames = frameReads(journal)
+  const stretches = stretchReads(journal, frames)
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
-  const joined = joinedReads(journal, frames)
-  const linked = linkedReads(journal, frames)
-  const record = journal.prepare("SELECT record FROM recorded WHERE workspace = ? AND sequence = ?")
-  const recordsFrom = recordReads(journal)
+  const consecutive = consecutiveReads(journal, frames, stretches)
+  const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
+  /** Of a workspace that is there, at one moment. */
+  const within = <T>(workspace: string, none: T, read: (number: number) => T): T => {
+    const number = numberOf(workspace)
+    return number === undefined ? none : atOnce(() => read(number))
+  }
 
   return {
     head(workspace: string): Head | undefined {
@@ -55,226 +59,42 @@ export function journalReads(journal: DatabaseSync) {
       sequences: readonly number[],
       bytesMax = Number.POSITIVE_INFINITY,
     ): (Stored | undefined)[] {
-      const number = numberOf(workspace)
-      if (number === undefined) return sequences.map(() => undefined)
-      const framed = frames(number)
-      const read = (sequence: number): Stored | undefined => {
-        const row = one.get(number, sequence)
-        return row === undefined ? undefined : storedOf(workspace, row, framed)
-      }
-      return [...upToBytes(sequences.values().map(read), bytesMax)]
+      return within(
+        workspace,
+        sequences.map(() => undefined),
+        (number) => {
+          const framed = frames(number)
+          const packed = stretches.single(workspace, number)
+          const read = (sequence: number): Stored | undefined => {
+            const entry = packed(sequence)
+            if (entry !== undefined) return plainOf(entry)
+            const row = one.get(number, sequence)
+            return row === undefined ? undefined : storedOf(workspace, row, framed)
+          }
+          return [...upToBytes(sequences.values().map(read), bytesMax)]
+        },
+      )
     },
-    after(workspace: string, after: number, limit: number): Stored[] {
-      const number = numberOf(workspace)
-      return number === undefined
-        ? []
-        : joined({ workspace, number, after, limit, bytesMax: afterBytesMax })
-    },
-    linked(workspace: string, sequence: number, limit: number): LinkedRows[] {
-      const number = numberOf(workspace)
-      const pieces: LinkedRows[] = []
-      if (number === undefined) return pieces
-      let [after, left, bytes] = [sequence, limit, 0]
-      while (left > 0 && bytes < afterBytesMax) {
-        const rows = linked(number, after, Math.min(left, entriesPerPiece))
-        const last = rows.sequences.at(-1)
-        if (last === undefined) break
-        pieces.push(rows)
-        after = last
-        left -= rows.sequences.length
-        bytes += rows.bodies.length
-        if (rows.sequences.length < entriesPerPiece) break
-      }
-      return pieces
-    },
-    records(workspace: string, sequence: number, count: number): Uint8Array {
-      const number = numberOf(workspace)
-      return number === undefined ? new Uint8Array() : recordsFrom(number, sequence, count)
-    },
-    recordsAt(workspace: string, sequences: readonly number[]): (Uint8Array | undefined)[] {
-      const number = numberOf(workspace)
-      return sequences.map((sequence) => {
-        const row = number === undefined ? undefined : record.get(number, sequence)
-        return row === undefined ? undefined : bytes(row["record"])
-      })
-    },
-    ...placeReads(journal),
+    after: (workspace: string, after: number, limit: number): Stored[] =>
+      within(workspace, [], (number) => consecutive.after(workspace, number, after, limit)),
+    linked: (workspace: string, sequence: number, limit: number): LinkedRows[] =>
+      within(workspace, [], (number) => consecutive.linked(number, sequence, limit)),
+    records: (workspace: string, sequence: number, count: number): Uint8Array =>
+      within(workspace, new Uint8Array(), (number) => consecutive.records(number, sequence, count)),
+    recordsAt: (workspace: string, sequences: readonly number[]): (Uint8Array | undefined)[] =>
+      within(
+        workspace,
+        sequences.map(() => undefined),
+        (number) =>
+          sequences.map((sequence) => {
+            const stretch = stretches.at(number, sequence)
+            if (stretch !== undefined) return stretch.open.record(sequence - stretch.first)
+            const row = record.get(number, sequence)
+            return row === undefined ? undefined : bytes(row["record"])
+          }),
+      ),
+    ...placeReads(journal, stretches),
   }
-}
-
-/** The fastest of 32, 64, 128 and 256. Of the largest entries it is 16 MiB. */
-const entriesPerPiece = 64
-
-/**
- * One of several entries as one row. As rows of their own they would cost as much as their hashes.
- */
-function linkedReads(
-  journal: DatabaseSync,
-  frames: FrameReads,
-): (number: number, after: number, limit: number) => LinkedRows {
-  // In order by the subquery; whoever checks the chain sees whether they are. Between two texts
-  // stands what each begins with, as it is hashed.
-  const joined = journal.prepare(
-    `SELECT '[' || group_concat(sequence) || ']', CAST(x'00' || group_concat(record, x'00') AS BLOB),
-            '[' || group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)) || ']',
-            CAST('${bodyTag}' || group_concat(salted, '${bodyTag}') AS BLOB)
-     FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
-           FROM recorded WHERE workspace = ? AND sequence > ? ORDER BY sequence ${atMost})`,
-  )
-  joined.setReturnArrays(true)
-  return (number, after, limit) => {
-    // As the statement selects them; nothing is joined of no rows.
-    const [sequences, leaves, lengths, bodies] = joined.get(
-      number,
-      after,
-      limit,
-    ) as unknown as readonly [string | null, Uint8Array | null, string | null, Uint8Array | null]
-    return withBodies(frames(number), {
-      sequences: integersOf(sequences),
-      leaves: leaves ?? new Uint8Array(),
-      lengths: integersOf(lengths),
-      bodies: bodies ?? new Uint8Array(),
-    })
-  }
-}
-
-/** The records from a sequence on, up to a hole. */
-function recordReads(
-  journal: DatabaseSync,
-): (number: number, first: number, count: number) => Uint8Array {
-  const following = `SELECT sequence, record FROM recorded WHERE workspace = ? AND sequence >= ? ORDER BY sequence ${atMost}`
-  const oneByOne = journal.prepare(following)
-  // As rows of their own they would take four times as long.
-  const joined = journal.prepare(
-    `SELECT max(sequence) - count(*) + 1, sum(length(record) <> ${recordBytes}), CAST(group_concat(record, '') AS BLOB)
-     FROM (${following})`,
-  )
-  joined.setReturnArrays(true)
-  return (number, first, count) => {
-    // As the statement selects them; without a row there is nothing.
-    const [from, others, records] = joined.get(number, first, count) as unknown as readonly [
-      number | null,
-      number | null,
-      Uint8Array | null,
-    ]
-    if (records === null) return new Uint8Array()
-    return from === first && others === 0
-      ? records
-      : joinRecords(oneByOne.all(number, first, count), first)
-  }
-}
-
-function joinRecords(rows: readonly Row[], first: number): Uint8Array {
-  const joined = new Uint8Array(rows.length * recordBytes)
-  for (const [place, row] of rows.entries()) {
-    const record = bytes(row["record"])
-    // Bytes of another length are no record.
-    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
-      return joined.slice(0, place * recordBytes)
-    joined.set(record, place * recordBytes)
-  }
-  return joined
-}
-
-function integersOf(text: string | null): readonly number[] {
-  // The statement joins integers.
-  return text === null ? [] : (JSON.parse(text) as number[])
-}
-
-/** One of several parts that have this length. */
-function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
-  return bytes.subarray(at * length, (at + 1) * length)
-}
-
-/** Reads by the count of entries across all workspaces. */
-function placeReads(journal: DatabaseSync) {
-  const placeColumns = "n, workspace, sequence, receipt, idem FROM recorded"
-  const one = journal.prepare(`SELECT ${placeColumns} WHERE n = ?`)
-  one.setReturnArrays(true)
-  const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
-  const following = `SELECT ${placeColumns} WHERE n > ? ORDER BY n ${atMost}`
-  const oneByOne = journal.prepare(following)
-  oneByOne.setReturnArrays(true)
-  // Where all are bytes, which have one length each: as rows they cost more than what is made of
-  // them. A receipt or a key that is not, as of an older version, is one of the `others`.
-  const joined = journal.prepare(
-    `SELECT count(*), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
-              OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
-            '[' || group_concat(n || ',' || workspace || ',' || sequence || ',' || (idem IS NULL)) || ']',
-            CAST(group_concat(receipt, '') AS BLOB),
-            CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB)
-     FROM (${following})`,
-  )
-  joined.setReturnArrays(true)
-  const idOf = workspaceIds(journal)
-  const placeOf = ([n, number, sequence, receipt, idem]: PlaceColumns): Place => ({
-    n,
-    workspace: idOf(number),
-    sequence,
-    receipt: receiptOf(receipt),
-    idem: idemOf(idem),
-  })
-  // As the statements select them, when they give lists.
-  const columnsOf = (row: unknown): PlaceColumns => row as PlaceColumns
-
-  return {
-    /** The workspace and sequence of the n-th entry. */
-    place(n: number): Place | undefined {
-      const row = one.get(n)
-      return row === undefined ? undefined : placeOf(columnsOf(row))
-    },
-    lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
-    /** Must be consumed at once: a run of them in memory is tens of megabytes. */
-    *places(afterN: number, limit: number): Iterable<Place> {
-      for (let [after, left] = [afterN, limit]; left > 0;) {
-        const [count, others, text, receipts, keys] = joined.get(
-          after,
-          Math.min(left, entriesPerPiece),
-        ) as unknown as JoinedPlaces
-        if (count === 0) return
-        // The statement joins integers, four for each.
-        const numbers = JSON.parse(text) as number[]
-        if (others > 0) yield* oneByOne.iterate(after, count).map(columnsOf).map(placeOf)
-        else
-          for (let at = 0; at < count; at++)
-            yield {
-              n: numbers[4 * at] ?? 0,
-              workspace: idOf(numbers[4 * at + 1] ?? 0),
-              sequence: numbers[4 * at + 2] ?? 0,
-              receipt: receiptOf(part(receipts, at, receiptBytes)),
-              idem: numbers[4 * at + 3] === 1 ? undefined : idemOf(part(keys, at, idemBytes)),
-            }
-        after = numbers.at(-4) ?? after
-        left -= count
-      }
-    },
-  }
-}
-
-type PlaceColumns = readonly [
-  n: number,
-  workspace: number,
-  sequence: number,
-  receipt: unknown,
-  idem: unknown,
-]
-
-/** Without an entry, all but the count are null. */
-type JoinedPlaces = readonly [
-  count: number,
-  others: number,
-  numbers: string,
-  receipts: Uint8Array,
-  keys: Uint8Array,
-]
-
-export interface Place {
-  readonly n: number
-  /** Empty if the journal has no such workspace, which `fsck` finds. */
-  readonly workspace: string
-  readonly sequence: number
-  readonly receipt: string
-  readonly idem: string | undefined
 }
 
 /** The same behind the interface of every engine. */
@@ -436,21 +256,6 @@ export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => 
     const number = Number(row["number"])
     known.set(workspace, number)
     return number
-  }
-}
-
-/** The id of a workspace by its number; empty if there is none. */
-function workspaceIds(journal: DatabaseSync): (number: number) => string {
-  const select = journal.prepare("SELECT id FROM workspaces WHERE number = ?")
-  const known = new Map<number, string>()
-  return (number) => {
-    const seen = known.get(number)
-    if (seen !== undefined) return seen
-    const row = select.get(number)
-    if (row === undefined) return ""
-    const id = String(row["id"])
-    known.set(number, id)
-    return id
   }
 }
 

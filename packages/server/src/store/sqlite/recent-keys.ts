@@ -4,7 +4,7 @@
 
 import { strict as assert } from "node:assert"
 import { createKeyPlaces, type KeyPlaces } from "../../runtime/key-places.ts"
-import type { Place } from "./reads.ts"
+import type { Place } from "./place-reads.ts"
 import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 
 export interface Tail {

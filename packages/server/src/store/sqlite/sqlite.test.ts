@@ -369,7 +369,7 @@ function tests(): void {
     await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
     for (const _ of [1, 2])
       await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
-    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 5")
+    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 7")
     await write(store.served, "acme", ["b"])
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })
@@ -598,7 +598,7 @@ function tests(): void {
     await write(store.served, "acme", ["a"])
     await store.close()
     for (const [file, known] of [
-      ["journal", 5],
+      ["journal", 7],
       ["index", 5],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)

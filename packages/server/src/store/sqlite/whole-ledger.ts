@@ -8,13 +8,15 @@ import { frameStrays } from "../frame-strays.ts"
 import type { Kept, KeptIndex, Keyed, Stray, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
-import { frameLists } from "./frame-reads.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
 import { packIdem, packReceipt } from "./packed-text.ts"
+import { partReads } from "./part-tables.ts"
+import { openStretch } from "./stretch-format.ts"
+import { frameLists } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays } from "./orphans.ts"
@@ -71,29 +73,52 @@ function readsOf(
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
-  const again = (column: "receipt" | "idem", pack: typeof packReceipt | typeof packIdem) => {
-    // The service packs what it can. Somebody else may have written the same value as text.
-    journal.function(`packed_${column}`, { deterministic: true }, (text) => {
-      const packed = pack(Buffer.from(String(text)))
-      return packed instanceof Uint8Array ? packed.slice() : packed
-    })
-    return journal.prepare(
-      `SELECT max(sequence) AS sequence FROM recorded WHERE workspace = ? AND ${column} IS NOT NULL
-       GROUP BY CASE typeof(${column}) WHEN 'text' THEN packed_${column}(${column}) ELSE ${column} END
-       HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
-    )
-  }
-  const repeated = { receipt: again("receipt", packReceipt), idem: again("idem", packIdem) }
+  const repeated = repeatedValues(journal)
   return {
     journal: readerOf(journalReads(journal)),
     workspaces: async () => ids.all().map((row) => String(row["id"])),
     count: async () => Number(count.get()?.["n"] ?? 0),
     last: async (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
-    async repeated(workspace, what) {
-      const row = repeated[what].get(numberOf(workspace) ?? -1)
-      return row === undefined ? undefined : Number(row["sequence"])
-    },
+    repeated: async (workspace, what) => repeated(numberOf(workspace) ?? -1, what),
     registry: registryOf(journal),
+  }
+}
+
+/** Finds an entry whose receipt or key an earlier entry of the workspace has. */
+function repeatedValues(
+  journal: DatabaseSync,
+): (number: number, what: "receipt" | "idem") => number | undefined {
+  journal.exec("CREATE TEMP TABLE given (value ANY, sequence INTEGER) STRICT")
+  // The service packs what it can. Somebody else may have written the same value as text.
+  const packed = { receipt: packReceipt, idem: packIdem }
+  for (const [column, pack] of Object.entries(packed))
+    journal.function(`packed_${column}`, { deterministic: true }, (text) => {
+      const value = pack(Buffer.from(String(text)))
+      return value instanceof Uint8Array ? value.slice() : value
+    })
+  const stretches = partReads(journal, "stretches")
+  const add = journal.prepare("INSERT INTO given VALUES (?, ?)")
+  const again = journal.prepare(
+    "SELECT max(sequence) AS sequence FROM given GROUP BY value HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
+  )
+  return (number, what) => {
+    journal.exec("DELETE FROM given")
+    journal
+      .prepare(
+        `INSERT INTO given SELECT CASE typeof(${what}) WHEN 'text' THEN packed_${what}(${what}) ELSE ${what} END, sequence
+         FROM entries WHERE workspace = ? AND ${what} IS NOT NULL`,
+      )
+      .run(number)
+    const all = { first: Number.MIN_SAFE_INTEGER, last: Number.MAX_SAFE_INTEGER }
+    for (const span of stretches.over(number, all)) {
+      const open = openStretch(stretches.bytes(number, span), span.end - span.first)
+      for (let sequence = span.first; sequence < span.end; sequence++) {
+        const value = open[what](sequence - span.first)
+        if (value !== undefined) add.run(packed[what](Buffer.from(value)), sequence)
+      }
+    }
+    const found = again.get()
+    return found === undefined ? undefined : Number(found["sequence"])
   }
 }
 

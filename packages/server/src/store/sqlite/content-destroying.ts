@@ -1,0 +1,201 @@
+// Destroys bodies and disclosures of entries, with rows and packed ones. A frame or the disclosures
+// of a stretch are written anew, without those that are gone.
+
+import { strict as assert } from "node:assert"
+import type { DatabaseSync } from "node:sqlite"
+import { equalBytes } from "@tallystick/proof"
+import type { Remaining, SequenceRange } from "../content-keeper.ts"
+import { frameWithout } from "../stretch.ts"
+import { bytes } from "./joined-entries.ts"
+import { disclosuresOf, packDisclosures } from "./packed-text.ts"
+import { partReads, partWrites, type PartWrites, type Span } from "./part-tables.ts"
+import { openSealed, openStretch, sealedWith, type Sealed } from "./stretch-format.ts"
+
+/** What one step removes or writes anew: some milliseconds. A stretch costs as much as many rows. */
+const costPerStep = 256
+const costOfStretch = 8
+export const stretchesPerStep = costPerStep / costOfStretch
+
+/** What is written was made before, so that the database is held for the writes alone. */
+export interface Step {
+  readonly writes: readonly (() => void)[]
+  /** How far it comes. */
+  readonly last: number
+}
+
+export type PackedEntries = ReturnType<typeof packedEntries>
+
+export function packedEntries(journal: DatabaseSync) {
+  const stretches = partReads(journal, "stretches")
+  const disclosures = partReads(journal, "disclosures")
+  const row = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
+  return {
+    stretches,
+    disclosures,
+    frames: partReads(journal, "frames"),
+    records: (number: number, { first, last }: SequenceRange) => {
+      const found: { readonly sequence: number; readonly record: Uint8Array }[] = []
+      for (let sequence = first; sequence <= last; sequence++) {
+        const span = stretches.at(number, sequence)
+        const record = row.get(number, sequence)?.["record"]
+        if (span === undefined) {
+          if (record !== undefined) found.push({ sequence, record: bytes(record) })
+          continue
+        }
+        const open = openStretch(stretches.bytes(number, span), span.end - span.first)
+        for (; sequence < span.end && sequence <= last; sequence++)
+          found.push({ sequence, record: open.record(sequence - span.first) })
+        sequence -= 1
+      }
+      return found
+    },
+  }
+}
+
+/** Destroys bodies, salts and disclosures of these ranges. */
+export function bodyDestroying(
+  journal: DatabaseSync,
+  packed: PackedEntries,
+): (number: number, ranges: readonly SequenceRange[]) => Step {
+  const { stretches } = packed
+  const emptied = emptying(journal, packed)
+  const emptyRows = journal.prepare(
+    "UPDATE entries SET salted = NULL, sealed = NULL WHERE workspace = ? AND sequence BETWEEN ? AND ?",
+  )
+  return (number, ranges) => {
+    const isGone = (sequence: number): boolean =>
+      ranges.some(({ first, last }) => sequence >= first && sequence <= last)
+    const writes: (() => void)[] = []
+    let [left, done] = [costPerStep, -Infinity]
+    for (const range of ranges)
+      for (let first: number; (first = Math.max(range.first, done + 1)) <= range.last;) {
+        if (left <= 0) return { writes, last: first - 1 }
+        const span = stretches.at(number, first)
+        if (span !== undefined) {
+          writes.push(...emptied(number, span, isGone))
+          done = span.end - 1
+          left -= costOfStretch
+          continue
+        }
+        const next = stretches.next(number, first)?.first ?? Infinity
+        const last = Math.min(range.last, next - 1, first + left - 1)
+        writes.push(() => emptyRows.run(number, first, last))
+        left -= last - first + 1
+        done = last
+      }
+    return { writes, last: ranges.at(-1)?.last ?? 0 }
+  }
+}
+
+/** Destroys the bodies and disclosures of the entries of a stretch that are gone. */
+function emptying(
+  journal: DatabaseSync,
+  { frames, disclosures, records: recordsOf }: PackedEntries,
+): (number: number, span: Span, isGone: (sequence: number) => boolean) => Step["writes"] {
+  const frameWrites = partWrites(journal, "frames")
+  const disclosureWrites = partWrites(journal, "disclosures")
+  return (number, span, isGone) => {
+    const writes: (() => void)[] = []
+    const goneIn = ({ first, end }: Span): number[] =>
+      Array.from({ length: end - first }, (_, place) => place).filter((at) => isGone(first + at))
+    const range = { first: span.first, last: span.end - 1 }
+    for (const one of frames.over(number, range)) {
+      const [{ first, end }, count] = [one, one.end - one.first]
+      if (goneIn(one).length === count) writes.push(() => frameWrites.remove(number, first))
+      else {
+        const frame = { first, count, bytes: frames.bytes(number, one) }
+        const records = recordsOf(number, { first, last: end - 1 })
+        const made = frameWithout(frame, records, isGone).bytes
+        writes.push(...replaced(frameWrites, number, one, frame.bytes, made))
+      }
+    }
+    for (const one of disclosures.over(number, range)) {
+      const [gone, count] = [goneIn(one), one.end - one.first]
+      if (gone.length === count) writes.push(() => disclosureWrites.remove(number, one.first))
+      else {
+        const before = disclosures.bytes(number, one)
+        const made = sealedWith(before, count, new Map(gone.map((place) => [place, null])))
+        writes.push(...replaced(disclosureWrites, number, one, before, made))
+      }
+    }
+    return writes
+  }
+}
+
+/** Writes it anew, if anything is left of it; not at all if nothing changes. */
+function replaced(
+  writes: PartWrites,
+  number: number,
+  { first, end }: Span,
+  before: Uint8Array,
+  made: Uint8Array,
+): Step["writes"] {
+  if (equalBytes(before, made)) return []
+  return [() => writes.remove(number, first), () => writes.put(number, first, end - first, made)]
+}
+
+/** Replaces disclosures by those that remain. */
+export function disclosureDestroying(
+  journal: DatabaseSync,
+  { stretches, disclosures }: PackedEntries,
+): (number: number, remaining: readonly Remaining[]) => Step {
+  const rowOf = journal.prepare("SELECT sealed FROM entries WHERE workspace = ? AND sequence = ?")
+  const keepInRow = journal.prepare(
+    "UPDATE entries SET sealed = ? WHERE workspace = ? AND sequence = ?",
+  )
+  const disclosureWrites = partWrites(journal, "disclosures")
+
+  /** The disclosures of a stretch, with those that remain of these places. */
+  const inStretch = (number: number, span: Span, changed: ReadonlyMap<number, Sealed>) => {
+    const there = disclosures.at(number, span.first)
+    const before = there === undefined ? new Uint8Array() : disclosures.bytes(number, span)
+    const count = span.end - span.first
+    const opened = openSealed(before, count)
+    let isAny = false
+    for (const [place, sealed] of changed) {
+      const all = disclosuresOf(typeof opened === "string" ? null : opened.sealed(place))
+      isAny = isLess(all, disclosuresOf(sealed)) || isAny
+    }
+    return isAny
+      ? replaced(disclosureWrites, number, span, before, sealedWith(before, count, changed))
+      : []
+  }
+
+  return (number, remaining) => {
+    const writes: (() => void)[] = []
+    const anew = new Map<number, { span: Span; changed: Map<number, Sealed> }>()
+    let [left, last] = [costPerStep, 0]
+    for (const { sequence, disclosures: some } of remaining) {
+      if (left <= 0) break
+      last = sequence
+      // Of its own, because what is packed is valid until the next call.
+      const made = packDisclosures(Buffer.from(some, "latin1"))
+      const sealed = made instanceof Uint8Array ? Uint8Array.from(made) : made
+      const span = stretches.at(number, sequence)
+      if (span === undefined) {
+        const before = rowOf.get(number, sequence)?.["sealed"]
+        if (isLess(disclosuresOf(before), some))
+          writes.push(() => keepInRow.run(sealed, number, sequence))
+        left -= 1
+        continue
+      }
+      const known = anew.get(span.first)
+      if (known === undefined) left -= costOfStretch
+      const { changed } = known ?? { changed: new Map<number, Sealed>() }
+      anew.set(span.first, { span, changed: changed.set(sequence - span.first, sealed) })
+    }
+    for (const { span, changed } of anew.values()) writes.push(...inStretch(number, span, changed))
+    return { writes, last }
+  }
+}
+
+/** Whether fewer remain. None that was not there before can. */
+function isLess(before: string, after: string): boolean {
+  const some = after === "" ? [] : after.split("~")
+  const all = before.split("~")
+  assert(
+    some.every((one) => all.includes(one)),
+    "only disclosures that the entry has can remain",
+  )
+  return some.length < all.length && before !== ""
+}

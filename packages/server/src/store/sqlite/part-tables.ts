@@ -1,0 +1,100 @@
+// Byte strings of entries that follow each other, in parts: as a row each they would leave much of
+// each page empty. The frames of bodies, and the stretches of all else, are stored so.
+
+import type { DatabaseSync } from "node:sqlite"
+import { frameEntries } from "../body-frame.ts"
+import type { SequenceRange } from "../content-keeper.ts"
+import { stretchPartBytes } from "./stretch-format.ts"
+
+export type PartTable = "stretches" | "disclosures" | "frames"
+
+/** The entries of one byte string. */
+export interface Span {
+  /** What is written anew has another one, by which readers see that theirs is out of date. */
+  readonly version: number
+  readonly first: number
+  /** The sequence after the last. */
+  readonly end: number
+}
+
+/** `number` is that of a workspace. */
+export function partReads(journal: DatabaseSync, table: PartTable) {
+  const at = journal.prepare(
+    `SELECT number, first, count FROM ${table}
+     WHERE workspace = ? AND first <= ? AND part = 0 ORDER BY first DESC LIMIT 1`,
+  )
+  const next = journal.prepare(
+    `SELECT number, first, count FROM ${table}
+     WHERE workspace = ? AND first > ? AND part = 0 ORDER BY first LIMIT 1`,
+  )
+  const parts = journal.prepare(
+    `SELECT CAST(group_concat(bytes, '') AS BLOB)
+     FROM (SELECT bytes FROM ${table} WHERE workspace = ? AND first = ? ORDER BY part)`,
+  )
+  for (const statement of [at, next, parts]) statement.setReturnArrays(true)
+  const reads = {
+    /** Those that this entry is one of. */
+    at(number: number, sequence: number): Span | undefined {
+      const span = spanOf(at.get(number, sequence))
+      return span !== undefined && sequence < span.end ? span : undefined
+    },
+    /** The next that begin after this entry. */
+    next: (number: number, sequence: number): Span | undefined =>
+      spanOf(next.get(number, sequence)),
+    bytes(number: number, { first }: Pick<Span, "first">): Uint8Array {
+      // As the statement selects it; null without a row.
+      const [bytes] = parts.get(number, first) as unknown as readonly [Uint8Array | null]
+      return bytes ?? new Uint8Array()
+    },
+    /** Those that have entries of this range, in order. */
+    *over(number: number, { first, last }: SequenceRange): Generator<Span> {
+      let span = reads.at(number, first) ?? reads.next(number, first)
+      for (; span !== undefined && span.first <= last; span = reads.next(number, span.first))
+        yield span
+    },
+  }
+  return reads
+}
+
+function spanOf(row: unknown): Span | undefined {
+  // As the statements select them.
+  const found = row as readonly [version: number, first: number, count: number] | undefined
+  if (found === undefined) return undefined
+  const [version, first, count] = found
+  // Somebody may have written another count into the file.
+  return { version, first, end: first + Math.min(Math.max(count, 1), frameEntries) }
+}
+
+export type PartWrites = ReturnType<typeof partWrites>
+
+export function partWrites(journal: DatabaseSync, table: PartTable) {
+  const put = journal.prepare(
+    `INSERT INTO ${table} (workspace, first, part, count, bytes) VALUES (?, ?, ?, ?, ?)`,
+  )
+  const remove = journal.prepare(`DELETE FROM ${table} WHERE workspace = ? AND first = ?`)
+  return {
+    /** Without bytes there is no row. */
+    put: (number: number, first: number, count: number, bytes: Uint8Array): void => {
+      for (let part = 0; part * stretchPartBytes < bytes.length; part++) {
+        const from = part * stretchPartBytes
+        put.run(number, first, part, count, bytes.subarray(from, from + stretchPartBytes))
+      }
+    },
+    remove: (number: number, first: number): void => void remove.run(number, first),
+  }
+}
+
+/** Reads at one moment, so that what is packed meanwhile is neither missed nor read twice. */
+export function momentOf(journal: DatabaseSync): <T>(read: () => T) => T {
+  const begin = journal.prepare("BEGIN")
+  const end = journal.prepare("COMMIT")
+  return (read) => {
+    if (journal.isTransaction) return read()
+    begin.run()
+    try {
+      return read()
+    } finally {
+      end.run()
+    }
+  }
+}

@@ -1,0 +1,170 @@
+// Finds entries by their count across all workspaces, those with rows and those in stretches.
+
+import type { DatabaseSync } from "node:sqlite"
+import { atMost } from "./database.ts"
+import { entriesPerRow } from "./joined-entries.ts"
+import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
+import { momentOf } from "./part-tables.ts"
+import type { Stretch, StretchReads } from "./stretch-reads.ts"
+
+export interface Place {
+  readonly n: number
+  /** Empty if the journal has no such workspace, which `fsck` finds. */
+  readonly workspace: string
+  readonly sequence: number
+  readonly receipt: string
+  readonly idem: string | undefined
+}
+
+/** Reads by the count of entries across all workspaces. */
+export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
+  const atOnce = momentOf(journal)
+  const placeColumns = "n, workspace, sequence, receipt, idem FROM entries"
+  const one = journal.prepare(`SELECT ${placeColumns} WHERE n = ?`)
+  const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
+  const runColumns = "n, workspace, sequence, count FROM places"
+  const runAt = journal.prepare(`SELECT ${runColumns} WHERE n <= ? ORDER BY n DESC LIMIT 1`)
+  const nextRun = journal.prepare(`SELECT ${runColumns} WHERE n > ? ORDER BY n LIMIT 1`)
+  for (const statement of [one, runAt, nextRun]) statement.setReturnArrays(true)
+  const rowsOf = placeRows(journal)
+  const idOf = workspaceIds(journal)
+  const placeOf = ([n, number, sequence, receipt, idem]: PlaceColumns): Place => ({
+    n,
+    workspace: idOf(number),
+    sequence,
+    receipt: receiptOf(receipt),
+    idem: idemOf(idem),
+  })
+  // As the statements select them, when they give lists.
+  const runOf = (row: unknown): Run | undefined => row as Run | undefined
+
+  /** The entries of a run from this one on. One that is in no stretch is left out. */
+  const packed = ([first, number, sequence]: Run, from: number, end: number): Place[] => {
+    const found: Place[] = []
+    let stretch: Stretch | undefined
+    for (let n = from; n < end; n++) {
+      const at = sequence + n - first
+      if (stretch === undefined || at >= stretch.end) stretch = stretches.at(number, at)
+      if (stretch === undefined) continue
+      const { open, first: start } = stretch
+      const [receipt, idem] = [open.receipt(at - start), open.idem(at - start)]
+      found.push({ n, workspace: idOf(number), sequence: at, receipt, idem })
+    }
+    return found
+  }
+  /** Some of those after this one, and the last that was looked at; undefined without any. */
+  const following = (
+    after: number,
+    limit: number,
+  ): { readonly places: Place[]; readonly last: number } | undefined => {
+    const before = runOf(runAt.get(after + 1))
+    const next = runOf(nextRun.get(after + 1))
+    const isIn = before !== undefined && after + 1 < before[0] + before[3]
+    const rows = isIn ? [] : rowsOf(after, next?.[0] ?? Number.MAX_SAFE_INTEGER, limit)
+    const last = rows.at(-1)?.[0]
+    if (last !== undefined) return { places: rows.map(placeOf), last }
+    const run = isIn ? before : next
+    if (run === undefined) return undefined
+    const from = Math.max(run[0], after + 1)
+    const end = Math.min(run[0] + run[3], from + limit)
+    return { places: packed(run, from, end), last: end - 1 }
+  }
+
+  return {
+    /** The workspace and sequence of the n-th entry. */
+    place: (n: number): Place | undefined =>
+      atOnce(() => {
+        const row = one.get(n)
+        // As the statement selects it, when it gives a list.
+        if (row !== undefined) return placeOf(row as unknown as PlaceColumns)
+        const run = runOf(runAt.get(n))
+        return run !== undefined && n < run[0] + run[3] ? packed(run, n, n + 1)[0] : undefined
+      }),
+    lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
+    *places(afterN: number, limit: number): Iterable<Place> {
+      for (let [after, left] = [afterN, limit]; left > 0;) {
+        const some = atOnce(() => following(after, Math.min(left, entriesPerRow)))
+        if (some === undefined) return
+        yield* some.places
+        after = some.last
+        left -= some.places.length
+      }
+    },
+  }
+}
+
+/** Packed entries that are counted one after another, and follow each other. */
+type Run = readonly [n: number, workspace: number, sequence: number, count: number]
+
+/** Those of entries with rows between two others. */
+function placeRows(
+  journal: DatabaseSync,
+): (after: number, before: number, limit: number) => readonly PlaceColumns[] {
+  const following = `SELECT n, workspace, sequence, receipt, idem FROM entries WHERE n > ? AND n < ? ORDER BY n ${atMost}`
+  const oneByOne = journal.prepare(following)
+  // Where all are bytes, which have one length each: as rows they cost more than what is made of
+  // them. A receipt or a key that is not, as of an older version, is one of the `others`.
+  const joined = journal.prepare(
+    `SELECT count(*), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
+              OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
+            '[' || group_concat(n || ',' || workspace || ',' || sequence || ',' || (idem IS NULL)) || ']',
+            CAST(group_concat(receipt, '') AS BLOB),
+            CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB)
+     FROM (${following})`,
+  )
+  for (const statement of [oneByOne, joined]) statement.setReturnArrays(true)
+  return (after, before, limit) => {
+    // As the statements select them, when they give lists.
+    const [count, others, text, receipts, keys] = joined.get(
+      after,
+      before,
+      limit,
+    ) as unknown as JoinedPlaces
+    if (count === 0) return []
+    if (others > 0) return oneByOne.all(after, before, limit) as unknown as PlaceColumns[]
+    // The statement joins integers, four for each.
+    const numbers = JSON.parse(text) as number[]
+    return Array.from({ length: count }, (_, at): PlaceColumns => {
+      const [n = 0, workspace = 0, sequence = 0, isKeyless] = numbers.slice(4 * at, 4 * at + 4)
+      const idem = isKeyless === 1 ? null : part(keys, at, idemBytes)
+      return [n, workspace, sequence, part(receipts, at, receiptBytes), idem]
+    })
+  }
+}
+
+type PlaceColumns = readonly [
+  n: number,
+  workspace: number,
+  sequence: number,
+  receipt: unknown,
+  idem: unknown,
+]
+
+/** Without an entry, all but the count are null. */
+type JoinedPlaces = readonly [
+  count: number,
+  others: number,
+  numbers: string,
+  receipts: Uint8Array,
+  keys: Uint8Array,
+]
+
+/** One of several parts that have this length. */
+function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
+  return bytes.subarray(at * length, (at + 1) * length)
+}
+
+/** The id of a workspace by its number; empty if there is none. */
+function workspaceIds(journal: DatabaseSync): (number: number) => string {
+  const select = journal.prepare("SELECT id FROM workspaces WHERE number = ?")
+  const known = new Map<number, string>()
+  return (number) => {
+    const seen = known.get(number)
+    if (seen !== undefined) return seen
+    const row = select.get(number)
+    if (row === undefined) return ""
+    const id = String(row["id"])
+    known.set(number, id)
+    return id
+  }
+}

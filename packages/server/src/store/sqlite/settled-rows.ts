@@ -1,0 +1,70 @@
+// Moves the rows that packed entries had in an older layout into stretches: in the file itself, a
+// few stretches in a transaction. Killed at any moment, the next start goes on with the rows that
+// are left.
+
+import type { DatabaseSync } from "node:sqlite"
+import { frameEntries } from "../body-frame.ts"
+import { openForWriting, stretchesLayout, within } from "./database.ts"
+import { bytes } from "./joined-entries.ts"
+import type { UpgradeProgress } from "./journal-upgrade.ts"
+import { stretchPuts, type Unpacked } from "./stretch-writes.ts"
+
+/** `step`: the entries of one transaction, about. */
+export function moveSettledRows(path: string, progress: UpgradeProgress, step: number): void {
+  moveAll(path, progress, step)
+  // The next layout is without their table.
+  openForWriting(path, "journal", "full").close()
+}
+
+function moveAll(path: string, progress: UpgradeProgress, step: number): void {
+  using journal = openForWriting(path, "journal", "full", stretchesLayout)
+  const move = stretchMoves(journal)
+  const rows = Number(journal.prepare("SELECT count(*) AS count FROM settled").get()?.["count"])
+  for (let [done, moved] = [0, 1]; moved > 0; done += moved) {
+    progress(done, rows)
+    moved = within(journal, () => {
+      let some = 0
+      for (let one = move(); one > 0; one = some < step ? move() : 0) some += one
+      return some
+    })
+  }
+}
+
+/** Moves the next stretch; returns how many rows it had. */
+function stretchMoves(journal: DatabaseSync): () => number {
+  const next = journal.prepare(
+    "SELECT workspace, sequence FROM settled ORDER BY workspace, sequence LIMIT 1",
+  )
+  // As the packer has made them; one that is gone had 64 at most.
+  const frameEnd = journal.prepare(
+    `SELECT first + count AS end FROM frames
+     WHERE workspace = ? AND first <= ? AND part = 0 ORDER BY first DESC LIMIT 1`,
+  )
+  const rows = journal.prepare(
+    `SELECT n, sequence, record, receipt, idem, sealed FROM settled
+     WHERE workspace = ? AND sequence >= ? AND sequence < ? ORDER BY sequence LIMIT ${frameEntries}`,
+  )
+  const remove = journal.prepare(
+    "DELETE FROM settled WHERE workspace = ? AND sequence BETWEEN ? AND ?",
+  )
+  const put = stretchPuts(journal)
+  return () => {
+    const found = next.get()
+    if (found === undefined) return 0
+    const [number, first] = [Number(found["workspace"]), Number(found["sequence"])]
+    const end = Number(frameEnd.get(number, first)?.["end"] ?? first)
+    const some = rows.all(number, first, end > first ? end : Number.MAX_SAFE_INTEGER)
+    const entries = some
+      .map((row): Unpacked => ({
+        n: Number(row["n"]),
+        sequence: Number(row["sequence"]),
+        record: bytes(row["record"]),
+        receipt: row["receipt"],
+        idem: row["idem"],
+        sealed: row["sealed"],
+      }))
+      .filter(({ sequence }, at) => sequence === first + at)
+    put(number, entries)()
+    return Number(remove.run(number, first, first + entries.length - 1).changes)
+  }
+}

@@ -1,0 +1,267 @@
+// What is left of entries whose bodies are packed: up to 64 that follow each other, end to end.
+//
+//   stretch     hashes[64] of each: previousHash and bodyHash, the end of its record
+//               | ledgerId[32] | u64 index | u64 timeMs, all three of the first entry
+//               | kind[1] of each | u40 of each: milliseconds after the first
+//               | receipt[23] of each | a bit for each that has a key | key[16] of each of these
+//               | JSON of what does not fit, if there is any (`Unlike`)
+//   disclosures zstd of the packed disclosures of each (packed-text.ts), 0xfe between them
+//
+// A record's other parts follow from the first entry's. Each value has its fixed place, so a byte
+// that is damaged damages one entry.
+
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { equalBytes, recordBytes } from "@tallystick/proof"
+import { frameEntries } from "../body-frame.ts"
+import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
+
+/** The columns of an entry's row. */
+export interface StretchEntry {
+  readonly record: Uint8Array
+  readonly receipt: unknown
+  readonly idem: unknown
+}
+
+/** Entries are asked for by their place, from 0. Nothing throws, whatever the bytes are. */
+export interface OpenStretch {
+  readonly bytes: number
+  record(place: number): Uint8Array
+  writeRecord(into: Uint8Array, at: number, place: number): void
+  receipt(place: number): string
+  idem(place: number): string | undefined
+}
+
+/** What has another form than all others, such as a receipt of an older version, by its place. */
+interface Unlike {
+  /** In hex. */
+  readonly records?: Readonly<Record<number, string>>
+  readonly receipts?: Readonly<Record<number, string>>
+  readonly keys?: Readonly<Record<number, string>>
+}
+
+const hashesBytes = 64
+/** A trigger finds the hashes of an entry by it (migrations/journal-006.sql). */
+export const stretchPartBytes = 31 * hashesBytes
+/** 34 years. */
+const timeBytes = 5
+const magic = 0x414c5231
+/** Where a record has its parts (record.ts in packages/proof). */
+const at = { kind: 4, index: 6, timeMs: 14, ledgerId: 22, hashes: 54 } as const
+/** Index, time and ledger lie end to end. */
+const commonBytes = at.hashes - at.index
+
+/** Where the parts of a stretch of so many entries begin. */
+function partsOf(count: number) {
+  const common = count * hashesBytes
+  const kinds = common + commonBytes
+  const times = kinds + count
+  const receipts = times + count * timeBytes
+  const keyed = receipts + count * receiptBytes
+  return { common, kinds, times, receipts, keyed, keys: keyed + Math.ceil(count / 8) }
+}
+
+/** The entries follow each other in one ledger, if their records are as they should be. */
+export function packStretch(entries: readonly StretchEntry[]): Uint8Array {
+  const parts = partsOf(entries.length)
+  const keys = entries.filter(({ idem }) => idem !== null)
+  const bytes = Buffer.alloc(parts.keys + keys.length * idemBytes)
+  const first = bufferOf(entries[0]?.record ?? new Uint8Array())
+  first.copy(bytes, parts.common, at.index, at.hashes)
+  const unlike = { records: {}, receipts: {}, keys: {} } satisfies Unlike as {
+    readonly [part in keyof Required<Unlike>]: Record<number, string>
+  }
+  let key = parts.keys
+  for (const [place, { record, receipt, idem }] of entries.entries()) {
+    bytes.set(record.subarray(at.hashes, recordBytes), place * hashesBytes)
+    bytes[parts.kinds + place] = record[at.kind] ?? 0
+    const afterMs = timeOf(bufferOf(record)) - timeOf(first)
+    if (afterMs >= 0 && afterMs < 2 ** (8 * timeBytes))
+      bytes.writeUIntBE(afterMs, parts.times + place * timeBytes, timeBytes)
+    if (receipt instanceof Uint8Array && receipt.length === receiptBytes)
+      bytes.set(receipt, parts.receipts + place * receiptBytes)
+    else unlike.receipts[place] = receiptOf(receipt)
+    if (idem === null) continue
+    const bits = parts.keyed + (place >>> 3)
+    bytes[bits] = (bytes[bits] ?? 0) | (1 << (place & 7))
+    if (idem instanceof Uint8Array && idem.length === idemBytes) bytes.set(idem, key)
+    else unlike.keys[place] = idemOf(idem) ?? ""
+    key += idemBytes
+  }
+  const opened = openStretch(bytes, entries.length)
+  for (const [place, { record }] of entries.entries())
+    if (!equalBytes(opened.record(place), record))
+      unlike.records[place] = Buffer.from(record).toString("hex")
+  const isUnlike = Object.values(unlike).some((some) => Object.keys(some).length > 0)
+  return isUnlike ? Buffer.concat([bytes, Buffer.from(JSON.stringify(unlike))]) : bytes
+}
+
+/** What is missing at the end is zeros, which are no record. */
+export function openStretch(given: Uint8Array, count: number): OpenStretch {
+  const parts = partsOf(count)
+  const bytes =
+    given.length < parts.keys
+      ? Buffer.concat([given, Buffer.alloc(parts.keys - given.length)])
+      : bufferOf(given)
+  /** Where the key of each stands; 0 without one. */
+  const keyAt = new Uint32Array(count)
+  let key = parts.keys
+  for (let place = 0; place < count; place++) {
+    if (((bytes[parts.keyed + (place >>> 3)] ?? 0) & (1 << (place & 7))) === 0) continue
+    keyAt[place] = key
+    key += idemBytes
+  }
+  const unlike = bytes.length > key ? parseUnlike(bytes.subarray(key)) : {}
+  const index = integerAt(bytes, parts.common)
+  const timeMs = integerAt(bytes, parts.common + 8)
+
+  const writeRecord = (into: Uint8Array, to: number, place: number): void => {
+    const record = bufferOf(into).subarray(to, to + recordBytes)
+    const given = unlike.records?.[place]
+    if (given !== undefined) {
+      record.fill(0)
+      record.write(given, "hex")
+      return
+    }
+    record.writeUInt32BE(magic, 0)
+    record[at.kind] = bytes[parts.kinds + place] ?? 0
+    record[at.kind + 1] = 0
+    writeInteger(record, at.index, index + place)
+    writeInteger(
+      record,
+      at.timeMs,
+      timeMs + bytes.readUIntBE(parts.times + place * timeBytes, timeBytes),
+    )
+    bytes.copy(record, at.ledgerId, parts.common + 16, parts.kinds)
+    bytes.copy(record, at.hashes, place * hashesBytes, (place + 1) * hashesBytes)
+  }
+  return {
+    bytes: bytes.length,
+    writeRecord,
+    record(place) {
+      const record = Buffer.allocUnsafeSlow(recordBytes)
+      writeRecord(record, 0, place)
+      return record
+    },
+    receipt: (place) =>
+      unlike.receipts?.[place] ?? receiptOf(part(bytes, parts.receipts, place, receiptBytes)),
+    idem(place) {
+      const from = keyAt[place] ?? 0
+      if (from === 0) return undefined
+      return unlike.keys?.[place] ?? idemOf(bytes.subarray(from, from + idemBytes))
+    },
+  }
+}
+
+function parseUnlike(bytes: Buffer): Unlike {
+  try {
+    // As packStretch writes it; whatever else it is, it makes entries that are found broken.
+    return (JSON.parse(bytes.toString("utf8")) ?? {}) as Unlike
+  } catch {
+    return {}
+  }
+}
+
+function timeOf(record: Buffer): number {
+  return record.length === recordBytes ? integerAt(record, at.timeMs) : 0
+}
+
+function integerAt(bytes: Buffer, from: number): number {
+  return bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4)
+}
+
+/** Those that are no safe integer are in records that are unlike the others. */
+function writeInteger(bytes: Buffer, to: number, value: number): void {
+  bytes.writeUInt32BE(Math.floor(value / 2 ** 32) >>> 0, to)
+  bytes.writeUInt32BE(value >>> 0, to + 4)
+}
+
+function part(bytes: Buffer, from: number, place: number, length: number): Buffer {
+  return bytes.subarray(from + place * length, from + (place + 1) * length)
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
+}
+
+// Disclosures ---------------------------------------------------------------------------------------
+
+/** As the column `sealed` has them. */
+export type Sealed = Uint8Array | string | null
+
+export interface OpenSealed {
+  readonly bytes: number
+  /** Null if the entry has none. */
+  sealed(place: number): Sealed
+}
+
+/** Between entries. UTF-8 has no such byte, and disclosures are UTF-8. */
+const between = 0xfe
+/** Before a text that is no packed disclosures. */
+const asText = 0xfd
+/** 64 of the largest events. */
+const unpackedBytesMax = 64 * 1024 * 1024
+/** Enough for most, so that Node need not join what it has unpacked. */
+const chunkBytes = 32 * 1024
+/** Most of what is left are salts, which no level makes smaller. */
+const level = 3
+
+/** Empty if none of the entries has disclosures. */
+export function packSealed(entries: readonly unknown[]): Uint8Array {
+  if (entries.every((sealed) => sealed === null)) return new Uint8Array()
+  const parts = entries.flatMap((sealed, place) => {
+    const one = plainSealed(sealed)
+    return place === 0 ? [one] : [Buffer.of(between), one]
+  })
+  return zstdCompressSync(Buffer.concat(parts), {
+    params: { [constants.ZSTD_c_compressionLevel]: level },
+  })
+}
+
+function plainSealed(sealed: unknown): Uint8Array {
+  if (sealed instanceof Uint8Array && !sealed.includes(between) && sealed[0] !== asText)
+    return sealed
+  if (sealed === null) return new Uint8Array()
+  return Buffer.concat([Buffer.of(asText), Buffer.from(disclosuresOf(sealed), "utf8")])
+}
+
+/** A fault is a phrase that follows "the disclosures". */
+export function openSealed(bytes: Uint8Array, count: number): OpenSealed | string {
+  let text: Buffer
+  try {
+    text = zstdDecompressSync(bytes, { maxOutputLength: unpackedBytesMax, chunkSize: chunkBytes })
+  } catch {
+    return "cannot be unpacked"
+  }
+  const ends: number[] = []
+  for (let from = 0; from <= text.length && ends.length <= frameEntries;) {
+    const found = text.indexOf(between, from)
+    const end = found < 0 ? text.length : found
+    ends.push(end)
+    from = end + 1
+  }
+  if (ends.length !== count) return "are of another number of entries"
+  return {
+    bytes: text.length,
+    sealed(place) {
+      const [from, to] = [place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0]
+      if (from >= to) return null
+      return text[from] === asText ? text.utf8Slice(from + 1, to) : text.subarray(from, to)
+    },
+  }
+}
+
+/** The disclosures, with others at these places. */
+export function sealedWith(
+  bytes: Uint8Array,
+  count: number,
+  changed: ReadonlyMap<number, Sealed>,
+): Uint8Array {
+  const opened = openSealed(bytes, count)
+  // Of damaged ones there is nothing to keep.
+  return packSealed(
+    Array.from({ length: count }, (_, place) => {
+      const other = changed.get(place)
+      return other !== undefined ? other : typeof opened === "string" ? null : opened.sealed(place)
+    }),
+  )
+}
