@@ -376,8 +376,9 @@ test("a step of a broad search is short, however many values it has", () => {
   const chance = chancesOf(7)
   for (let at = 1; at <= 600; at++) {
     const own = storedBy(chance, at)
+    // One entry is not found, or the search would end with the first values.
     const texts = Array.from(
-      { length: 60 },
+      { length: at === 1 ? 0 : 60 },
       (_, place) => `word${(at * 31 + place * 7) % 997} x${at}y${place}`,
     )
     const filed = filedOf({ ...own, sequence: at })
