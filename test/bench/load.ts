@@ -20,6 +20,8 @@ export interface Load {
   readonly eventsMax?: number
   /** No more than this many events a second, of all connections together. */
   readonly perSecond?: number
+  /** Each of these people does one event of a hundred. */
+  readonly people?: readonly string[]
 }
 
 export interface Measured {
@@ -145,30 +147,32 @@ function requestOf(
   { workspace, key }: Load["writers"][number],
   count: number,
 ): string {
-  const body = given.batch === 0 ? eventBody(workspace, count) : batchOf(given, workspace, count)
+  const body =
+    given.batch === 0 ? eventBody(workspace, count, given.people) : batchOf(given, workspace, count)
   const path = given.batch === 0 ? "/v1/events" : "/v1/events/batch"
   const idempotency = given.batch === 0 ? `Idempotency-Key: ${given.run}-${count}\r\n` : ""
   return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${idempotency}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
-function batchOf({ batch, run }: Load, workspace: string, count: number): string {
+function batchOf({ batch, run, people }: Load, workspace: string, count: number): string {
   let events = ""
   for (let at = 0; at < batch; at++) {
-    events += `${at === 0 ? "" : ","}{"idempotencyKey":"${run}-${count}-${at}",${eventOf(workspace, count * batch + at)}}`
+    events += `${at === 0 ? "" : ","}{"idempotencyKey":"${run}-${count}-${at}",${eventOf(workspace, count * batch + at, people)}}`
   }
   return `{"events":[${events}]}`
 }
 
 /** The body of a request with one event. */
-export function eventBody(workspace: string, count: number): string {
-  return `{${eventOf(workspace, count)}}`
+export function eventBody(workspace: string, count: number, people?: Load["people"]): string {
+  return `{${eventOf(workspace, count, people)}}`
 }
 
 /** Two of its fields are sealed: what an application usually has to say. */
-function eventOf(workspace: string, count: number): string {
+function eventOf(workspace: string, count: number, people: Load["people"] = []): string {
+  const person = people[count % 100] ?? `usr_${count % 5000}`
   return (
     `"workspaceId":"${workspace}","projectId":"${projects[count % projects.length]}","action":"${actions[count % actions.length]}",` +
-    `"actor":{"id":"usr_${count % 5000}","type":"user","email":"user${count % 5000}@example.com"},` +
+    `"actor":{"id":"${person}","type":"user","email":"user${count % 5000}@example.com"},` +
     `"target":{"id":"inv_${count}","type":"invoice","name":"Invoice ${count}"},"occurredAt":"2026-01-01T09:30:00.250Z",` +
     `"source":"api","metadata":{"amount":1299.5,"currency":"EUR","reason":"within the limit of the approver"},"userVisible":true`
   )

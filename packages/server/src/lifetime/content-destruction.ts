@@ -22,6 +22,8 @@ export interface DestroyingParts {
 /** Entries that are read at once: some milliseconds of work. */
 const readAtOnce = 64
 const readBytesMax = 4 * 1024 * 1024
+/** Entries whose remaining fields are stored together: a step waits for the disk. */
+const keptAtOnce = 256
 /** Each question has them all, and each frame is compared with them. */
 const rangesAtOnce = 64
 /** Readers hold an earlier state for some milliseconds. */
@@ -67,26 +69,40 @@ async function destroyFields(
   fields: Destroyed["fields"],
   owners: Readonly<Record<"actor" | "target", number[]>>,
 ): Promise<void> {
-  for (let at = 0; at < fields.length;) {
-    const batch = fields.slice(at, at + readAtOnce)
-    const asked = batch.map(({ sequence }) => sequence)
-    const entries = await journal.at(workspace, asked, readBytesMax)
-    let left: Remaining[] = []
+  const read = (at: number): Promise<readonly (Stored | undefined)[]> => {
+    const asked = fields.slice(at, at + readAtOnce).map(({ sequence }) => sequence)
+    return asked.length === 0 ? Promise.resolve([]) : journal.at(workspace, asked, readBytesMax)
+  }
+  let left: Remaining[] = []
+  let entries = await read(0)
+  for (let at = 0; entries.length > 0;) {
     for (const [place, entry] of entries.entries()) {
       // A body that is gone has taken its sealed fields with it.
       if (entry?.body === undefined) continue
-      const gone = new Set(batch[place]?.digests)
+      const gone = new Set(fields[at + place]?.digests)
       for (const owner of ownersOf(entry, gone)) owners[owner].push(entry.sequence)
       const all = disclosuresOf(entry)
       const kept = all.filter((one) => !gone.has(digest(one, sha256)))
       if (kept.length < all.length)
         left.push({ sequence: entry.sequence, disclosures: kept.join("~") })
     }
-    while (left.length > 0) {
-      const done = await content.keepDisclosures(workspace, left)
-      left = left.filter(({ sequence }) => sequence > done)
-    }
     at += entries.length
+    const isEnough = left.length >= keptAtOnce || at >= fields.length
+    // Two threads: the next are read meanwhile.
+    const [next] = await Promise.all([read(at), isEnough && keepOnly(content, workspace, left)])
+    entries = next
+    if (isEnough) left = []
+  }
+}
+
+async function keepOnly(
+  content: ContentKeeper,
+  workspace: string,
+  remaining: readonly Remaining[],
+): Promise<void> {
+  for (let left = remaining; left.length > 0;) {
+    const done = await content.keepDisclosures(workspace, left)
+    left = left.filter(({ sequence }) => sequence > done)
   }
 }
 

@@ -39,7 +39,10 @@ export interface ExpiryResult {
 }
 
 export interface Expiry {
-  /** Destroys what has passed its time. Undefined if another process does that. */
+  /**
+   * Destroys what has passed its time. If that is under way, waits for its end: then nothing is
+   * left. Undefined if another process does that.
+   */
   run(by: Principal, workspace: Document<"workspace">): Promise<ExpiryResult | undefined>
 }
 
@@ -47,15 +50,28 @@ const service = { kind: "instance" } as const
 
 export function createExpiry(parts: ExpiryParts): Expiry {
   const inTurn = createOneAtATime()
+  const running = new Map<string, Promise<ExpiryResult | undefined>>()
+  const run = (by: Principal, workspace: Document<"workspace">) =>
+    inTurn(workspace.id, async () => {
+      if (!(await parts.content.isOurs(workspace.id))) return undefined
+      await finish(parts, workspace)
+      const found = await recordDue(parts, by, workspace.id)
+      if (found.entries > 0) await finish(parts, workspace)
+      return found
+    })
   return {
-    run: (by, workspace) =>
-      inTurn(workspace.id, async () => {
-        if (!(await parts.content.isOurs(workspace.id))) return undefined
-        await finish(parts, workspace)
-        const found = await recordDue(parts, by, workspace.id)
-        if (found.entries > 0) await finish(parts, workspace)
-        return found
-      }),
+    async run(by, workspace) {
+      // Who asks again under the same rules waits for the same run: each looks through all entries.
+      const key = `${workspace.id} ${workspace.version}`
+      const before = running.get(key)
+      if (before !== undefined) {
+        const done = await before
+        return done && { ...done, entries: 0 }
+      }
+      const ended = run(by, workspace).finally(() => running.delete(key))
+      running.set(key, ended)
+      return ended
+    },
   }
 }
 

@@ -12,6 +12,7 @@ import { createExpiry, type Expiry } from "../lifetime/expiry.ts"
 import { createHolds } from "../lifetime/holds.ts"
 import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
 import { defaultLimits } from "../limits.ts"
+import { expectChain } from "../store/expect-chain.ts"
 import { readGone } from "../store/destroyed.ts"
 import type { HoldScope, Lane, RetentionRule } from "../store/documents.ts"
 import { openMemory } from "../store/memory.ts"
@@ -67,8 +68,11 @@ async function openHouse(chance: Chances) {
     journal,
     index: { checkpoint: async () => ({ size: covered }) },
   } as unknown as Store
-  const due = (question: Parameters<typeof findDue>[1]) =>
-    findDue(journal, question, async () => {})
+  let looks = 0
+  const due = (question: Parameters<typeof findDue>[1]) => {
+    looks += 1
+    return findDue(journal, question, async () => {})
+  }
   const forgotten = new Set<number>()
   const expiry: Expiry = createExpiry({
     ...parts,
@@ -96,6 +100,7 @@ async function openHouse(chance: Chances) {
     previews,
     holds: createHolds({ ...parts, journal }),
     forgotten,
+    looks: () => looks,
     acme: () => workspaces.get("acme"),
     now: () => nowMs,
     pass: (days: number) => (nowMs += Math.round(days * dayMs)),
@@ -197,6 +202,23 @@ async function runToEnd(house: House, chance: Chances): Promise<void> {
     }
   }
 }
+
+test("who asks while contents expire waits for that, and nothing is looked through twice", async () => {
+  const chance = chancesOf(Math.floor(Math.random() * 2 ** 31))
+  const house = await openHouse(chance)
+  await write(house, chance, [])
+  await house.workspaces.change(by, "acme", { retention: [{ days: 1 }] })
+  house.cover((await house.journal.head("acme"))?.sequence ?? 0)
+  house.pass(3)
+  house.cutAfter(Infinity)
+  const acme = await house.acme()
+  const [first, other] = await Promise.all([house.expiry.run(by, acme), house.expiry.run(by, acme)])
+  assert.ok((first?.entries ?? 0) > 0)
+  assert.deepEqual([other, house.looks()], [{ entries: 0, held: 0 }, 1])
+  await house.expiry.run(by, acme)
+  assert.equal(house.looks(), 2)
+  await expectChain(house.journal, "acme")
+})
 
 for (let round = 0; round < 12; round++)
   test(`what expires is what a plain list says (${round + 1})`, async () => {
