@@ -1,7 +1,7 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
 // after another any more: a signed checkpoint covers them, and a segment of the search has them.
-// Oldest first, a stretch at a time, with pauses, because a commit waits while one is stored: longer
-// ones while much is recorded, because packing can wait and who records cannot.
+// Oldest first, some stretches at a time, with pauses, because a commit waits while one is stored:
+// longer ones while much is recorded, because packing can wait and who records cannot.
 
 import type { Clock } from "../clock.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -27,9 +27,9 @@ export interface PackerParts {
 
 /** Below it no look is worth its reads. */
 const entriesMin = 64
-/** Between two stretches: the database is free for at least half of the time. */
-const pauseMs = 4
-/** The same while more entries than this are recorded in a second: what is packed costs a sixth of that. */
+/** After some stretches. A third of the time of each holds the database, so it is mostly free. */
+const [pauseMs, stretchesPerPause] = [4, 4]
+/** After each, while more entries than this are recorded in a second: what is packed costs a sixth of that. */
 const busyPauseMs = 100
 const busyPerSecond = 4000
 
@@ -44,6 +44,7 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
   const { leases, segments, registry, index, content } = store
   const progress = new Map<string, Progress>()
   const recorded = createRate(clock)
+  let sincePause = 0
   const loop = startLoop({
     leases,
     clock,
@@ -73,13 +74,20 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
         if (!(await packNext(workspace))) continue
         // Behind the others.
         loop.poke([workspace])
-        await clock.sleep(recorded.perSecond() > busyPerSecond ? busyPauseMs : pauseMs)
+        await pause()
         return
       } catch (error) {
         loop.line.retry([workspace])
         report({ kind: "not packed", detail: `${workspace}: ${detailOf(error)}` })
       }
     }
+  }
+
+  async function pause(): Promise<void> {
+    const isBusy = recorded.perSecond() > busyPerSecond
+    if (!isBusy && ++sincePause < stretchesPerPause) return
+    sincePause = 0
+    await clock.sleep(isBusy ? busyPauseMs : pauseMs)
   }
 
   async function packNext(workspace: string): Promise<boolean> {
