@@ -1,9 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { tallystick } from "../program.ts"
 import { createChance, seedOf, type Chance } from "../promises/chance.ts"
-import { eventually, settingsOf, type Service } from "../service.ts"
+import { eventually, type Service } from "../service.ts"
 import {
   busyArchiver,
   filed,
@@ -12,7 +11,7 @@ import {
   segmentFiles,
   type OldLedger,
 } from "./archived-ledger.ts"
-import { startProgram } from "./programs.ts"
+import { expectSound, startProgram } from "./programs.ts"
 import { killServiceAtSteps, type Killed } from "./step-kills.ts"
 
 // Killed at each step of packing and archiving: nothing is lost, and every segment is recorded once.
@@ -74,8 +73,7 @@ test(
     // The same frames make the same file, so a file that was not recorded is not left behind.
     assert.equal(segmentFiles(last.data).length, all / 64)
     assert.equal(await last.end(), 0)
-    const checked = await tallystick(["fsck"], settingsOf(last))
-    assert.equal(checked.code, 0, checked.output + checked.errors)
+    await expectSound(last)
   },
 )
 

@@ -7,7 +7,7 @@ import { tallystick } from "../program.ts"
 import { createChance, seedOf, type Chance } from "../promises/chance.ts"
 import { settingsOf } from "../service.ts"
 import { openPackedLedger, type OldLedger } from "./archived-ledger.ts"
-import { startProgram } from "./programs.ts"
+import { expectSound, startProgram } from "./programs.ts"
 import { killAtSteps, loadedFirst, type Killed } from "./step-kills.ts"
 
 // Killed at each step of `tallystick compact`: the journal is the former one or the new one, and
@@ -43,11 +43,6 @@ function killCompacting(
 
 function removeCopy(data: string): void {
   for (const name of globSync("journal.db.compact*", { cwd: data })) rmSync(join(data, name))
-}
-
-async function expectSound(service: OldLedger["first"]): Promise<void> {
-  const { code, output, errors } = await tallystick(["fsck"], settingsOf(service))
-  assert.equal(code, 0, output + errors)
 }
 
 test(`killed ${kills} times while it is compacted: a journal is there, and it is whole`, async (t) => {

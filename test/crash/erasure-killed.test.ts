@@ -2,11 +2,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { filesWith } from "../personal-files.ts"
-import { tallystick } from "../program.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
-import { eventually, makeWorkspace, settingsOf, writeMany, type Service } from "../service.ts"
+import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
 import { idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
-import { startProgram } from "./programs.ts"
+import { expectSound, startProgram } from "./programs.ts"
 import { killServiceAtSteps, type ServiceKills } from "./step-kills.ts"
 
 // Killed at each step of an erasure: what was recorded is finished at the next start, what was not
@@ -31,8 +30,7 @@ test(
     await expectFinished(last, old, asked)
     await expectChain(last.root, old.workspace.id, old.receipts)
     assert.equal(await last.end(), 0)
-    const { code, output, errors } = await tallystick(["fsck"], settingsOf(last))
-    assert.equal(code, 0, output + errors)
+    await expectSound(last)
   },
 )
 

@@ -15,7 +15,7 @@ import {
 } from "../service.ts"
 import { idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import type { Fault } from "./faults.ts"
-import { startProgram } from "./programs.ts"
+import { expectSound, startProgram } from "./programs.ts"
 import { killServiceAtSteps, type Killed } from "./step-kills.ts"
 
 // The service is killed at each step of expiry. Whatever is gone then is explained by an entry, and
@@ -171,8 +171,3 @@ test("contents that are gone without their record, or with another one, are foun
     /its body is missing, and no entry records/,
   )
 })
-
-async function expectSound(service: Service): Promise<void> {
-  const { code, output, errors } = await tallystick(["fsck"], settingsOf(service))
-  assert.equal(code, 0, output + errors)
-}

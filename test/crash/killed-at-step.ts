@@ -1,12 +1,10 @@
 // Loaded before a program that is to be killed at one of its steps: what it has done by then is
 // there, and nothing after it. A step is a commit, a checkpoint of a log, or a change of a file or
-// its name, in any thread, and with PostgreSQL a statement that changes something or ends a
-// transaction, right after it was sent. The file of STEPS has the number of the last step in its
-// first line, and gets a line for each step; while it is not there, nothing is counted.
+// its name, in any thread. The file of STEPS has the number of the last step in its first line, and
+// gets a line for each step; while it is not there, nothing is counted.
 
 import files from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
-import { Socket } from "node:net"
 import { basename } from "node:path"
 import sqlite from "node:sqlite"
 
@@ -81,32 +79,5 @@ for (const method of ["run", "get"])
     const result = original(...values)
     const name = statement instanceof StatementSync ? statements.get(statement) : undefined
     if (name !== undefined) step(name)
-    return result
-  })
-
-// PostgreSQL --------------------------------------------------------------------------------------
-
-const { port } = new URL(process.env["TALLYSTICK_DATABASE_URL"] ?? "none:")
-const changing = /\b(?:INSERT|UPDATE|DELETE|COMMIT)\b/i
-/** The names of prepared statements that change something. */
-const prepared = new Set<string>()
-
-/** Of a message: a query in words, or one that was prepared under a name. */
-function sentIn(bytes: Buffer): string | undefined {
-  const kind = String.fromCodePoint(bytes[0] ?? 0)
-  const [first = "", second = ""] = bytes.toString("latin1", 5).split("\0")
-  if (kind === "P" && changing.test(second)) prepared.add(first)
-  if (kind === "B" && prepared.has(second)) return second
-  return kind === "Q" ? changing.exec(first)?.[0] : undefined
-}
-
-if (port !== "")
-  replace(Socket.prototype, "write", (original, socket, values) => {
-    const [bytes] = values
-    const result = original(...values)
-    if (socket instanceof Socket && String(socket.remotePort) === port && Buffer.isBuffer(bytes)) {
-      const sent = sentIn(bytes)
-      if (sent !== undefined) step(sent)
-    }
     return result
   })

@@ -1,6 +1,8 @@
+import assert from "node:assert/strict"
 import { createServer } from "node:net"
+import { engineSettings } from "../engine.ts"
 import { faultyProgram, tallystick, type Ended } from "../program.ts"
-import { startService, type Service, type ServiceOptions } from "../service.ts"
+import { settingsOf, startService, type Service, type ServiceOptions } from "../service.ts"
 import type { Fault } from "./faults.ts"
 
 // Services that are started often: from code compiled once, and each data folder on a port of its
@@ -30,6 +32,13 @@ export function startInVain(
   killAfterMs = 20_000,
 ): Promise<Ended> {
   return tallystick(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
+}
+
+/** What a service has left is as it was written. */
+export async function expectSound(service: Service): Promise<void> {
+  const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
+  const { code, output, errors } = await tallystick(["fsck"], settings)
+  assert.equal(code, 0, output + errors)
 }
 
 /**
