@@ -11,8 +11,10 @@ export async function exportAll(
   service: Service,
   { path, reader }: Workspace,
   format: string,
+  after = 0,
 ): Promise<Exported> {
-  const answer = await fetch(`${service.url}${path}/events/export?storage=all&format=${format}`, {
+  const query = `storage=all&format=${format}&after=${after}`
+  const answer = await fetch(`${service.url}${path}/events/export?${query}`, {
     headers: { authorization: `Bearer ${reader.bearer}` },
   })
   if (!answer.ok || answer.body === null) throw new Error(`no export: ${answer.status}`)
