@@ -20,8 +20,8 @@ export interface Servers extends AsyncDisposable {
   readonly database: string
   /** Those that run. */
   readonly all: readonly Service[]
-  /** One more. */
-  start(): Promise<Service>
+  /** One more, with these settings besides. */
+  start(settings?: Readonly<Record<string, string>>): Promise<Service>
   /** SIGKILL: its clients go to another one. */
   kill(service: Service): Promise<void>
 }
@@ -37,14 +37,19 @@ export async function startServers(
     TALLYSTICK_ROOT_KEY: `test-root-${randomBytes(32).toString("base64url")}`,
     // As a balancer's: a receipt holds it, and is the same bytes whichever server answers.
     TALLYSTICK_PUBLIC_URL: "http://ledger.example.com",
+    TALLYSTICK_ARCHIVE: join(folder, "archive"),
   }
   const running: Service[] = []
   let started = 0
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
-  const start = async (): Promise<Service> => {
+  const start = async (settings: Readonly<Record<string, string>> = {}): Promise<Service> => {
     const data = join(folder, `server-${++started}`)
     shareDatabase(data, database)
-    const service = await startService({ data, environment, ...planted })
+    const service = await startService({
+      data,
+      environment: { ...environment, ...settings },
+      ...planted,
+    })
     running.push(service)
     return service
   }
@@ -204,6 +209,7 @@ export async function expectWhole({ all, database }: Servers): Promise<void> {
     data: one.data,
     databaseUrl: database,
     headsPath: `${one.data}.heads`,
+    archive: { kind: "folder", path: join(one.data, "..", "archive") },
     workspaces: undefined,
     checkpoints: [],
     passes,

@@ -109,8 +109,12 @@ export async function fileBeside(
 }
 
 /** A question has one argument, so that it is one message. */
-function contentQuestions({ content, leases }: Pick<FilingStore, "content" | "leases">) {
+function contentQuestions(
+  { content, leases }: Pick<FilingStore, "content" | "leases">,
+  takenOver: (workspace: string) => void,
+) {
   type Asked<K extends keyof ContentKeeper> = Parameters<ContentKeeper[K]>
+  const ours = new Set<string>()
   return {
     pack: (asked: Asked<"pack">) => content.pack(...asked),
     frames: (asked: Asked<"frames">) => content.frames(...asked),
@@ -119,7 +123,14 @@ function contentQuestions({ content, leases }: Pick<FilingStore, "content" | "le
     destroyBodies: (asked: Asked<"destroyBodies">) => content.destroyBodies(...asked),
     keepDisclosures: (asked: Asked<"keepDisclosures">) => content.keepDisclosures(...asked),
     clearLog: (_: undefined) => content.clearLog(),
-    isOurs: async (workspace: string) => (await leases.hold(workspace)) === true,
+    async isOurs(workspace: string) {
+      const isOurs = (await leases.hold(workspace)) === true
+      // The question may take the lease of a process that died, and nobody else says so then.
+      if (isOurs && !ours.has(workspace)) takenOver(workspace)
+      if (isOurs) ours.add(workspace)
+      else ours.delete(workspace)
+      return isOurs
+    },
   }
 }
 
@@ -159,7 +170,7 @@ if (options !== undefined) {
       catchUp: (workspace) => filing.catchUp(workspace),
       forget: (asked) => filing.forget(...asked),
       due: (question) => findDue(store.journal, question, turn),
-      ...contentQuestions(store),
+      ...contentQuestions(store, (workspace) => filing.poke([workspace])),
       ...archivingQuestions(createSegmentArchiving(store, storage, systemClock)),
     },
     async () => {

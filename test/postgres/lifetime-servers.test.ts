@@ -1,0 +1,144 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
+import { expectChain } from "../chain.ts"
+import { busyArchiver, filed } from "../crash/archived-ledger.ts"
+import { startPostgres } from "../postgres-server.ts"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { eventually, makeWorkspace, writeMany, type Reply, type Service } from "../service.ts"
+import { expectWhole, startServers } from "./servers.ts"
+
+// Two servers that would both pack, archive, expire and erase the same workspace, and one is killed
+// again and again: everything happens once.
+
+const server = await startPostgres()
+test.after(() => server[Symbol.asyncDispose]())
+
+const kills = 6
+const perProject = 300
+/** Entries are three days old. */
+const clock = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
+const later = { ...busyArchiver, NODE_OPTIONS: `--import=${clock}` }
+
+test("two servers change the contents of one workspace, and are killed: everything happens once", async (t) => {
+  const chance = createChance(seedOf(t))
+  await using servers = await startServers(await server.createDatabase(), 1)
+  const [first] = servers.all as [Service]
+  const workspace = await makeWorkspace(first, { hotDays: 0 })
+  const { id, path } = workspace
+  const receipts = await writeMany(workspace, filed + 60, {
+    atOnce: 1000,
+    changes: (at) => ({
+      projectId: `p${Math.floor(at / perProject)}`,
+      actor: { id: `usr_${at % 20}`, type: "user", email: `mail-${at % 20}@example.com` },
+    }),
+  })
+  await servers.kill(first)
+  await Promise.all([servers.start(later), servers.start(later)])
+
+  const asked: string[] = []
+  for (let round = 0; round < kills; round++) {
+    const [one, other] = servers.all as [Service, Service]
+    await ruleFor(one, path, `p${round}`)
+    const scope = chance.pick(["fields", "entries"])
+    const request = { subject: { id: `usr_${round}` }, reason: "a test", scope }
+    const underWay = [one, other].flatMap(({ root }) => [
+      unlessCut(root.post(`${path}/retention/run`, {})),
+      unlessCut(root.post(`${path}/erasures`, request)),
+    ])
+    await sleep(chance.below(400))
+    await servers.kill(chance.pick([one, other]))
+    for (const reply of await Promise.all(underWay)) {
+      if (reply === undefined) continue
+      assert.ok([200, 202, 409, 503].includes(reply.status), reply.text)
+      const { erasureId } = reply.json()
+      if (erasureId !== undefined) asked.push(erasureId)
+    }
+    await servers.start(later)
+  }
+
+  const [last] = servers.all as [Service]
+  await eventually(
+    "all to be archived, expired and erased",
+    async () => {
+      const run = await last.root.post(`${path}/retention/run`, {})
+      const { erasures } = (await last.root.get(`${path}/erasures?limit=100`)).json()
+      const { segments } = (await last.root.get(`${path}/segments?limit=100`)).json()
+      const isDone = erasures.every(({ state }: { state: string }) => state === "done")
+      // Another one may hold the lease.
+      const isRun = run.status === 200 || run.json().error === "conflict"
+      const end = Math.max(...segments.map((one: Segment) => one.lastSequence))
+      return (isRun && isDone && end >= filed - 64) || undefined
+    },
+    120_000,
+  )
+  await expectOnce(last, path, asked)
+  await expectChain(last.root, id, receipts)
+  await expectWhole(servers)
+})
+
+interface Page {
+  readonly events: readonly {
+    readonly action: string
+    readonly target: { readonly id: string }
+    readonly metadata: { readonly bodies: readonly [number, number][]; readonly part?: number }
+  }[]
+  readonly hasMore: boolean
+  readonly nextCursor: string
+}
+
+interface Segment {
+  readonly firstSequence: number
+  readonly lastSequence: number
+}
+
+async function ruleFor({ root }: Service, path: string, projectId: string): Promise<void> {
+  await eventually("the rule to be set", async () => {
+    const rules = { retention: [{ projectId, days: 1 }] }
+    const { token } = (await root.post(`${path}/retention/preview`, rules)).json()
+    const set = await root.patch(path, { ...rules, confirm: token })
+    return set.status === 200 || undefined
+  })
+}
+
+/** Undefined if the server was killed meanwhile. */
+function unlessCut(reply: Promise<Reply>): Promise<Reply | undefined> {
+  return reply.catch((error: unknown) => {
+    if (error instanceof TypeError) return undefined
+    throw error
+  })
+}
+
+/** Nothing is in two segments, no content expired twice, and no part of an erasure is there twice. */
+async function expectOnce(
+  { root }: Service,
+  path: string,
+  asked: readonly string[],
+): Promise<void> {
+  const { segments } = (await root.get(`${path}/segments?limit=100`)).json()
+  const inOrder = segments.toSorted((a: Segment, b: Segment) => a.firstSequence - b.firstSequence)
+  for (const [at, one] of inOrder.entries())
+    assert.ok(at === 0 || one.firstSequence > inOrder[at - 1].lastSequence, "two segments overlap")
+  const expired = new Set<number>()
+  const steps = new Set<string>()
+  for (let cursor: string | number = 0; ;) {
+    const list: string = `${path}/events?includeSystem=true&storage=all&limit=100&cursor=${cursor}`
+    const page: Page = (await root.get(list)).json()
+    for (const { action, metadata, target } of page.events) {
+      if (action === "retention.body.expire")
+        for (const [from, to] of metadata.bodies)
+          for (let sequence = from; sequence <= to; sequence++) {
+            assert.ok(!expired.has(sequence), `entry ${sequence} expired twice`)
+            expired.add(sequence)
+          }
+      if (!/^privacy\.(subject\.erase|erasure\.complete)$/.test(action)) continue
+      const step = `${target.id} ${action} ${metadata.part ?? ""}`
+      assert.ok(!steps.has(step), `${step} is there twice`)
+      steps.add(step)
+    }
+    if (!page.hasMore) break
+    cursor = page.nextCursor
+  }
+  assert.ok(expired.size >= perProject, `${expired.size} expired`)
+  for (const id of asked) assert.ok(steps.has(`${id} privacy.erasure.complete `), `${id} is done`)
+}
