@@ -25,6 +25,9 @@ const measuring = new Set([
 /** The longest, longest first: begun last, one of them would run on when all others are done. */
 const long = [
   "test/outside/schemathesis.test.ts",
+  "test/crash/expiry-killed.test.ts",
+  "test/crash/archive-killed.test.ts",
+  "test/crash/erasure-killed.test.ts",
   "test/crash/kill.test.ts",
   "test/api/through-client.test.ts",
   "test/promises/one-entry.test.ts",
@@ -36,6 +39,9 @@ const long = [
   "test/ledger-commands.test.ts",
   "test/promises/read-your-writes.test.ts",
   "packages/server/src/store/sqlite/sqlite.test.ts",
+  "test/postgres/lifetime-servers.test.ts",
+  "test/api/archive-s3.test.ts",
+  "test/crash/compact-killed.test.ts",
   "test/crash/secret.test.ts",
   "test/crash/failing-calls.test.ts",
   "test/cli.test.ts",
