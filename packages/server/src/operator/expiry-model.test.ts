@@ -2,16 +2,19 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { setImmediate } from "node:timers/promises"
 import type { Kind } from "@tallystick/proof"
-import type { Clock } from "../clock.ts"
+import { systemClock, type Clock } from "../clock.ts"
+import { startFiling } from "../followers/filing.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { chancesOf, one, type Chances } from "../ledger/test-entries.ts"
 import { openTestLedger, testEvent, testKeyring } from "../ledger/test-ledger.ts"
 import { findDue } from "../lifetime/due-entries.ts"
-import { createExpiry, type Expiry } from "../lifetime/expiry.ts"
+import { createErasures } from "../lifetime/erasures.ts"
+import { createExpiry } from "../lifetime/expiry.ts"
 import { createHolds } from "../lifetime/holds.ts"
 import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
 import { defaultLimits } from "../limits.ts"
+import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { readGone } from "../store/destroyed.ts"
 import type { HoldScope, Lane, RetentionRule } from "../store/documents.ts"
@@ -22,8 +25,9 @@ import { checkContents } from "../store/check-entry.ts"
 import { actOf, applyAct } from "./fsck/registry-replay.ts"
 import { beginReplay, compareRegistry } from "./fsck/registry-check.ts"
 
-// Random entries, rules, holds and days: what is expired is compared with a plain list, which knows
-// nothing of sequences, steps and documents. Runs are cut short anywhere, and begun again.
+// Random entries, rules, holds, erasures and days: what is gone, and why, is compared with a plain
+// list, which knows nothing of sequences, steps and documents. Runs and erasures are cut short
+// anywhere, and begun again.
 
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
@@ -41,7 +45,14 @@ interface Listed {
   readonly actor: string
   readonly receipt: string
   readonly timeMs: number
-  isGone: boolean
+  /** Why its body is gone. */
+  gone?: "expired" | "erased"
+}
+
+/** Of whole entries of a person; it waits while one of them is held. */
+interface Asked {
+  readonly person: string
+  readonly entries: readonly Listed[]
 }
 
 class Cut extends Error {}
@@ -49,6 +60,12 @@ class Cut extends Error {}
 async function openHouse(chance: Chances) {
   const { served, filing } = openMemory()
   const { registry, journal } = served
+  const filed = startFiling({
+    store: filing,
+    clock: systemClock,
+    limits: defaultLimits,
+    report: () => {},
+  })
   let nowMs = startMs
   let cutIn = Infinity
   const clock: Clock = { now: () => nowMs, elapsed: () => nowMs, sleep: async () => {} }
@@ -74,21 +91,32 @@ async function openHouse(chance: Chances) {
     return findDue(journal, question, async () => {})
   }
   const forgotten = new Set<number>()
-  const expiry: Expiry = createExpiry({
-    ...parts,
-    store,
-    due,
+  const destroying = {
     content: {
       ...filing.content,
-      destroyBodies: (...asked) => step(() => filing.content.destroyBodies(...asked)),
+      destroyBodies: (...asked: Parameters<typeof filing.content.destroyBodies>) =>
+        step(() => filing.content.destroyBodies(...asked)),
       clearLog: () => step(() => filing.content.clearLog()),
       isOurs: async () => true,
     },
     removeFromArchive: async () => {},
-    forget: (_, { bodies }) =>
+    forget: (...[workspace, destroyed]: Parameters<typeof filed.forget>) =>
       step(async () => {
-        for (const [first, last] of bodies) for (let at = first; at <= last; at++) forgotten.add(at)
+        await filed.forget(workspace, destroyed)
+        for (const [first, last] of destroyed.bodies)
+          for (let at = first; at <= last; at++) forgotten.add(at)
       }),
+  }
+  const expiry = createExpiry({ ...parts, ...destroying, store, due })
+  const holds = createHolds({ ...parts, journal })
+  const erasures = createErasures({
+    ...parts,
+    ...destroying,
+    store: served,
+    file: async (id) => void (await filed.catchUp(id)),
+    erasuresFile: memoryErasures(),
+    erased: () => {},
+    holdsOn: (...asked) => holds.among(...asked),
   })
   const previews = createPreviews({ ...parts, journal, due, secret: testKeyring.secret })
   return {
@@ -98,7 +126,8 @@ async function openHouse(chance: Chances) {
     workspaces,
     expiry,
     previews,
-    holds: createHolds({ ...parts, journal }),
+    holds,
+    erasures,
     forgotten,
     looks: () => looks,
     acme: () => workspaces.get("acme"),
@@ -106,6 +135,7 @@ async function openHouse(chance: Chances) {
     pass: (days: number) => (nowMs += Math.round(days * dayMs)),
     cover: (sequence: number) => (covered = sequence),
     cutAfter: (steps: number) => (cutIn = steps),
+    [Symbol.asyncDispose]: () => filed.close(),
   }
 }
 
@@ -128,7 +158,7 @@ async function write(house: House, chance: Chances, list: Listed[]): Promise<voi
     const { projectId, action, lane, receipt } = content
     const { sequence, timeMs } = link
     const actor = drafts[at]?.actor.id ?? ""
-    list.push({ sequence, kind, projectId, action, lane, actor, receipt, timeMs, isGone: false })
+    list.push({ sequence, kind, projectId, action, lane, actor, receipt, timeMs })
   }
 }
 
@@ -191,11 +221,11 @@ function isHeld(entry: Listed, scopes: Iterable<HoldScope>): boolean {
 }
 
 /** Whatever was cut short is finished by the next run. */
-async function runToEnd(house: House, chance: Chances): Promise<void> {
+async function toEnd(house: House, chance: Chances, run: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     house.cutAfter(tries < 6 ? chance.below(5) : Infinity)
     try {
-      await house.expiry.run(by, await house.acme())
+      await run()
       return
     } catch (error) {
       if (!(error instanceof Cut)) throw error
@@ -205,7 +235,7 @@ async function runToEnd(house: House, chance: Chances): Promise<void> {
 
 test("who asks while contents expire waits for that, and nothing is looked through twice", async () => {
   const chance = chancesOf(Math.floor(Math.random() * 2 ** 31))
-  const house = await openHouse(chance)
+  await using house = await openHouse(chance)
   await write(house, chance, [])
   await house.workspaces.change(by, "acme", { retention: [{ days: 1 }] })
   house.cover((await house.journal.head("acme"))?.sequence ?? 0)
@@ -221,12 +251,13 @@ test("who asks while contents expire waits for that, and nothing is looked throu
 })
 
 for (let round = 0; round < 12; round++)
-  test(`what expires is what a plain list says (${round + 1})`, async () => {
+  test(`what expires and is erased is what a plain list says (${round + 1})`, async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const chance = chancesOf(seed)
-    const house = await openHouse(chance)
+    await using house = await openHouse(chance)
     const list: Listed[] = []
     const held = new Map<string, HoldScope>()
+    let asked: readonly Asked[] = []
     let rules: readonly RetentionRule[] = []
     for (let day = 0; day < 40; day++) {
       await write(house, chance, list)
@@ -251,16 +282,37 @@ for (let round = 0; round < 12; round++)
         await house.holds.release(by, await house.acme(), oldest, "It is over")
         held.delete(oldest)
       }
+      if (chance.below(8) === 0) asked = [...asked, await requestErasure(house, chance, list)]
+      await toEnd(house, chance, async () => house.erasures.carryOut(await house.acme()))
+      asked = asked.filter((one) => !erase(one, held))
       if (chance.below(2) === 0) continue
       house.cover((await house.journal.head("acme"))?.sequence ?? 0)
       await expectPreview(house, list, rules, held, seed)
-      await runToEnd(house, chance)
+      await toEnd(house, chance, async () => house.expiry.run(by, await house.acme()))
       for (const entry of list)
-        if (isDue(entry, rules, house.now()) && !isHeld(entry, held.values())) entry.isGone = true
+        if (isDue(entry, rules, house.now()) && !isHeld(entry, held.values()))
+          entry.gone ??= "expired"
       await expectAsListed(house, list, `seed ${seed}, day ${day}`)
     }
     await expectExplained(house, seed)
   })
+
+async function requestErasure(house: House, chance: Chances, list: readonly Listed[]) {
+  const person = one(chance, people)
+  const request = { subject: { id: person }, scope: "entries", reason: "Asked by letter" } as const
+  await house.erasures.request(by, await house.acme(), request)
+  return { person, entries: list.filter(({ actor }) => actor === person) }
+}
+
+/** False while it is held. */
+function erase({ person, entries }: Asked, held: ReadonlyMap<string, HoldScope>): boolean {
+  const scopes = [...held.values()]
+  const left = entries.filter(({ gone }) => gone === undefined)
+  if (scopes.some((scope) => "subject" in scope && scope.subject.id === person)) return false
+  if (left.some((entry) => isHeld(entry, scopes))) return false
+  for (const entry of left) entry.gone = "erased"
+  return true
+}
 
 async function expectPreview(
   house: House,
@@ -274,7 +326,9 @@ async function expectPreview(
     ;({ preview } = await house.previews.count(await house.acme(), rules, 0))
     await setImmediate()
   }
-  const dueNow = list.filter((entry) => !entry.isGone && isDue(entry, rules, house.now()))
+  const dueNow = list.filter(
+    (entry) => entry.gone === undefined && isDue(entry, rules, house.now()),
+  )
   const free = dueNow.filter((entry) => !isHeld(entry, held.values()))
   assert.deepEqual([preview.entries, preview.held], [free.length, dueNow.length - free.length])
   for (const counts of [preview.rules, preview.lanes, preview.projects, preview.months])
@@ -297,9 +351,9 @@ async function expectAsListed(house: House, list: readonly Listed[], when: strin
   )
   for (const [at, entry] of list.entries()) {
     const what = `${when}: entry ${entry.sequence}, ${entry.action}`
-    assert.equal(stored[at]?.body === undefined, entry.isGone, what)
-    assert.equal(goneAt(entry.sequence)?.why, entry.isGone ? "expired" : undefined, what)
-    assert.equal(house.forgotten.has(entry.sequence), entry.isGone, what)
+    assert.equal(stored[at]?.body === undefined, entry.gone !== undefined, what)
+    assert.equal(goneAt(entry.sequence)?.why, entry.gone, what)
+    assert.equal(house.forgotten.has(entry.sequence), entry.gone !== undefined, what)
   }
 }
 
@@ -309,8 +363,13 @@ async function expectExplained(house: House, seed: number): Promise<void> {
   assert.equal(await recheck(house, acme, Number.MAX_SAFE_INTEGER), undefined)
   const replayed = await beginReplay(house.registry, "acme")
   const entries: readonly Stored[] = await house.journal.after("acme", 0, 100_000)
+  const goneAt = await readGone(
+    house.registry,
+    "acme",
+    entries.map(({ sequence }) => sequence),
+  )
   for (const entry of entries) {
-    const body = entry.body === undefined ? undefined : checkContents(entry)
+    const body = checkContents(entry, goneAt(entry.sequence))
     if (typeof body === "string") assert.fail(body)
     const act = body && actOf(entry, body)
     if (act !== undefined) applyAct(replayed, act)
