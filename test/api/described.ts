@@ -164,7 +164,9 @@ function ofValue(schema: Schema, value: unknown, document: Schema, at: string): 
     return "must be one of several shapes"
   if (typeof value === "number" && (value < minimum || value > maximum))
     return `must be from ${minimum} to ${maximum}`
-  if (typeof value === "string" && (value.length < minLength || value.length > maxLength))
+  // JSON Schema counts characters, of which some are two units of a string.
+  const characters = typeof value === "string" ? Array.from(value).length : minLength
+  if (characters < minLength || characters > maxLength)
     return `must have ${minLength} to ${maxLength} characters`
   if (
     typeof value === "string" &&
