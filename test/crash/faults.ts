@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
 import { pino } from "pino"
@@ -201,6 +203,9 @@ function ignoreErrors(store: Store): Store {
   })
 }
 
+/** A kill at most steps falls between (killed-at-step.ts). */
+const stepsBetween = 10
+
 /** The bodies are gone before the entry that says so is there. */
 function destroyEarly(store: Store): Store {
   const { data, databaseUrl, archive } = configOf({ environment: process.env })
@@ -210,6 +215,8 @@ function destroyEarly(store: Store): Store {
       const filing = await openFiling({ data, databaseUrl, archive })
       await filing.content.destroyBodies(group.workspace, value.bodies)
       await filing.close()
+      for (let step = 0; step < stepsBetween; step++)
+        rmSync(join(data, "no-such-file"), { force: true })
     }
     return await store.journal.append(group)
   })
