@@ -16,6 +16,7 @@ test.after(() => server[Symbol.asyncDispose]())
 
 const kills = 6
 const perProject = 300
+const people = 20
 /** Entries are three days old. */
 const clock = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
 const later = { ...busyArchiver, NODE_OPTIONS: `--import=${clock}` }
@@ -30,7 +31,7 @@ test("two servers change the contents of one workspace, and are killed: everythi
     atOnce: 1000,
     changes: (at) => ({
       projectId: `p${Math.floor(at / perProject)}`,
-      actor: { id: `usr_${at % 20}`, type: "user", email: `mail-${at % 20}@example.com` },
+      actor: { id: `usr_${at % people}`, type: "user", email: `mail-${at % people}@example.com` },
     }),
   })
   await servers.kill(first)
@@ -139,6 +140,8 @@ async function expectOnce(
     if (!page.hasMore) break
     cursor = page.nextCursor
   }
-  assert.ok(expired.size >= perProject, `${expired.size} expired`)
+  // The last rule is for one project, and each round may have erased one person's entries in it.
+  const leastExpired = perProject - kills * (perProject / people)
+  assert.ok(expired.size >= leastExpired, `${expired.size} expired`)
   for (const id of asked) assert.ok(steps.has(`${id} privacy.erasure.complete `), `${id} is done`)
 }
