@@ -1,34 +1,43 @@
 import { TallystickError } from "./error.ts"
 import type { CallOptions, Exchange, Request } from "./exchange.ts"
 
-/** A request, and how to read its answer. */
+type Query = NonNullable<Request["query"]>
+
+/** The ways to ask, by how the answer is read. */
 export interface Call {
+  get<T>(path: string, query: Query, options?: CallOptions): Promise<T>
+  post<T>(path: string, body: unknown, options?: CallOptions): Promise<T>
+  patch<T>(path: string, body: unknown, options?: CallOptions): Promise<T>
+  delete(path: string, options?: CallOptions): Promise<void>
+  text(path: string, options?: CallOptions): Promise<string>
+  bytes(path: string, query: Query, options?: CallOptions): Promise<Uint8Array>
   json<T>(request: Request, options?: CallOptions): Promise<T>
-  text(request: Request, options?: CallOptions): Promise<string>
-  bytes(request: Request, options?: CallOptions): Promise<Uint8Array>
   nothing(request: Request, options?: CallOptions): Promise<void>
   /** Also reads the answer's headers. */
   exchange: Exchange
 }
 
 export function callsBy(exchange: Exchange): Call {
+  const json = <T>(request: Request, options?: CallOptions) => exchange(request, jsonOf<T>, options)
+  const nothing = (request: Request, options?: CallOptions) =>
+    exchange(request, async (response) => void (await response.arrayBuffer()), options)
+  const headers = { accept: "*/*" }
   return {
     exchange,
-    json: <T>(request: Request, options?: CallOptions) => exchange(request, jsonOf<T>, options),
-    text: ({ headers, ...request }, options) =>
+    json,
+    nothing,
+    get: (path, query, options) => json({ method: "GET", path, query }, options),
+    post: (path, body, options) => json({ method: "POST", path, body }, options),
+    patch: (path, body, options) => json({ method: "PATCH", path, body }, options),
+    delete: (path, options) => nothing({ method: "DELETE", path }, options),
+    text: (path, options) =>
+      exchange({ method: "GET", path, headers }, (response) => response.text(), options),
+    bytes: (path, query, options) =>
       exchange(
-        { ...request, headers: { accept: "*/*", ...headers } },
-        (response) => response.text(),
-        options,
-      ),
-    bytes: ({ headers, ...request }, options) =>
-      exchange(
-        { ...request, headers: { accept: "*/*", ...headers } },
+        { method: "GET", path, query, headers },
         async (response) => new Uint8Array(await response.arrayBuffer()),
         options,
       ),
-    nothing: (request, options) =>
-      exchange(request, async (response) => void (await response.arrayBuffer()), options),
   }
 }
 

@@ -18,7 +18,7 @@ import { sessionCalls } from "./calls/session.ts"
 import { tokenCalls } from "./calls/tokens.ts"
 import { workspaceCalls } from "./calls/workspaces.ts"
 import { defaultEffects, type Effects } from "./effects.ts"
-import { TallystickError } from "./error.ts"
+import { invalidRequest } from "./error.ts"
 import { createExchange } from "./exchange.ts"
 import { defaultRetry, type RetryOptions } from "./retry.ts"
 import type { Context } from "./write.ts"
@@ -83,7 +83,7 @@ export function createClient({
 /** Checked here, because a call would take it for a network error and retry. */
 function requireUrl(baseUrl: string): void {
   if (baseUrl === "" || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)) return
-  const detail =
-    "baseUrl must be an http or https URL without credentials, query and fragment, or empty"
-  throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
+  throw invalidRequest(
+    "baseUrl must be an http or https URL without credentials, query and fragment, or empty",
+  )
 }

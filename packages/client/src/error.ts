@@ -108,6 +108,28 @@ export function failureOf(response: Response, body: string): TallystickError {
   })
 }
 
+/** An answer that arrived whole, and is not what the service promises. */
+export function brokenAnswer(detail: string, cause?: unknown): TallystickError {
+  const code = "unexpected_answer"
+  return new TallystickError({ code, detail, status: 200, outcome: "rejected", cause })
+}
+
+/** A request that cannot be sent. */
+export function invalidRequest(
+  detail: string,
+  keys: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> = {},
+): TallystickError {
+  const code = "invalid_field"
+  return new TallystickError({ code, detail, status: 0, outcome: "rejected", ...keys })
+}
+
+/** Before anything was sent, the outcome is known. */
+export function abortedBy({ reason }: AbortSignal, outcome: Outcome): TallystickError {
+  const detail = "the caller gave the call up"
+  const cause: unknown = reason
+  return new TallystickError({ code: "aborted", detail, status: 0, outcome, cause })
+}
+
 /**
  * A failed connection, as fetch reports it. Only if Node says that none was made is it certain that
  * nothing was sent; a cut one may have sent the request.

@@ -1,4 +1,11 @@
-import { TallystickError, failureOf, networkFailureOf, withinCall } from "./error.ts"
+import {
+  abortedBy,
+  failureOf,
+  invalidRequest,
+  networkFailureOf,
+  TallystickError,
+  withinCall,
+} from "./error.ts"
 import type { Effects } from "./effects.ts"
 import { waitBefore, type RetryOptions } from "./retry.ts"
 
@@ -44,7 +51,7 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
   const base = baseUrl.replace(/\/+$/, "")
   return async (request, read, { signal, ...given } = {}) => {
     const retry = { ...usual, ...given }
-    const { url, init } = prepared(base, key, request)
+    const sent = prepared(base, key, request)
     const isRepeatable =
       request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
     const endsAt = effects.now() + retry.timeoutMs
@@ -52,13 +59,7 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
     let outcome: "unknown" | undefined
     for (let tried = 1; ; tried++) {
       const limitMs = Math.min(retry.attemptTimeoutMs, endsAt - effects.now())
-      const done = await attempt(
-        effects,
-        { url, init, alsoReads: request.alsoReads },
-        read,
-        limitMs,
-        signal,
-      )
+      const done = await attempt(effects, sent, request, read, limitMs, signal)
       if (!(done instanceof TallystickError)) return done.read
       if (done.outcome === "unknown") outcome = "unknown"
       const wait = waitBefore(tried, done, isRepeatable, retry, effects.random)
@@ -75,22 +76,14 @@ function prepared(base: string, key: string | undefined, request: Request) {
   const { method, path, query = {}, headers = {}, body, idempotencyKey, idempotencyKeys } = request
   // In a URL, the segments `.` and `..` keep their meaning even when escaped.
   if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
-    const detail = "an id in a path must not be empty, . or .."
-    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
+    throw invalidRequest("an id in a path must not be empty, . or ..")
   }
   try {
     return { url: urlOf(base, path, query), init: initOf(method, key, headers, body) }
   } catch {
     // Without the cause, which would show the header and so perhaps the key.
     const detail = "a header has characters that headers cannot have, or the body is no JSON"
-    throw new TallystickError({
-      code: "invalid_field",
-      detail,
-      status: 0,
-      outcome: "rejected",
-      idempotencyKey,
-      idempotencyKeys,
-    })
+    throw invalidRequest(detail, { idempotencyKey, idempotencyKeys })
   }
 }
 
@@ -125,16 +118,13 @@ function initOf(
 
 async function attempt<T>(
   { fetch, sleep }: Effects,
-  {
-    url,
-    init,
-    alsoReads,
-  }: { readonly url: string; readonly init: RequestInit; readonly alsoReads: number | undefined },
+  { url, init }: ReturnType<typeof prepared>,
+  { alsoReads }: Request,
   read: (response: Response) => Promise<T>,
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly read: T } | TallystickError> {
-  if (signal?.aborted) return aborted(signal, "rejected")
+  if (signal?.aborted) return abortedBy(signal, "rejected")
   const late = new AbortController()
   const finished = new AbortController()
   void sleep(limitMs, finished.signal).then(() => finished.signal.aborted || late.abort())
@@ -147,7 +137,7 @@ async function attempt<T>(
       return failureOf(response, await response.text())
     return { read: await read(response) }
   } catch (cause) {
-    if (signal?.aborted) return aborted(signal, "unknown")
+    if (signal?.aborted) return abortedBy(signal, "unknown")
     if (cause instanceof TallystickError) return cause
     if (!late.signal.aborted) return networkFailureOf(cause)
     const detail = `no answer arrived within ${Math.round(limitMs)} ms`
@@ -155,15 +145,4 @@ async function attempt<T>(
   } finally {
     finished.abort()
   }
-}
-
-/** Before anything was sent, the outcome is known. */
-function aborted(signal: AbortSignal, outcome: "rejected" | "unknown"): TallystickError {
-  return new TallystickError({
-    code: "aborted",
-    detail: "the caller gave the call up",
-    status: 0,
-    outcome,
-    cause: signal.reason,
-  })
 }

@@ -1,6 +1,6 @@
 // Entries as they are recorded, over connections that may be cut at any time.
 
-import { TallystickError } from "./error.ts"
+import { abortedBy, brokenAnswer } from "./error.ts"
 import { path, type Call } from "./call.ts"
 import type { Effects } from "./effects.ts"
 import { messagesOf } from "./event-stream.ts"
@@ -45,28 +45,12 @@ export async function* follow(
         if (data !== undefined) yield JSON.parse(data) as ListedEntry
       }
     } catch (error) {
-      if (error instanceof SyntaxError) throw unexpected(error)
+      if (error instanceof SyntaxError)
+        throw brokenAnswer("an entry of the stream is not JSON", error)
     } finally {
       left.abort()
     }
-    if (signal.aborted) throw abortedBy(signal)
+    if (signal.aborted) throw abortedBy(signal, "rejected")
     await sleep(random() * waitMs, signal)
   }
-}
-
-function abortedBy(signal: AbortSignal): TallystickError {
-  const detail = "the caller gave the call up"
-  const cause: unknown = signal.reason
-  return new TallystickError({ code: "aborted", detail, status: 0, outcome: "rejected", cause })
-}
-
-function unexpected(cause: unknown): TallystickError {
-  const detail = "an entry of the stream is not JSON"
-  return new TallystickError({
-    code: "unexpected_answer",
-    detail,
-    status: 200,
-    outcome: "rejected",
-    cause,
-  })
 }

@@ -13,8 +13,7 @@ export function listing<
     workspaceId: string,
     query: NonNullable<Request["query"]>,
     options: CallOptions | undefined,
-  ): Promise<Page> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/${kind}`, query }, options)
+  ): Promise<Page> => call.get(path`/v1/workspaces/${workspaceId}/${kind}`, query, options)
   return {
     list: (
       workspaceId: string,

@@ -1,4 +1,5 @@
-import { TallystickError } from "./error.ts"
+import { brokenAnswer } from "./error.ts"
+import type { EventsPage, ListedEntry } from "./wire.ts"
 
 /**
  * All items of a list; each page is fetched when needed. `next` is undefined after the last page.
@@ -13,14 +14,7 @@ export async function* eachOf<Page, Item, Cursor>(
     yield* items
     if (next === undefined) return
     // A repeated cursor would never end.
-    if (next === cursor) {
-      throw new TallystickError({
-        code: "unexpected_answer",
-        detail: "the next page is the one that was just read",
-        status: 200,
-        outcome: "rejected",
-      })
-    }
+    if (next === cursor) throw brokenAnswer("the next page is the one that was just read")
     cursor = next
   }
 }
@@ -30,13 +24,17 @@ export function nextOf({ nextCursor }: { readonly nextCursor: string | null }): 
   return nextCursor ?? undefined
 }
 
-/** For entries, whose cursor is a place in the chain. */
-export function placeAfter({
-  hasMore,
-  nextCursor,
-}: {
-  readonly hasMore: boolean
-  readonly nextCursor: number
-}): number | undefined {
-  return hasMore ? nextCursor : undefined
+/** All entries of a query, whose cursor is a place in the chain. */
+export function eachEntry<Query extends { readonly cursor?: number }>(
+  query: Query,
+  page: (query: Query) => Promise<EventsPage>,
+): AsyncGenerator<ListedEntry, void, undefined> {
+  return eachOf(
+    (cursor: number | undefined) => page(cursor === undefined ? query : { ...query, cursor }),
+    ({ events, hasMore, nextCursor }) => ({
+      items: events,
+      next: hasMore ? nextCursor : undefined,
+    }),
+    query.cursor,
+  )
 }

@@ -1,16 +1,9 @@
 import { jsonOf, type Call } from "./call.ts"
 import type { CallOptions } from "./exchange.ts"
-import type { Receipt } from "./wire.ts"
+import type { Provenance, Receipt } from "./wire.ts"
 
 /** Where a write comes from; it is kept with the entry. */
-export interface Context {
-  readonly environment?: string
-  readonly server?: string
-  readonly requestId?: string
-  readonly sessionId?: string
-  readonly traceId?: string
-  readonly traceparent?: string
-}
+export type Context = Omit<Provenance, "keyId">
 
 export interface WriteOptions extends CallOptions {
   /**

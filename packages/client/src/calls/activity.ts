@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { eachOf, placeAfter } from "../paging.ts"
+import { eachEntry } from "../paging.ts"
 import type { ActivityPage, ActivityQuery, ListedEntry } from "../wire.ts"
 
 /** The token is the client's key; it never goes into an address. */
@@ -13,10 +13,7 @@ export function activityCalls(call: Call) {
     query: ActivityAsked = {},
     options?: CallOptions,
   ): Promise<ActivityPage> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/activity`, query: { ...query } },
-      options,
-    )
+    call.get(path`/v1/workspaces/${workspaceId}/activity`, { ...query }, options)
   return {
     /** One page of entries, newest first. */
     list,
@@ -27,10 +24,6 @@ export function activityCalls(call: Call) {
       query: ActivityAsked = {},
       options?: CallOptions,
     ): AsyncGenerator<ListedEntry, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.events, next: placeAfter(page) }),
-        query.cursor,
-      ),
+      eachEntry(query, (asked) => list(workspaceId, asked, options)),
   }
 }

@@ -8,10 +8,7 @@ export function apiKeyCalls(call: Call) {
   return {
     /** The answer is the only one that shows the key. */
     create: (workspaceId: string, key: NewApiKey, options?: CallOptions): Promise<CreatedApiKey> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/api-keys`, body: key },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/api-keys`, key, options),
 
     list,
     each,

@@ -1,5 +1,4 @@
 import type { Call } from "../call.ts"
-
 import { listing } from "../listing.ts"
 import type { ArchiveSegmentList } from "../wire.ts"
 

@@ -47,14 +47,7 @@ export function consentCalls(call: Call, writing: Writing) {
       asked: ConsentStateAsked,
       options?: CallOptions,
     ): Promise<ConsentState> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/consents`,
-          query: { ...asked },
-        },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/consents`, { ...asked }, options),
 
     /** How many consents were given and withdrawn, by version, mode, surface and day. */
     summary: (
@@ -62,14 +55,7 @@ export function consentCalls(call: Call, writing: Writing) {
       asked: Partial<ConsentSummaryQuery> = {},
       options?: CallOptions,
     ): Promise<ConsentSummary> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/consents/summary`,
-          query: { ...asked },
-        },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/consents/summary`, { ...asked }, options),
 
     /** The consents of one person, newest first. Each call is recorded in the ledger. */
     lookUp: (
@@ -77,13 +63,6 @@ export function consentCalls(call: Call, writing: Writing) {
       asked: ConsentLookup,
       options?: CallOptions,
     ): Promise<ConsentsPage> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/consents/lookup`,
-          body: asked,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/consents/lookup`, asked, options),
   }
 }

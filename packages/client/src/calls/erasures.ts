@@ -5,7 +5,7 @@ import type { Erasure, ErasureList, ErasurePreview, NewErasure } from "../wire.t
 
 export function erasureCalls(call: Call) {
   const post = <T>(workspaceId: string, body: NewErasure, options?: CallOptions): Promise<T> =>
-    call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/erasures`, body }, options)
+    call.post(path`/v1/workspaces/${workspaceId}/erasures`, body, options)
   const { list, each } = listing(call, "erasures", (page: ErasureList) => page.erasures)
   return {
     /** Asks to erase a person. It is carried out when the answer has come, or once holds end. */
@@ -26,9 +26,6 @@ export function erasureCalls(call: Call) {
     each,
 
     get: (workspaceId: string, erasureId: string, options?: CallOptions): Promise<Erasure> =>
-      call.json(
-        { method: "GET", path: path`/v1/workspaces/${workspaceId}/erasures/${erasureId}` },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/erasures/${erasureId}`, {}, options),
   }
 }

@@ -10,7 +10,7 @@ import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { Effects } from "../effects.ts"
 import { feedCalls } from "./feed.ts"
-import { eachOf, placeAfter } from "../paging.ts"
+import { eachEntry } from "../paging.ts"
 import type {
   AuditEvent,
   Batch,
@@ -46,10 +46,7 @@ export function eventCalls(
     query: EventsAsked = {},
     options?: CallOptions,
   ): Promise<EventsPage> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/events`, query: { ...query } },
-      options,
-    )
+    call.get(path`/v1/workspaces/${workspaceId}/events`, { ...query }, options)
   return {
     /** Records an event. When this resolves, it is on disk. */
     write: (event: AuditEvent, options?: WriteOptions): Promise<Written> =>
@@ -94,14 +91,7 @@ export function eventCalls(
       query: TimelineAsked,
       options?: CallOptions,
     ): Promise<Timeline> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/events/timeline`,
-          query: { ...query },
-        },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/events/timeline`, { ...query }, options),
 
     /** The commonest values of a field. */
     values: (
@@ -109,14 +99,7 @@ export function eventCalls(
       query: ValuesAsked,
       options?: CallOptions,
     ): Promise<FieldValues> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/events/values`,
-          query: { ...query },
-        },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/events/values`, { ...query }, options),
 
     /**
      * Every entry that matches, newest first, a page at a time. What is written meanwhile does not
@@ -127,10 +110,6 @@ export function eventCalls(
       query: EventsAsked = {},
       options?: CallOptions,
     ): AsyncGenerator<ListedEntry, void, undefined> =>
-      eachOf(
-        (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
-        (page) => ({ items: page.events, next: placeAfter(page) }),
-        query.cursor,
-      ),
+      eachEntry(query, (asked) => list(workspaceId, asked, options)),
   }
 }

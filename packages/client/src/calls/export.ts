@@ -1,5 +1,5 @@
 import { path, type Call } from "../call.ts"
-import { networkFailureOf, TallystickError } from "../error.ts"
+import { brokenAnswer, networkFailureOf, type TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { EventsExportQuery, ExportEnd, ListedEntry } from "../wire.ts"
 
@@ -110,12 +110,5 @@ function parsed(line: string): ListedEntry | ExportEnd {
 }
 
 function cutShort(cause: unknown): TallystickError {
-  const detail = "the export ends before its last line, or has a line that is not JSON"
-  return new TallystickError({
-    code: "unexpected_answer",
-    detail,
-    status: 200,
-    outcome: "rejected",
-    cause,
-  })
+  return brokenAnswer("the export ends before its last line, or has a line that is not JSON", cause)
 }

@@ -20,12 +20,9 @@ export function feedCalls(call: Call, effects: Pick<Effects, "sleep" | "random">
       query: FeedAsked = {},
       options?: CallOptions,
     ): Promise<EventsFeed> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/events/feed`,
-          query: { ...query },
-        },
+      call.get(
+        path`/v1/workspaces/${workspaceId}/events/feed`,
+        { ...query },
         query.wait === undefined ? options : { attemptTimeoutMs, ...options },
       ),
 

@@ -16,34 +16,32 @@ export function logCalls(call: Call) {
   return {
     /** How far the chain is signed and was checked again, and where it is broken. */
     integrity: (workspaceId: string, options?: CallOptions): Promise<ChainState> =>
-      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/integrity` }, options),
+      call.get(path`/v1/workspaces/${workspaceId}/integrity`, {}, options),
 
     /** The newest signed checkpoint: a signed note. */
     checkpoint: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
-      call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/checkpoint` }, options),
+      call.text(`${pathOf(workspaceId, epoch)}/checkpoint`, options),
 
     /**
      * The key that signs checkpoints now. Keep it: what it signed later can be checked against it.
      */
     vkey: async (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
-      (
-        await call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/log.vkey` }, options)
-      ).trimEnd(),
+      (await call.text(`${pathOf(workspaceId, epoch)}/log.vkey`, options)).trimEnd(),
 
     /** Every key that has signed checkpoints, and for which sizes of the log. */
     keys: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<LogKeys> =>
-      call.json({ method: "GET", path: `${pathOf(workspaceId, epoch)}/keys` }, options),
+      call.get(`${pathOf(workspaceId, epoch)}/keys`, {}, options),
 
     /**
      * The ledgers that this one goes on from, after a restore that lost the end of each, and
      * itself.
      */
     epochs: (workspaceId: string, options?: CallOptions): Promise<Epochs> =>
-      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/tlog/epochs` }, options),
+      call.get(path`/v1/workspaces/${workspaceId}/tlog/epochs`, {}, options),
 
     /** Has another key sign from now on. Not sent again by itself: each call makes a key. */
     rotateKey: (workspaceId: string, options?: CallOptions): Promise<LogKeyRotated> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/tlog/keys` }, options),
+      call.post(path`/v1/workspaces/${workspaceId}/tlog/keys`, undefined, options),
 
     /** A tile, such as `0/000`, or a bundle of records, such as `entries/000`. */
     tile: (
@@ -52,10 +50,7 @@ export function logCalls(call: Call) {
       { epoch, ...options }: LogOptions = {},
     ): Promise<Uint8Array> => {
       const segments = tile.split("/").map((segment) => path`/${segment}`)
-      return call.bytes(
-        { method: "GET", path: `${pathOf(workspaceId, epoch)}/tile${segments.join("")}` },
-        options,
-      )
+      return call.bytes(`${pathOf(workspaceId, epoch)}/tile${segments.join("")}`, {}, options)
     },
 
     /**
@@ -68,9 +63,6 @@ export function logCalls(call: Call) {
       range: Partial<RecordsQuery> = {},
       options?: CallOptions,
     ): Promise<Uint8Array> =>
-      call.bytes(
-        { method: "GET", path: `${pathOf(workspaceId, epoch)}/records`, query: { ...range } },
-        options,
-      ),
+      call.bytes(`${pathOf(workspaceId, epoch)}/records`, { ...range }, options),
   }
 }

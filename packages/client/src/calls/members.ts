@@ -12,10 +12,7 @@ export function memberCalls(call: Call) {
       member: NewMember,
       options?: CallOptions,
     ): Promise<InvitedMember> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/members`, body: member },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/members`, member, options),
 
     /** Has somebody who has an account, in whichever workspace, belong to this one as well. */
     add: (
@@ -24,14 +21,7 @@ export function memberCalls(call: Call) {
       member: MemberChange,
       options?: CallOptions,
     ): Promise<Member> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/members/${memberId}`,
-          body: member,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/members/${memberId}`, member, options),
 
     list,
     each,
@@ -42,20 +32,10 @@ export function memberCalls(call: Call) {
       change: MemberChange,
       options?: CallOptions,
     ): Promise<Member> =>
-      call.json(
-        {
-          method: "PATCH",
-          path: path`/v1/workspaces/${workspaceId}/members/${memberId}`,
-          body: change,
-        },
-        options,
-      ),
+      call.patch(path`/v1/workspaces/${workspaceId}/members/${memberId}`, change, options),
 
     remove: (workspaceId: string, memberId: string, options?: CallOptions): Promise<void> =>
-      call.nothing(
-        { method: "DELETE", path: path`/v1/workspaces/${workspaceId}/members/${memberId}` },
-        options,
-      ),
+      call.delete(path`/v1/workspaces/${workspaceId}/members/${memberId}`, options),
 
     /** A new address for a person who has lost the one of the invitation, or the password. */
     inviteAgain: (
@@ -63,9 +43,6 @@ export function memberCalls(call: Call) {
       memberId: string,
       options?: CallOptions,
     ): Promise<InvitedMember> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/members/${memberId}/setup` },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/members/${memberId}/setup`, undefined, options),
   }
 }

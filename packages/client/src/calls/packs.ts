@@ -23,24 +23,22 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     workspaceId: string,
     packId: string,
     options?: CallOptions,
-  ): Promise<Uint8Array> => call.bytes(downloading(workspaceId, packId), { ...patient, ...options })
+  ): Promise<Uint8Array> =>
+    call.bytes(downloadPath(workspaceId, packId), {}, { ...patient, ...options })
   return {
     /** Puts entries together in a pack, which can be checked without the service. */
     create: (workspaceId: string, pack: NewPack, options?: CallOptions): Promise<Pack> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/evidence-packs`, body: pack },
-        { ...patient, ...options },
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, {
+        ...patient,
+        ...options,
+      }),
 
     list,
     each,
 
     /** What is known of a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>
-      call.json(
-        { method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}` },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}`, {}, options),
 
     /** What it is made of, as the ledger has it now. */
     entries: (
@@ -49,12 +47,9 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       query: Partial<PackEntriesQuery> = {},
       options?: CallOptions,
     ): Promise<EventsPage> =>
-      call.json(
-        {
-          method: "GET",
-          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/entries`,
-          query: { ...query },
-        },
+      call.get(
+        path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/entries`,
+        { ...query },
         options,
       ),
 
@@ -67,10 +62,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       packId: string,
       options?: CallOptions,
     ): Promise<PackDownload> =>
-      call.json(
-        { ...downloading(workspaceId, packId), query: { format: "json" } },
-        { ...patient, ...options },
-      ),
+      call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
 
     /** Downloads a pack and checks it here, from its bytes alone. */
     verify: async (
@@ -82,9 +74,6 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
   }
 }
 
-function downloading(workspaceId: string, packId: string) {
-  return {
-    method: "GET",
-    path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
-  } as const
+function downloadPath(workspaceId: string, packId: string): string {
+  return path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`
 }

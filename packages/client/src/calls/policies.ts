@@ -20,17 +20,10 @@ export function policyCalls(call: Call) {
       workspaceId: string,
       policy: NewPolicy,
       options?: CallOptions,
-    ): Promise<Policy> =>
-      (
-        await call.json<PolicyAnswer>(
-          {
-            method: "POST",
-            path: path`/v1/workspaces/${workspaceId}/published-policy`,
-            body: policy,
-          },
-          options,
-        )
-      ).policy,
+    ): Promise<Policy> => {
+      const published = path`/v1/workspaces/${workspaceId}/published-policy`
+      return (await call.post<PolicyAnswer>(published, policy, options)).policy
+    },
 
     /** One page of versions, without their text. */
     list,
@@ -41,16 +34,9 @@ export function policyCalls(call: Call) {
       version: number | "latest",
       { projectId }: OfProject = {},
       options?: CallOptions,
-    ): Promise<Policy> =>
-      (
-        await call.json<PolicyAnswer>(
-          {
-            method: "GET",
-            path: path`/v1/workspaces/${workspaceId}/published-policy/${String(version)}`,
-            query: { projectId },
-          },
-          options,
-        )
-      ).policy,
+    ): Promise<Policy> => {
+      const published = path`/v1/workspaces/${workspaceId}/published-policy/${String(version)}`
+      return (await call.get<PolicyAnswer>(published, { projectId }, options)).policy
+    },
   }
 }

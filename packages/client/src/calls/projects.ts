@@ -7,19 +7,13 @@ export function projectCalls(call: Call) {
   const { list, each } = listing(call, "projects", (page: ProjectList) => page.projects)
   return {
     create: (workspaceId: string, project: NewProject, options?: CallOptions): Promise<Project> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/projects`, body: project },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/projects`, project, options),
 
     list,
     each,
 
     get: (workspaceId: string, projectId: string, options?: CallOptions): Promise<Project> =>
-      call.json(
-        { method: "GET", path: path`/v1/workspaces/${workspaceId}/projects/${projectId}` },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/projects/${projectId}`, {}, options),
 
     /** Changes the settings that are named; the others stay. */
     update: (
@@ -28,13 +22,6 @@ export function projectCalls(call: Call) {
       change: ProjectChange,
       options?: CallOptions,
     ): Promise<Project> =>
-      call.json(
-        {
-          method: "PATCH",
-          path: path`/v1/workspaces/${workspaceId}/projects/${projectId}`,
-          body: change,
-        },
-        options,
-      ),
+      call.patch(path`/v1/workspaces/${workspaceId}/projects/${projectId}`, change, options),
   }
 }

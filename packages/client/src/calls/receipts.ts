@@ -15,15 +15,9 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
     receiptId: string,
     options?: CallOptions,
   ): Promise<ReceiptAnswer> =>
-    call.json(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}` },
-      options,
-    )
+    call.get(path`/v1/workspaces/${workspaceId}/receipts/${receiptId}`, {}, options)
   const proof = (workspaceId: string, receiptId: string, options?: CallOptions): Promise<string> =>
-    call.text(
-      { method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/proof` },
-      options,
-    )
+    call.text(path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/proof`, options)
   return {
     /** A receipt, the entry behind it, and what is needed to check them without the service. */
     get,

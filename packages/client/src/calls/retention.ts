@@ -23,21 +23,11 @@ export function retentionCalls(call: Call) {
       rules: RetentionPreviewRequest = {},
       options?: CallOptions,
     ): Promise<RetentionPreview | RetentionCounting> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/retention/preview`,
-          body: rules,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/retention/preview`, rules, options),
 
     /** Destroys the contents that have passed their time. */
     run: (workspaceId: string, options?: CallOptions): Promise<RetentionRun> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/retention/run`, body: {} },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/retention/run`, {}, options),
   }
 }
 
@@ -45,19 +35,13 @@ export function holdCalls(call: Call) {
   const { list, each } = listing(call, "holds", (page: HoldList) => page.holds)
   return {
     place: (workspaceId: string, hold: NewHold, options?: CallOptions): Promise<Hold> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/holds`, body: hold },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/holds`, hold, options),
 
     list,
     each,
 
     get: (workspaceId: string, holdId: string, options?: CallOptions): Promise<Hold> =>
-      call.json(
-        { method: "GET", path: path`/v1/workspaces/${workspaceId}/holds/${holdId}` },
-        options,
-      ),
+      call.get(path`/v1/workspaces/${workspaceId}/holds/${holdId}`, {}, options),
 
     /** The hold stays in the list, as released. */
     release: (

@@ -7,8 +7,7 @@ import type { Health, Limits, Readiness, System } from "../wire.ts"
 export function serviceCalls(call: Call) {
   return {
     /** The process lives. */
-    health: (options?: CallOptions): Promise<Health> =>
-      call.json({ method: "GET", path: "/healthz" }, options),
+    health: (options?: CallOptions): Promise<Health> => call.get("/healthz", {}, options),
 
     /** Whether the ledger can append, and if not, why. */
     readiness: (options?: CallOptions): Promise<Readiness> =>
@@ -19,24 +18,19 @@ export function serviceCalls(call: Call) {
       ),
 
     /** What the service counts, for Prometheus. */
-    metrics: (options?: CallOptions): Promise<string> =>
-      call.text({ method: "GET", path: "/metrics" }, options),
+    metrics: (options?: CallOptions): Promise<string> => call.text("/metrics", options),
 
     /** The numbers that bound requests. */
-    limits: (options?: CallOptions): Promise<Limits> =>
-      call.json({ method: "GET", path: "/v1/limits" }, options),
+    limits: (options?: CallOptions): Promise<Limits> => call.get("/v1/limits", {}, options),
 
     /** What an operator looks at first. It needs the instance key, or a session of its admin. */
-    system: (options?: CallOptions): Promise<System> =>
-      call.json({ method: "GET", path: "/v1/system" }, options),
+    system: (options?: CallOptions): Promise<System> => call.get("/v1/system", {}, options),
 
     /** The API's description, OpenAPI 3.1. */
-    description: (options?: CallOptions): Promise<object> =>
-      call.json({ method: "GET", path: "/openapi.json" }, options),
+    description: (options?: CallOptions): Promise<object> => call.get("/openapi.json", {}, options),
 
     /** The same as a page for people. */
-    docs: (options?: CallOptions): Promise<string> =>
-      call.text({ method: "GET", path: "/docs" }, options),
+    docs: (options?: CallOptions): Promise<string> => call.text("/docs", options),
   }
 }
 

@@ -10,16 +10,14 @@ export function sessionCalls(call: Call) {
   return {
     /** Takes an invitation up, or sets the first member up, and signs in. */
     setUp: (setup: Setup, options?: CallOptions): Promise<Session> =>
-      call.json({ method: "POST", path: "/v1/setup", body: setup }, options),
+      call.post("/v1/setup", setup, options),
 
     signIn: (login: Login, options?: CallOptions): Promise<Session> =>
-      call.json({ method: "POST", path: "/v1/session", body: login }, options),
+      call.post("/v1/session", login, options),
 
-    get: (options?: CallOptions): Promise<Session> =>
-      call.json({ method: "GET", path: "/v1/session" }, options),
+    get: (options?: CallOptions): Promise<Session> => call.get("/v1/session", {}, options),
 
-    signOut: (options?: CallOptions): Promise<void> =>
-      call.nothing({ method: "DELETE", path: "/v1/session" }, options),
+    signOut: (options?: CallOptions): Promise<void> => call.delete("/v1/session", options),
 
     /** Ends the member's other sessions. */
     changePassword: (change: PasswordChange, options?: CallOptions): Promise<void> =>

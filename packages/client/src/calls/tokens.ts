@@ -31,28 +31,14 @@ export function tokenCalls(call: Call) {
       token: NewToken = {},
       options?: CallOptions,
     ): Promise<CreatedReceiptToken> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`,
-          body: token,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`, token, options),
 
     forPolicy: (
       workspaceId: string,
       token: NewPolicyToken = {},
       options?: CallOptions,
     ): Promise<CreatedPolicyToken> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/published-policy/token`,
-          body: token,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/published-policy/token`, token, options),
 
     forPack: (
       workspaceId: string,
@@ -60,32 +46,19 @@ export function tokenCalls(call: Call) {
       token: NewToken = {},
       options?: CallOptions,
     ): Promise<CreatedEvidenceToken> =>
-      call.json(
-        {
-          method: "POST",
-          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`,
-          body: token,
-        },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`, token, options),
 
     forActivity: (
       workspaceId: string,
       token: NewActivityToken,
       options?: CallOptions,
     ): Promise<CreatedActivityToken> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/activity/token`, body: token },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/activity/token`, token, options),
 
     list,
     each,
 
     revoke: (workspaceId: string, tokenId: string, options?: CallOptions): Promise<void> =>
-      call.nothing(
-        { method: "DELETE", path: path`/v1/workspaces/${workspaceId}/tokens/${tokenId}` },
-        options,
-      ),
+      call.delete(path`/v1/workspaces/${workspaceId}/tokens/${tokenId}`, options),
   }
 }

@@ -14,11 +14,11 @@ import type {
 
 export function workspaceCalls(call: Call) {
   const list = (query: Partial<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
-    call.json({ method: "GET", path: "/v1/workspaces", query: { ...query } }, options)
+    call.get("/v1/workspaces", { ...query }, options)
   return {
     /** Makes a workspace, with a project `core`. Needs the instance key. */
     create: (workspace: NewWorkspace, options?: CallOptions): Promise<Workspace> =>
-      call.json({ method: "POST", path: "/v1/workspaces", body: workspace }, options),
+      call.post("/v1/workspaces", workspace, options),
 
     list,
 
@@ -33,18 +33,14 @@ export function workspaceCalls(call: Call) {
       ),
 
     get: (workspaceId: string, options?: CallOptions): Promise<Workspace> =>
-      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}` }, options),
+      call.get(path`/v1/workspaces/${workspaceId}`, {}, options),
 
     /** Changes the settings that are named; the others stay. */
     update: (
       workspaceId: string,
       change: WorkspaceChange,
       options?: CallOptions,
-    ): Promise<Workspace> =>
-      call.json(
-        { method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change },
-        options,
-      ),
+    ): Promise<Workspace> => call.patch(path`/v1/workspaces/${workspaceId}`, change, options),
 
     /** Records that the entries of a filter are about to be read into a file. */
     recordEventsExport: (
@@ -52,10 +48,7 @@ export function workspaceCalls(call: Call) {
       made: NewEventsExport,
       options?: CallOptions,
     ): Promise<EventsExport> =>
-      call.json(
-        { method: "POST", path: path`/v1/workspaces/${workspaceId}/events/exports`, body: made },
-        options,
-      ),
+      call.post(path`/v1/workspaces/${workspaceId}/events/exports`, made, options),
 
     /** Records that the workspace is exported. Needs the instance key. */
     recordExport: (workspaceId: string, made: NewExport, options?: CallOptions): Promise<void> =>
