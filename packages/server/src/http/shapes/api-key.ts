@@ -1,13 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  ApiKey as WireApiKey,
-  ApiKeyList as WireApiKeyList,
-  CreatedApiKey as WireCreatedApiKey,
-  MadeByKey as WireMadeByKey,
-  NewApiKey as WireNewApiKey,
-  RevokeQuery as WireRevokeQuery,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, queryOf, shapeOf } from "./wire-shape.ts"
 import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { open, scopes } from "./enumeration.ts"
@@ -19,7 +12,7 @@ import { sample } from "./sample.ts"
 /** A hundred years, so that every expiry is a date. */
 const lifeSecondsMax = 3_153_600_000
 
-export const NewApiKey = shapeOf<WireNewApiKey>()(
+export const NewApiKey = shapeOf<wire.NewApiKey>()(
   Type.Refine(
     Type.Object(
       {
@@ -56,7 +49,7 @@ const fields = {
   lastUsedFrom: Type.Optional(Type.String()),
 }
 
-const exampleKey: WireApiKey = {
+const exampleKey: wire.ApiKey = {
   keyId: sample.id,
   workspaceId: "acme",
   name: "billing",
@@ -65,29 +58,26 @@ const exampleKey: WireApiKey = {
   createdBy: exampleMaker,
 }
 
-const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)
+const ApiKey = answerOf<wire.ApiKey>()("ApiKey", fields, exampleKey)
 
-export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
-  Type.Object(
-    { key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields },
-    { title: "CreatedApiKey" },
-  ),
+export const CreatedApiKey = answerOf<wire.CreatedApiKey>()(
+  "CreatedApiKey",
+  { key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields },
   { key: sample.secret("k"), ...exampleKey },
 )
 
-export const ApiKeyList = shapeOf<WireApiKeyList>()(
-  Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }),
+export const ApiKeyList = answerOf<wire.ApiKeyList>()(
+  "ApiKeyList",
+  { apiKeys: Type.Array(ApiKey), nextCursor: NextCursor },
   { apiKeys: [exampleKey], nextCursor: null },
 )
 
-export const RevokeQuery = shapeOf<WireRevokeQuery>()(
-  Type.Object({ cascade: Type.Boolean({ default: false }) }),
-)
+export const RevokeQuery = queryOf<wire.RevokeQuery>()({
+  cascade: Type.Boolean({ default: false }),
+})
 
-export const MadeByKey = shapeOf<WireMadeByKey>()(
-  Type.Object(
-    { revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) },
-    { title: "MadeByKey" },
-  ),
+export const MadeByKey = answerOf<wire.MadeByKey>()(
+  "MadeByKey",
+  { revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) },
   { revoked: true, apiKeys: [exampleKey], members: [] },
 )

@@ -1,30 +1,23 @@
 import { Type } from "./type.ts"
-import type {
-  Batch as WireBatch,
-  BatchAnswer as WireBatchAnswer,
-  BatchItem as WireBatchItem,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import { checkOf, shapeOf } from "./check.ts"
+import { checkOf } from "./check.ts"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { contextHeaders, eventFields, exampleEvent } from "./event.ts"
 import { IdempotencyKey } from "./id.ts"
 import { Problem } from "./problem.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
 
-const BatchItem = shapeOf<WireBatchItem>()(
-  Type.Object(
-    { idempotencyKey: IdempotencyKey, ...eventFields },
-    { title: "BatchItem", additionalProperties: false },
-  ),
-)
+const BatchItem = requestOf<wire.BatchItem>()("BatchItem", {
+  idempotencyKey: IdempotencyKey,
+  ...eventFields,
+})
 
 /** The shape in the API's description. */
 export function batchOf(eventsMax: number) {
-  return shapeOf<WireBatch>()(
-    Type.Object(
-      { events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) },
-      { title: "Batch", additionalProperties: false },
-    ),
+  return requestOf<wire.Batch>()(
+    "Batch",
+    { events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) },
     { events: [{ idempotencyKey: "invoice-9-approved", ...exampleEvent }] },
   )
 }
@@ -45,18 +38,16 @@ export const BatchHeaders = Type.Object({
   ...contextHeaders,
 })
 
-export const BatchAnswer = shapeOf<WireBatchAnswer>()(
-  Type.Object(
-    {
-      results: Type.Array(
-        Type.Union([
-          Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }),
-          Problem,
-        ]),
-      ),
-    },
-    { title: "BatchAnswer" },
-  ),
+export const BatchAnswer = answerOf<wire.BatchAnswer>()(
+  "BatchAnswer",
+  {
+    results: Type.Array(
+      Type.Union([
+        Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }),
+        Problem,
+      ]),
+    ),
+  },
   { results: [{ receipt: exampleReceipt }] },
 )
 
@@ -66,7 +57,7 @@ const checkShape = checkOf(BatchItem)
  * Returns an event with its key. Throws for anything else, and for an event that was not parsed.
  * `index` is its position in the batch.
  */
-export function checkItem(value: unknown, index: number): WireBatchItem {
+export function checkItem(value: unknown, index: number): wire.BatchItem {
   if (value instanceof LedgerError) throw value
   return checkShape(value, ["events", index])
 }

@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
-import type { ChainState as WireChainState } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf } from "./wire-shape.ts"
 import { WorkspaceId } from "./id.ts"
 import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
@@ -8,28 +8,26 @@ import { Time } from "./time.ts"
 const count = Type.Integer({ minimum: 0 })
 const sequence = Type.Integer({ minimum: 1 })
 
-export const ChainState = shapeOf<WireChainState>()(
-  Type.Object(
-    {
-      workspaceId: WorkspaceId,
-      size: count,
-      checkpoint: Type.Optional(
-        Type.Object({ sequence, size: sequence, signedAt: Time, vkey: Type.String() }),
-      ),
-      pending: count,
-      archived: count,
-      checked: Type.Array(
-        Type.Object({
-          from: sequence,
-          to: sequence,
-          checkedAt: Time,
-        }),
-      ),
-      checking: Type.Boolean(),
-      faults: Type.Array(Type.Object({ sequence, detail: Type.String(), foundAt: Time })),
-    },
-    { title: "ChainState" },
-  ),
+export const ChainState = answerOf<wire.ChainState>()(
+  "ChainState",
+  {
+    workspaceId: WorkspaceId,
+    size: count,
+    checkpoint: Type.Optional(
+      Type.Object({ sequence, size: sequence, signedAt: Time, vkey: Type.String() }),
+    ),
+    pending: count,
+    archived: count,
+    checked: Type.Array(
+      Type.Object({
+        from: sequence,
+        to: sequence,
+        checkedAt: Time,
+      }),
+    ),
+    checking: Type.Boolean(),
+    faults: Type.Array(Type.Object({ sequence, detail: Type.String(), foundAt: Time })),
+  },
   {
     workspaceId: "acme",
     size: 88_310,

@@ -7,7 +7,8 @@ import type { Problem } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { NewApiKey } from "./api-key.ts"
 import { batchEnvelopeOf, checkItem } from "./batch.ts"
-import { checkOf, shapeOf } from "./check.ts"
+import { checkOf } from "./check.ts"
+import { answerOf, shapeOf } from "./wire-shape.ts"
 import { Consent } from "./consent-request.ts"
 import { checkEvent, Event } from "./event.ts"
 import { projectBodies } from "./project.ts"
@@ -313,7 +314,9 @@ test("a shape that differs from its wire type does not compile", () => {
   const absent = shape(Type.Object({ error, detail: Type.Optional(Type.String()) }))
   // @ts-expect-error: fewer values
   const fewer = shape(Type.Object({ error: Type.Enum(["x"]), detail }))
-  assert.equal(new Set([same, less, more, other, absent, fewer]).size, 6)
+  // @ts-expect-error: a member less
+  const named = answerOf<Plain>()("Plain", { error })
+  assert.equal(new Set([same, less, more, other, absent, fewer, named]).size, 7)
 })
 
 function refusal(detail: string): (error: unknown) => boolean {

@@ -20,34 +20,6 @@ type ReadonlyDeep<T> = T extends string
       ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
       : T
 
-/**
- * True only if two types are the same to the compiler: it compares two conditional types by
- * identity, not by assignability.
- */
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-
-/** A type without its index signature, which a shape cannot express. */
-type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
-
-/**
- * Accepts a shape only if it has exactly the type of a wire type:
- * `shapeOf<Receipt>()(Type.Object(…))`. If they differ, the call does not compile. The example is
- * for the description, and is realistic.
- */
-export function shapeOf<Wire>() {
-  return <S extends TSchema>(
-    shape: Same<Of<S>, Named<Wire>> extends true
-      ? S
-      : { differs: [shape: Of<S>, wire: Named<Wire>] },
-    example?: Wire,
-  ): Shape<Wire> & { readonly "~example": Wire } =>
-    Object.defineProperty(shape, "~example", { value: example }) as never // The condition has just shown shape and type to be the same.
-}
-
-export function exampleOf(shape: TSchema): unknown {
-  return "~example" in shape ? shape["~example"] : undefined
-}
-
 /** The kind of a request's part. A refusal begins with it. */
 type Place = "field" | "header" | "query parameter" | "path parameter"
 

@@ -1,18 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  Consent as WireConsent,
-  ConsentAnswer as WireConsentAnswer,
-  ConsentLookup as WireConsentLookup,
-  ConsentMetadata,
-  ConsentsPage as WireConsentsPage,
-  ConsentState as WireConsentState,
-  ConsentStateQuery as WireConsentStateQuery,
-  ConsentSummary as WireConsentSummary,
-  ConsentSummaryQuery as WireConsentSummaryQuery,
-  ConsentWithdrawal as WireConsentWithdrawal,
-  Subject as WireSubject,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, queryOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { extensible, RelatedReceiptIds } from "./event.ts"
 import { exampleEntry } from "./entry.ts"
 import { Hash, Label, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
@@ -26,7 +14,7 @@ import { Time } from "./time.ts"
 const NonEmpty = Type.String({ minLength: 1 })
 const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
 
-const Metadata = shapeOf<ConsentMetadata>()(
+const Metadata = shapeOf<wire.ConsentMetadata>()(
   Type.Object(
     {
       mode: Type.Optional(Taken),
@@ -38,23 +26,21 @@ const Metadata = shapeOf<ConsentMetadata>()(
   ),
 )
 
-const Subject = shapeOf<WireSubject>()(
+const Subject = shapeOf<wire.Subject>()(
   Type.Object({ id: NonEmpty, email: NonEmpty }, { additionalProperties: false }),
 )
 
-export const Consent = shapeOf<WireConsent>()(
-  Type.Object(
-    {
-      workspaceId: WorkspaceId,
-      subject: Subject,
-      mode: Type.Enum(["explicit", "implicit"]),
-      policyVersion: PolicyVersion,
-      surface: NonEmpty,
-      projectId: Type.Optional(ProjectId),
-      metadata: Type.Optional(Metadata),
-    },
-    { title: "Consent", additionalProperties: false },
-  ),
+export const Consent = requestOf<wire.Consent>()(
+  "Consent",
+  {
+    workspaceId: WorkspaceId,
+    subject: Subject,
+    mode: Type.Enum(["explicit", "implicit"]),
+    policyVersion: PolicyVersion,
+    surface: NonEmpty,
+    projectId: Type.Optional(ProjectId),
+    metadata: Type.Optional(Metadata),
+  },
   {
     workspaceId: "acme",
     subject: { id: "usr_1", email: sample.email },
@@ -64,41 +50,38 @@ export const Consent = shapeOf<WireConsent>()(
   },
 )
 
-export const ConsentWithdrawal = shapeOf<WireConsentWithdrawal>()(
-  Type.Object(
-    {
-      workspaceId: WorkspaceId,
-      subject: Type.Object(
-        { id: NonEmpty, email: Type.Optional(NonEmpty) },
-        { additionalProperties: false },
-      ),
-      policyVersion: Type.Optional(PolicyVersion),
-      surface: NonEmpty,
-      projectId: Type.Optional(ProjectId),
-      metadata: Type.Optional(Metadata),
-    },
-    { title: "ConsentWithdrawal", additionalProperties: false },
-  ),
+export const ConsentWithdrawal = requestOf<wire.ConsentWithdrawal>()(
+  "ConsentWithdrawal",
+  {
+    workspaceId: WorkspaceId,
+    subject: Type.Object(
+      { id: NonEmpty, email: Type.Optional(NonEmpty) },
+      { additionalProperties: false },
+    ),
+    policyVersion: Type.Optional(PolicyVersion),
+    surface: NonEmpty,
+    projectId: Type.Optional(ProjectId),
+    metadata: Type.Optional(Metadata),
+  },
   { workspaceId: "acme", subject: { id: "usr_1" }, surface: "account settings" },
 )
 
-export const ConsentAnswer = shapeOf<WireConsentAnswer>()(
-  Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }),
+export const ConsentAnswer = answerOf<wire.ConsentAnswer>()(
+  "ConsentAnswer",
+  { receipt: Receipt },
   {
     receipt: { ...exampleReceipt, lane: "policy", policyVersion: 3 },
   },
 )
 
-export const ConsentLookup = shapeOf<WireConsentLookup>()(
-  Type.Object(
-    {
-      subject: NonEmpty,
-      reason: Label,
-      cursor: Type.Optional(Type.Integer({ minimum: 0 })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    },
-    { title: "ConsentLookup", additionalProperties: false },
-  ),
+export const ConsentLookup = requestOf<wire.ConsentLookup>()(
+  "ConsentLookup",
+  {
+    subject: NonEmpty,
+    reason: Label,
+    cursor: Type.Optional(Type.Integer({ minimum: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
   { subject: "usr_1", reason: "request for access, ticket 4711" },
 )
 
@@ -113,16 +96,14 @@ const exampleConsent = {
   policyVersion: 3,
 }
 
-export const ConsentsPage = shapeOf<WireConsentsPage>()(
-  Type.Object(
-    {
-      ...pageFields,
-      workspaceId: Type.String(),
-      subject: Type.String(),
-      lookupReceiptId: ReceiptId,
-    },
-    { title: "ConsentsPage" },
-  ),
+export const ConsentsPage = answerOf<wire.ConsentsPage>()(
+  "ConsentsPage",
+  {
+    ...pageFields,
+    workspaceId: Type.String(),
+    subject: Type.String(),
+    lookupReceiptId: ReceiptId,
+  },
   {
     ...examplePage,
     events: [exampleConsent],
@@ -132,36 +113,32 @@ export const ConsentsPage = shapeOf<WireConsentsPage>()(
   },
 )
 
-export const ConsentStateQuery = shapeOf<WireConsentStateQuery>()(
-  Type.Object({
-    subject: NonEmpty,
-    projectId: ofProject,
-    at: Type.Optional(Time),
-    reason: Type.Optional(Label),
-  }),
-)
+export const ConsentStateQuery = queryOf<wire.ConsentStateQuery>()({
+  subject: NonEmpty,
+  projectId: ofProject,
+  at: Type.Optional(Time),
+  reason: Type.Optional(Label),
+})
 
-export const ConsentState = shapeOf<WireConsentState>()(
-  Type.Object(
-    {
-      workspaceId: Type.String(),
-      projectId: Type.String(),
-      subject: Type.String(),
-      at: Time,
-      state: Type.Enum(["given", "withdrawn", "none"]),
-      policyVersion: Type.Optional(PolicyVersion),
-      mode: Type.Optional(Type.String()),
-      surface: Type.Optional(Type.String()),
-      receipt: Type.Optional(ReceiptId),
-      since: Type.Optional(Time),
-      publishedAt: Type.Optional(Time),
-      sectionHash: Type.Optional(Hash),
-      sections: Type.Optional(Type.Array(PolicySection)),
-      lookupReceiptId: ReceiptId,
-      ...pageFields,
-    },
-    { title: "ConsentState" },
-  ),
+export const ConsentState = answerOf<wire.ConsentState>()(
+  "ConsentState",
+  {
+    workspaceId: Type.String(),
+    projectId: Type.String(),
+    subject: Type.String(),
+    at: Time,
+    state: Type.Enum(["given", "withdrawn", "none"]),
+    policyVersion: Type.Optional(PolicyVersion),
+    mode: Type.Optional(Type.String()),
+    surface: Type.Optional(Type.String()),
+    receipt: Type.Optional(ReceiptId),
+    since: Type.Optional(Time),
+    publishedAt: Type.Optional(Time),
+    sectionHash: Type.Optional(Hash),
+    sections: Type.Optional(Type.Array(PolicySection)),
+    lookupReceiptId: ReceiptId,
+    ...pageFields,
+  },
   {
     ...examplePage,
     workspaceId: "acme",
@@ -182,27 +159,27 @@ export const ConsentState = shapeOf<WireConsentState>()(
   },
 )
 
-export const ConsentSummaryQuery = shapeOf<WireConsentSummaryQuery>()(
-  Type.Object({ projectId: ofProject, from: Type.Optional(Time), to: Type.Optional(Time) }),
-)
+export const ConsentSummaryQuery = queryOf<wire.ConsentSummaryQuery>()({
+  projectId: ofProject,
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+})
 
 const counts = { given: Type.Integer({ minimum: 0 }), withdrawn: Type.Integer({ minimum: 0 }) }
 
-export const ConsentSummary = shapeOf<WireConsentSummary>()(
-  Type.Object(
-    {
-      workspaceId: Type.String(),
-      projectId: Type.String(),
-      ...counts,
-      versions: Type.Array(
-        Type.Object({ policyVersion: Type.Union([PolicyVersion, Type.Null()]), ...counts }),
-      ),
-      modes: Type.Array(Type.Object({ mode: Type.String(), given: counts.given })),
-      surfaces: Type.Array(Type.Object({ surface: Type.String(), ...counts })),
-      days: Type.Array(Type.Object({ day: Type.String(), ...counts })),
-    },
-    { title: "ConsentSummary" },
-  ),
+export const ConsentSummary = answerOf<wire.ConsentSummary>()(
+  "ConsentSummary",
+  {
+    workspaceId: Type.String(),
+    projectId: Type.String(),
+    ...counts,
+    versions: Type.Array(
+      Type.Object({ policyVersion: Type.Union([PolicyVersion, Type.Null()]), ...counts }),
+    ),
+    modes: Type.Array(Type.Object({ mode: Type.String(), given: counts.given })),
+    surfaces: Type.Array(Type.Object({ surface: Type.String(), ...counts })),
+    days: Type.Array(Type.Object({ day: Type.String(), ...counts })),
+  },
   {
     workspaceId: "acme",
     projectId: "core",

@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
-import type { EntryFilter as WireEntryFilter } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { requestOf } from "./wire-shape.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
 import { Search } from "./page.ts"
@@ -17,13 +17,8 @@ export const lastingFilters = {
   includeSystem: Type.Optional(Type.Boolean()),
 }
 
-export const EntryFilter = shapeOf<WireEntryFilter>()(
-  Type.Object(
-    {
-      ...lastingFilters,
-      storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
-      includeArchive: Type.Optional(Type.Boolean()),
-    },
-    { title: "EntryFilter", additionalProperties: false },
-  ),
-)
+export const EntryFilter = requestOf<wire.EntryFilter>()("EntryFilter", {
+  ...lastingFilters,
+  storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
+  includeArchive: Type.Optional(Type.Boolean()),
+})

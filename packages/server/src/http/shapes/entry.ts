@@ -1,13 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  Entry as WireEntry,
-  EntryProof as WireEntryProof,
-  Epochs as WireEpochs,
-  LogKeyRotated as WireLogKeyRotated,
-  LogKeys as WireLogKeys,
-  ReceiptAnswer as WireReceiptAnswer,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf } from "./wire-shape.ts"
 import { exampleEvent, repeatedShapes } from "./event.ts"
 import { Hash, ReceiptId, ShownEventId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
@@ -66,11 +59,11 @@ export const exampleEntry = {
   timestamp: sample.time,
   receivedAt: sample.time,
   provenance: exampleReceipt.provenance,
-} as const satisfies WireEntry
+} as const satisfies wire.Entry
 
-const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }), exampleEntry)
+const Entry = answerOf<wire.Entry>()("Entry", entryFields, exampleEntry)
 
-const exampleProof: WireEntryProof = {
+const exampleProof: wire.EntryProof = {
   record: "QUxSMQ==",
   body: '{"action":"billing.invoice.approve","v":1}',
   bodySalt: "000102030405060708090a0b0c0d0e0f",
@@ -78,32 +71,28 @@ const exampleProof: WireEntryProof = {
   tlogProof: null,
 }
 
-export const EntryProof = shapeOf<WireEntryProof>()(
-  Type.Object(
-    {
-      record: Type.String({ docs: { contentEncoding: "base64" } }),
-      body: Type.Union([Type.String(), Type.Null()]),
-      bodySalt: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]),
-      vkey: Type.String(),
-      tlogProof: Type.Union([Type.String(), Type.Null()]),
-      geneses: Type.Optional(Type.Array(Type.String())),
-    },
-    { title: "EntryProof" },
-  ),
+export const EntryProof = answerOf<wire.EntryProof>()(
+  "EntryProof",
+  {
+    record: Type.String({ docs: { contentEncoding: "base64" } }),
+    body: Type.Union([Type.String(), Type.Null()]),
+    bodySalt: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]),
+    vkey: Type.String(),
+    tlogProof: Type.Union([Type.String(), Type.Null()]),
+    geneses: Type.Optional(Type.Array(Type.String())),
+  },
   exampleProof,
 )
 
-export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
-  Type.Object(
-    {
-      receipt: Receipt,
-      entry: Entry,
-      verified: Type.Boolean(),
-      proof: Type.Optional(EntryProof),
-      disclosures: Type.Optional(Type.Array(Type.String())),
-    },
-    { title: "ReceiptAnswer" },
-  ),
+export const ReceiptAnswer = answerOf<wire.ReceiptAnswer>()(
+  "ReceiptAnswer",
+  {
+    receipt: Receipt,
+    entry: Entry,
+    verified: Type.Boolean(),
+    proof: Type.Optional(EntryProof),
+    disclosures: Type.Optional(Type.Array(Type.String())),
+  },
   {
     receipt: { ...exampleReceipt, queued: false },
     entry: exampleEntry,
@@ -115,38 +104,34 @@ export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
 
 const size = Type.Integer({ minimum: 0 })
 
-export const LogKeys = shapeOf<WireLogKeys>()(
-  Type.Object(
-    {
-      keys: Type.Array(
-        Type.Object({
-          vkey: Type.String(),
-          fromSize: size,
-          toSize: Type.Union([size, Type.Null()]),
-        }),
-      ),
-    },
-    { title: "LogKeys" },
-  ),
+export const LogKeys = answerOf<wire.LogKeys>()(
+  "LogKeys",
+  {
+    keys: Type.Array(
+      Type.Object({
+        vkey: Type.String(),
+        fromSize: size,
+        toSize: Type.Union([size, Type.Null()]),
+      }),
+    ),
+  },
   { keys: [{ vkey: sample.vkey, fromSize: 0, toSize: null }] },
 )
 
-export const Epochs = shapeOf<WireEpochs>()(
-  Type.Object(
-    {
-      epochs: Type.Array(
-        Type.Object({
-          epoch: Type.Integer({ minimum: 1 }),
-          origin: Type.String(),
-          ledgerId: Hash,
-          genesis: Type.String(),
-          earlierEntries: size,
-          size: Type.Union([size, Type.Null()]),
-        }),
-      ),
-    },
-    { title: "Epochs" },
-  ),
+export const Epochs = answerOf<wire.Epochs>()(
+  "Epochs",
+  {
+    epochs: Type.Array(
+      Type.Object({
+        epoch: Type.Integer({ minimum: 1 }),
+        origin: Type.String(),
+        ledgerId: Hash,
+        genesis: Type.String(),
+        earlierEntries: size,
+        size: Type.Union([size, Type.Null()]),
+      }),
+    ),
+  },
   {
     epochs: [
       {
@@ -161,10 +146,8 @@ export const Epochs = shapeOf<WireEpochs>()(
   },
 )
 
-export const LogKeyRotated = shapeOf<WireLogKeyRotated>()(
-  Type.Object(
-    { vkey: Type.String(), fromSize: size, receiptId: ReceiptId },
-    { title: "LogKeyRotated" },
-  ),
+export const LogKeyRotated = answerOf<wire.LogKeyRotated>()(
+  "LogKeyRotated",
+  { vkey: Type.String(), fromSize: size, receiptId: ReceiptId },
   { vkey: sample.vkey, fromSize: 1042, receiptId: sample.receipt },
 )

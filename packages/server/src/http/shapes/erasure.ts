@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  Erasure as WireErasure,
-  ErasureList as WireErasureList,
-  ErasurePreview as WireErasurePreview,
-  HandedOut as WireHandedOut,
-  NewErasure as WireNewErasure,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { ErasureId, Label, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -16,51 +10,45 @@ import { Time } from "./time.ts"
 const scopes = ["fields", "entries"] as const
 const text = Type.String({ minLength: 1 })
 
-export const NewErasure = shapeOf<WireNewErasure>()(
-  Type.Object(
-    {
-      subject: Type.Object(
-        {
-          id: text,
-          types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
-        },
-        { additionalProperties: false },
-      ),
-      reason: Label,
-      reference: Type.Optional(Label),
-      scope: Type.Optional(Type.Enum([...scopes])),
-      dryRun: Type.Optional(Type.Boolean()),
-    },
-    { title: "NewErasure", additionalProperties: false },
-  ),
+export const NewErasure = requestOf<wire.NewErasure>()(
+  "NewErasure",
+  {
+    subject: Type.Object(
+      {
+        id: text,
+        types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
+      },
+      { additionalProperties: false },
+    ),
+    reason: Label,
+    reference: Type.Optional(Label),
+    scope: Type.Optional(Type.Enum([...scopes])),
+    dryRun: Type.Optional(Type.Boolean()),
+  },
   { subject: { id: "usr_1" }, reason: "a request under Article 17", reference: "DSR-2026-17" },
 )
 
-const HandedOut = shapeOf<WireHandedOut>()(
-  Type.Object(
-    {
-      packs: Type.Array(PackId),
-      tokens: Type.Array(TokenId),
-      exports: Type.Array(ReceiptId),
-      more: Type.Integer({ minimum: 0 }),
-    },
-    { title: "HandedOut" },
-  ),
+const HandedOut = answerOf<wire.HandedOut>()(
+  "HandedOut",
+  {
+    packs: Type.Array(PackId),
+    tokens: Type.Array(TokenId),
+    exports: Type.Array(ReceiptId),
+    more: Type.Integer({ minimum: 0 }),
+  },
   { packs: [sample.pack], tokens: [sample.id], exports: [sample.receipt], more: 0 },
 )
 
 const counts = { entries: Type.Integer({ minimum: 0 }), fields: Type.Integer({ minimum: 0 }) }
 const exampleHandedOut = { packs: [sample.pack], tokens: [], exports: [], more: 0 }
 
-export const ErasurePreview = shapeOf<WireErasurePreview>()(
-  Type.Object(
-    { ...counts, holds: Type.Array(Type.String()), handedOut: HandedOut },
-    { title: "ErasurePreview" },
-  ),
+export const ErasurePreview = answerOf<wire.ErasurePreview>()(
+  "ErasurePreview",
+  { ...counts, holds: Type.Array(Type.String()), handedOut: HandedOut },
   { entries: 12, fields: 30, holds: [], handedOut: exampleHandedOut },
 )
 
-const exampleErasure: WireErasure = {
+const exampleErasure: wire.Erasure = {
   erasureId: sample.erasure,
   workspaceId: "acme",
   state: "done",
@@ -76,31 +64,30 @@ const exampleErasure: WireErasure = {
   doneAt: sample.later,
 }
 
-export const Erasure = shapeOf<WireErasure>()(
-  Type.Object(
-    {
-      erasureId: ErasureId,
-      workspaceId: WorkspaceId,
-      state: open(["held", "running", "done"]),
-      scope: open([...scopes]),
-      reason: Type.String(),
-      reference: Type.Optional(Type.String()),
-      subject: Type.Optional(
-        Type.Object({ id: Type.String(), types: Type.Optional(Type.Array(Type.String())) }),
-      ),
-      ...counts,
-      holds: Type.Optional(Type.Array(Type.String())),
-      handedOut: HandedOut,
-      requestedAt: Time,
-      requestedBy: Type.String(),
-      doneAt: Type.Optional(Time),
-    },
-    { title: "Erasure" },
-  ),
+export const Erasure = answerOf<wire.Erasure>()(
+  "Erasure",
+  {
+    erasureId: ErasureId,
+    workspaceId: WorkspaceId,
+    state: open(["held", "running", "done"]),
+    scope: open([...scopes]),
+    reason: Type.String(),
+    reference: Type.Optional(Type.String()),
+    subject: Type.Optional(
+      Type.Object({ id: Type.String(), types: Type.Optional(Type.Array(Type.String())) }),
+    ),
+    ...counts,
+    holds: Type.Optional(Type.Array(Type.String())),
+    handedOut: HandedOut,
+    requestedAt: Time,
+    requestedBy: Type.String(),
+    doneAt: Type.Optional(Time),
+  },
   exampleErasure,
 )
 
-export const ErasureList = shapeOf<WireErasureList>()(
-  Type.Object({ erasures: Type.Array(Erasure), nextCursor: NextCursor }, { title: "ErasureList" }),
+export const ErasureList = answerOf<wire.ErasureList>()(
+  "ErasureList",
+  { erasures: Type.Array(Erasure), nextCursor: NextCursor },
   { erasures: [exampleErasure], nextCursor: null },
 )

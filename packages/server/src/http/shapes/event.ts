@@ -1,11 +1,7 @@
 import { Type } from "./type.ts"
-import type {
-  Actor as WireActor,
-  AuditEvent,
-  Metadata as WireMetadata,
-  Target as WireTarget,
-} from "@tallystick/client/wire"
-import { checkOf, shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { checkOf } from "./check.ts"
+import { requestOf, shapeOf } from "./wire-shape.ts"
 import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { sources } from "./enumeration.ts"
 import { Time } from "./time.ts"
@@ -24,15 +20,15 @@ export const Action = Type.String({
 /** It may have further members of the writer's own. */
 export const extensible = { additionalProperties: true }
 
-const Actor = shapeOf<WireActor>()(
+const Actor = shapeOf<wire.Actor>()(
   Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }, extensible),
 )
-const Target = shapeOf<WireTarget>()(
+const Target = shapeOf<wire.Target>()(
   Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }, extensible),
 )
 
 export const RelatedReceiptIds = Type.Array(ReceiptId)
-const Metadata = shapeOf<WireMetadata>()(
+const Metadata = shapeOf<wire.Metadata>()(
   Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }, extensible),
 )
 
@@ -64,12 +60,9 @@ export const exampleEvent = {
   source: "api",
   metadata: { amount: 1299.5, currency: "EUR" },
   userVisible: true,
-} as const satisfies Required<AuditEvent>
+} as const satisfies Required<wire.AuditEvent>
 
-export const Event = shapeOf<AuditEvent>()(
-  Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }),
-  exampleEvent,
-)
+export const Event = requestOf<wire.AuditEvent>()("AuditEvent", eventFields, exampleEvent)
 
 /** Returns an event, and throws `invalid_field` for anything else. */
 export const checkEvent = checkOf(Event)

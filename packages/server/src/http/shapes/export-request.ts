@@ -1,31 +1,24 @@
 import { Type } from "./type.ts"
-import type {
-  EventsExport as WireEventsExport,
-  NewEventsExport as WireNewEventsExport,
-  NewExport as WireNewExport,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { EntryFilter } from "./entry-filter.ts"
 import { ReceiptId } from "./id.ts"
 import { sample } from "./sample.ts"
 
-export const NewExport = shapeOf<WireNewExport>()(
-  Type.Object(
-    { entries: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) },
-    { title: "NewExport", additionalProperties: false },
-  ),
+export const NewExport = requestOf<wire.NewExport>()(
+  "NewExport",
+  { entries: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) },
   { entries: 4711 },
 )
 
-export const NewEventsExport = shapeOf<WireNewEventsExport>()(
-  Type.Object(
-    { filter: EntryFilter, format: Type.Enum(["csv", "jsonl"]) },
-    { title: "NewEventsExport", additionalProperties: false },
-  ),
+export const NewEventsExport = requestOf<wire.NewEventsExport>()(
+  "NewEventsExport",
+  { filter: EntryFilter, format: Type.Enum(["csv", "jsonl"]) },
   { filter: { query: "lane:security" }, format: "csv" },
 )
 
-export const EventsExport = shapeOf<WireEventsExport>()(
-  Type.Object({ entries: Type.Integer(), exportReceiptId: ReceiptId }, { title: "EventsExport" }),
+export const EventsExport = answerOf<wire.EventsExport>()(
+  "EventsExport",
+  { entries: Type.Integer(), exportReceiptId: ReceiptId },
   { entries: 412, exportReceiptId: sample.receipt },
 )

@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  Hold as WireHold,
-  HoldFilter as WireHoldFilter,
-  HoldList as WireHoldList,
-  HoldRelease as WireHoldRelease,
-  NewHold as WireNewHold,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { lastingFilters } from "./entry-filter.ts"
 import { open } from "./enumeration.ts"
 import { HoldId, Label, ReceiptId } from "./id.ts"
@@ -15,9 +9,7 @@ import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-const HoldFilter = shapeOf<WireHoldFilter>()(
-  Type.Object(lastingFilters, { title: "HoldFilter", additionalProperties: false }),
-)
+const HoldFilter = requestOf<wire.HoldFilter>()("HoldFilter", lastingFilters)
 
 const Reason = Type.String({ minLength: 1, maxLength: 1000, rule: "must be 1 to 1000 characters" })
 const PartyText = Type.String({ minLength: 1, maxLength: 1000 })
@@ -31,29 +23,28 @@ const Subject = Type.Object(
 )
 
 export function newHoldOf(receiptsMax: number) {
-  return shapeOf<WireNewHold>()(
-    Type.Object(
-      {
-        name: Label,
-        reason: Reason,
-        filter: Type.Optional(HoldFilter),
-        subject: Type.Optional(Subject),
-        receiptIds: Type.Optional(
-          Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
-        ),
-      },
-      { title: "NewHold", additionalProperties: false },
-    ),
+  return requestOf<wire.NewHold>()(
+    "NewHold",
+    {
+      name: Label,
+      reason: Reason,
+      filter: Type.Optional(HoldFilter),
+      subject: Type.Optional(Subject),
+      receiptIds: Type.Optional(
+        Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
+      ),
+    },
     { name: "Case 7", reason: "Lawsuit", filter: { projectId: "core" } },
   )
 }
 
-export const HoldRelease = shapeOf<WireHoldRelease>()(
-  Type.Object({ reason: Reason }, { title: "HoldRelease", additionalProperties: false }),
+export const HoldRelease = requestOf<wire.HoldRelease>()(
+  "HoldRelease",
+  { reason: Reason },
   { reason: "The case is closed" },
 )
 
-const exampleHold: WireHold = {
+const exampleHold: wire.Hold = {
   holdId: "hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
   name: "Case 7",
   reason: "Lawsuit",
@@ -63,27 +54,26 @@ const exampleHold: WireHold = {
   state: "active",
 }
 
-export const Hold = shapeOf<WireHold>()(
-  Type.Object(
-    {
-      holdId: HoldId,
-      name: Type.String(),
-      reason: Type.String(),
-      filter: Type.Optional(HoldFilter),
-      subject: Type.Optional(Subject),
-      receiptIds: Type.Optional(Type.Array(ReceiptId)),
-      createdAt: Time,
-      createdBy: Maker,
-      state: open(["active", "released"]),
-      releasedAt: Type.Optional(Time),
-      releaseReason: Type.Optional(Type.String()),
-    },
-    { title: "Hold" },
-  ),
+export const Hold = answerOf<wire.Hold>()(
+  "Hold",
+  {
+    holdId: HoldId,
+    name: Type.String(),
+    reason: Type.String(),
+    filter: Type.Optional(HoldFilter),
+    subject: Type.Optional(Subject),
+    receiptIds: Type.Optional(Type.Array(ReceiptId)),
+    createdAt: Time,
+    createdBy: Maker,
+    state: open(["active", "released"]),
+    releasedAt: Type.Optional(Time),
+    releaseReason: Type.Optional(Type.String()),
+  },
   exampleHold,
 )
 
-export const HoldList = shapeOf<WireHoldList>()(
-  Type.Object({ holds: Type.Array(Hold), nextCursor: NextCursor }, { title: "HoldList" }),
+export const HoldList = answerOf<wire.HoldList>()(
+  "HoldList",
+  { holds: Type.Array(Hold), nextCursor: NextCursor },
   { holds: [exampleHold], nextCursor: null },
 )

@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
-import type { ListQuery as WireListQuery } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { queryOf } from "./wire-shape.ts"
 
 /** The parameters of every list; some have more. */
 export const listFields = {
@@ -10,7 +10,7 @@ export const listFields = {
   ),
 }
 
-export const ListQuery = shapeOf<WireListQuery>()(Type.Object(listFields))
+export const ListQuery = queryOf<wire.ListQuery>()(listFields)
 
 /** For a list's answer: where its next page begins. */
 export const NextCursor = Type.Union([Type.String(), Type.Null()])

@@ -1,19 +1,17 @@
 import { Type } from "./type.ts"
-import type { Maker as WireMaker } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { sample } from "./sample.ts"
 
-export const Maker = shapeOf<WireMaker>()(
-  Type.Object(
-    {
-      type: open(["instance", "api_key", "member"]),
-      id: Type.Optional(Type.String()),
-      name: Type.Optional(Type.String()),
-      email: Type.Optional(Type.String()),
-    },
-    { title: "Maker" },
-  ),
+export const Maker = answerOf<wire.Maker>()(
+  "Maker",
+  {
+    type: open(["instance", "api_key", "member"]),
+    id: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String()),
+  },
   { type: "member", id: sample.id, email: sample.email },
 )
 

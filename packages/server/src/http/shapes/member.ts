@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  InvitedMember as WireInvitedMember,
-  Member as WireMember,
-  MemberChange as WireMemberChange,
-  MemberList as WireMemberList,
-  NewMember as WireNewMember,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -24,23 +18,22 @@ export const Email = Type.String({
   docs: { pattern: "^[^\\s@]+@[^\\s@]+$", examples: ["ada@example.com"] },
 })
 
-export const NewMember = shapeOf<WireNewMember>()(
-  Type.Object(
-    { email: Email, name: Type.Optional(Label), role: Type.Enum(roles) },
-    { title: "NewMember", additionalProperties: false },
-  ),
+export const NewMember = requestOf<wire.NewMember>()(
+  "NewMember",
+  { email: Email, name: Type.Optional(Label), role: Type.Enum(roles) },
   { email: sample.email, role: "viewer" },
 )
 
 /** A request whose path says everything. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
-export const MemberChange = shapeOf<WireMemberChange>()(
-  Type.Object({ role: Type.Enum(roles) }, { title: "MemberChange", additionalProperties: false }),
+export const MemberChange = requestOf<wire.MemberChange>()(
+  "MemberChange",
+  { role: Type.Enum(roles) },
   { role: "admin" },
 )
 
-const exampleMember: WireMember = {
+const exampleMember: wire.Member = {
   id: sample.id,
   workspaceId: "acme",
   email: sample.email,
@@ -49,29 +42,29 @@ const exampleMember: WireMember = {
   createdBy: exampleMaker,
 }
 
-export const Member = shapeOf<WireMember>()(
-  Type.Object(
-    {
-      id: MemberId,
-      workspaceId: WorkspaceId,
-      email: Type.String(),
-      name: Type.Optional(Type.String()),
-      role: open(roles),
-      createdAt: Time,
-      createdBy: Maker,
-      joinedAt: Type.Optional(Time),
-    },
-    { title: "Member" },
-  ),
+export const Member = answerOf<wire.Member>()(
+  "Member",
+  {
+    id: MemberId,
+    workspaceId: WorkspaceId,
+    email: Type.String(),
+    name: Type.Optional(Type.String()),
+    role: open(roles),
+    createdAt: Time,
+    createdBy: Maker,
+    joinedAt: Type.Optional(Time),
+  },
   exampleMember,
 )
 
-export const InvitedMember = shapeOf<WireInvitedMember>()(
-  Type.Object({ member: Member, setupUrl: Type.String() }, { title: "InvitedMember" }),
+export const InvitedMember = answerOf<wire.InvitedMember>()(
+  "InvitedMember",
+  { member: Member, setupUrl: Type.String() },
   { member: exampleMember, setupUrl: `${sample.url}/ui/setup#t=${sample.secret("x")}` },
 )
 
-export const MemberList = shapeOf<WireMemberList>()(
-  Type.Object({ members: Type.Array(Member), nextCursor: NextCursor }, { title: "MemberList" }),
+export const MemberList = answerOf<wire.MemberList>()(
+  "MemberList",
+  { members: Type.Array(Member), nextCursor: NextCursor },
   { members: [exampleMember], nextCursor: null },
 )

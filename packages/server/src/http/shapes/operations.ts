@@ -1,38 +1,28 @@
 import { Type } from "./type.ts"
-import type {
-  Health as WireHealth,
-  Limits as WireLimits,
-  Readiness as WireReadiness,
-  System as WireSystem,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { defaultLimits, type Limits as OurLimits } from "../../limits.ts"
-import { shapeOf } from "./check.ts"
+import { answerOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
 
-export const Health = shapeOf<WireHealth>()(
-  Type.Object({ status: Type.String() }, { title: "Health" }),
-  { status: "ok" },
-)
+export const Health = answerOf<wire.Health>()("Health", { status: Type.String() }, { status: "ok" })
 
-export const Readiness = shapeOf<WireReadiness>()(
-  Type.Object(
-    {
-      ready: Type.Boolean(),
-      reason: Type.Optional(Type.String()),
-      checks: Type.Optional(
-        Type.Array(
-          Type.Object({
-            name: Type.String(),
-            ok: Type.Boolean(),
-            detail: Type.Optional(Type.String()),
-          }),
-        ),
+export const Readiness = answerOf<wire.Readiness>()(
+  "Readiness",
+  {
+    ready: Type.Boolean(),
+    reason: Type.Optional(Type.String()),
+    checks: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String(),
+          ok: Type.Boolean(),
+          detail: Type.Optional(Type.String()),
+        }),
       ),
-    },
-    { title: "Readiness" },
-  ),
+    ),
+  },
   { ready: true },
 )
 
@@ -66,49 +56,44 @@ const limitFields = {
   failedLoginsPerMinute: positive,
 }
 
-export function shownLimits(limits: OurLimits): WireLimits {
+export function shownLimits(limits: OurLimits): wire.Limits {
   const names = Object.keys(limitFields) as (keyof typeof limitFields)[] // of the object above
-  return Object.fromEntries(names.map((name) => [name, limits[name]])) as WireLimits // the shape is compared with it
+  return Object.fromEntries(names.map((name) => [name, limits[name]])) as wire.Limits // the shape is compared with it
 }
 
-export const Limits = shapeOf<WireLimits>()(
-  Type.Object(limitFields, { title: "Limits" }),
-  shownLimits(defaultLimits),
-)
+export const Limits = answerOf<wire.Limits>()("Limits", limitFields, shownLimits(defaultLimits))
 
 const count = Type.Integer({ minimum: 0 })
 const duration = Type.Optional(count)
 
-export const System = shapeOf<WireSystem>()(
-  Type.Object(
-    {
-      version: Type.String(),
-      node: Type.String(),
-      startedAt: Time,
-      data: Type.Object({
-        engine: open(["sqlite", "postgres"]),
-        bytes: count,
-        files: Type.Array(Type.Object({ name: Type.String(), bytes: count })),
-        freeBytes: Type.Optional(count),
-        reserveBytes: count,
-        lastBackup: Type.Optional(Type.Object({ at: Time, entries: count })),
-      }),
-      writing: Type.Object({
-        queued: count,
-        queuedMax: positive,
-        commits: count,
-        medianUs: duration,
-        p99Us: duration,
-      }),
-      followers: Type.Array(Type.Object({ follower: Type.String(), entries: count })),
-      audit: Type.Optional(
-        Type.Object({ round: positive, entries: count, since: Time, unread: count }),
-      ),
-      broken: Type.Array(Type.String()),
-      settings: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
-    },
-    { title: "System" },
-  ),
+export const System = answerOf<wire.System>()(
+  "System",
+  {
+    version: Type.String(),
+    node: Type.String(),
+    startedAt: Time,
+    data: Type.Object({
+      engine: open(["sqlite", "postgres"]),
+      bytes: count,
+      files: Type.Array(Type.Object({ name: Type.String(), bytes: count })),
+      freeBytes: Type.Optional(count),
+      reserveBytes: count,
+      lastBackup: Type.Optional(Type.Object({ at: Time, entries: count })),
+    }),
+    writing: Type.Object({
+      queued: count,
+      queuedMax: positive,
+      commits: count,
+      medianUs: duration,
+      p99Us: duration,
+    }),
+    followers: Type.Array(Type.Object({ follower: Type.String(), entries: count })),
+    audit: Type.Optional(
+      Type.Object({ round: positive, entries: count, since: Time, unread: count }),
+    ),
+    broken: Type.Array(Type.String()),
+    settings: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+  },
   {
     version: "0.1.0",
     node: "26.10.0",

@@ -1,11 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  NewPack as WireNewPack,
-  Pack as WirePack,
-  PackDownload as WirePackDownload,
-  PackList as WirePackList,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, shapeOf } from "./wire-shape.ts"
 import { EntryFilter } from "./entry-filter.ts"
 import { Hash, Label, PackId, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -13,7 +8,7 @@ import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
 
 export function newPackOf(receiptsMax: number) {
-  return shapeOf<WireNewPack>()(
+  return shapeOf<wire.NewPack>()(
     Type.Refine(
       Type.Object(
         {
@@ -40,7 +35,7 @@ export function newPackOf(receiptsMax: number) {
   )
 }
 
-const examplePack: WirePack = {
+const examplePack: wire.Pack = {
   packId: sample.pack,
   workspaceId: "acme",
   title: "Invoices of January",
@@ -51,25 +46,24 @@ const examplePack: WirePack = {
   createdAt: sample.time,
 }
 
-export const Pack = shapeOf<WirePack>()(
-  Type.Object(
-    {
-      packId: PackId,
-      workspaceId: WorkspaceId,
-      title: Type.String(),
-      receiptCount: Type.Integer({ minimum: 1 }),
-      projectIds: Type.Array(Type.String()),
-      packHash: Hash,
-      sequence: Type.Optional(Type.Integer({ minimum: 1 })),
-      createdAt: Time,
-    },
-    { title: "Pack" },
-  ),
+export const Pack = answerOf<wire.Pack>()(
+  "Pack",
+  {
+    packId: PackId,
+    workspaceId: WorkspaceId,
+    title: Type.String(),
+    receiptCount: Type.Integer({ minimum: 1 }),
+    projectIds: Type.Array(Type.String()),
+    packHash: Hash,
+    sequence: Type.Optional(Type.Integer({ minimum: 1 })),
+    createdAt: Time,
+  },
   examplePack,
 )
 
-export const PackList = shapeOf<WirePackList>()(
-  Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }),
+export const PackList = answerOf<wire.PackList>()(
+  "PackList",
+  { packs: Type.Array(Pack), nextCursor: NextCursor },
   {
     packs: [examplePack],
     nextCursor: null,
@@ -78,13 +72,11 @@ export const PackList = shapeOf<WirePackList>()(
 
 export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
 
-export const PackDownload = shapeOf<WirePackDownload>()(
-  Type.Object(
-    {
-      manifest: Type.Record(Type.String(), Hash),
-      files: Type.Record(Type.String(), Type.String()),
-    },
-    { title: "PackDownload" },
-  ),
+export const PackDownload = answerOf<wire.PackDownload>()(
+  "PackDownload",
+  {
+    manifest: Type.Record(Type.String(), Hash),
+    files: Type.Record(Type.String(), Type.String()),
+  },
   { manifest: { "README.txt": sample.hash }, files: { "README.txt": "RXZpZGVuY2U=" } },
 )

@@ -1,22 +1,7 @@
 import { queryBytesMax, queryTermsMax } from "@tallystick/client/grammar"
-import type {
-  ActivityPage as WireActivityPage,
-  ActivityQuery as WireActivityQuery,
-  EventsExportQuery as WireEventsExportQuery,
-  EventsFeed as WireEventsFeed,
-  EventsPage as WireEventsPage,
-  EventsQuery as WireEventsQuery,
-  FeedQuery as WireFeedQuery,
-  FieldValues as WireFieldValues,
-  ListedEntry as WireListedEntry,
-  RecordsQuery as WireRecordsQuery,
-  PackEntriesQuery as WirePackEntriesQuery,
-  Timeline as WireTimeline,
-  TimelineQuery as WireTimelineQuery,
-  ValuesQuery as WireValuesQuery,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { Type } from "./type.ts"
-import { shapeOf } from "./check.ts"
+import { answerOf, queryOf } from "./wire-shape.ts"
 import { entryFields, EntryProof, exampleEntry } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
@@ -51,27 +36,26 @@ const filter = {
   }),
 }
 
-export const EventsQuery = shapeOf<WireEventsQuery>()(
-  Type.Object({ ...filter, cursor: Cursor, limit: Limit, include: Include }),
-)
+export const EventsQuery = queryOf<wire.EventsQuery>()({
+  ...filter,
+  cursor: Cursor,
+  limit: Limit,
+  include: Include,
+})
 
-export const FeedQuery = shapeOf<WireFeedQuery>()(
-  Type.Object({
-    ...filter,
-    after: Cursor,
-    limit: Limit,
-    wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
-  }),
-)
+export const FeedQuery = queryOf<wire.FeedQuery>()({
+  ...filter,
+  after: Cursor,
+  limit: Limit,
+  wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
+})
 
-export const EventsExportQuery = shapeOf<WireEventsExportQuery>()(
-  Type.Object({
-    ...filter,
-    format: Type.Enum(["jsonl", "csv", "parquet"], { default: "jsonl" }),
-    after: Cursor,
-    include: Include,
-  }),
-)
+export const EventsExportQuery = queryOf<wire.EventsExportQuery>()({
+  ...filter,
+  format: Type.Enum(["jsonl", "csv", "parquet"], { default: "jsonl" }),
+  after: Cursor,
+  include: Include,
+})
 
 /** Lines of JSON: entries, and one that ends them. */
 export const ExportedLines = Type.String({
@@ -83,12 +67,10 @@ export const ExportedLines = Type.String({
 export const ExportedCsv = Type.String({ examples: [`"sequence","timestamp",…\r\n"4",…\r\n`] })
 
 /** At most half a megabyte, which takes its thread a millisecond. */
-export const RecordsQuery = shapeOf<WireRecordsQuery>()(
-  Type.Object({
-    after: Cursor,
-    limit: Type.Integer({ minimum: 1, maximum: 4096, default: 4096 }),
-  }),
-)
+export const RecordsQuery = queryOf<wire.RecordsQuery>()({
+  after: Cursor,
+  limit: Type.Integer({ minimum: 1, maximum: 4096, default: 4096 }),
+})
 
 /** A stream continues after this sequence; `after` is where the first connection began. */
 export const FeedHeaders = Type.Object({
@@ -100,48 +82,39 @@ export const EventsStream = Type.String({
   examples: [`: follows\nid: 4\nevent: entry\ndata: {"sequence":4,"receipt":"rcp_…"}\n\n`],
 })
 
-export const TimelineQuery = shapeOf<WireTimelineQuery>()(
-  Type.Object({
-    ...filter,
-    from: Time,
-    to: Time,
-    buckets: Type.Integer({ minimum: 1, maximum: 240, default: 60 }),
-    by: Type.Enum(["lane", "project"], { default: "lane" }),
-  }),
-)
+export const TimelineQuery = queryOf<wire.TimelineQuery>()({
+  ...filter,
+  from: Time,
+  to: Time,
+  buckets: Type.Integer({ minimum: 1, maximum: 240, default: 60 }),
+  by: Type.Enum(["lane", "project"], { default: "lane" }),
+})
 
-export const ValuesQuery = shapeOf<WireValuesQuery>()(
-  Type.Object({
-    ...filter,
-    field: Type.String({ docs: { examples: ["actor", "metadata.currency"] } }),
-    limit: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
-  }),
-)
+export const ValuesQuery = queryOf<wire.ValuesQuery>()({
+  ...filter,
+  field: Type.String({ docs: { examples: ["actor", "metadata.currency"] } }),
+  limit: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
+})
 
-export const PackEntriesQuery = shapeOf<WirePackEntriesQuery>()(
-  Type.Object({ cursor: Cursor, limit: Limit, include: Include }),
-)
+export const PackEntriesQuery = queryOf<wire.PackEntriesQuery>()({
+  cursor: Cursor,
+  limit: Limit,
+  include: Include,
+})
 
-export const ActivityQuery = shapeOf<WireActivityQuery>()(
-  Type.Object({
-    token: Type.Optional(Type.String()),
-    query: Type.Optional(Search),
-    cursor: Cursor,
-    limit: Limit,
-    include: Include,
-  }),
-)
+export const ActivityQuery = queryOf<wire.ActivityQuery>()({
+  token: Type.Optional(Type.String()),
+  query: Type.Optional(Search),
+  cursor: Cursor,
+  limit: Limit,
+  include: Include,
+})
 
-const ListedEntry = shapeOf<WireListedEntry>()(
-  Type.Object(
-    {
-      ...entryFields,
-      proof: Type.Optional(EntryProof),
-      disclosures: Type.Optional(Type.Array(Type.String())),
-    },
-    { title: "ListedEntry" },
-  ),
-)
+const ListedEntry = answerOf<wire.ListedEntry>()("ListedEntry", {
+  ...entryFields,
+  proof: Type.Optional(EntryProof),
+  disclosures: Type.Optional(Type.Array(Type.String())),
+})
 
 const count = Type.Integer({ minimum: 0 })
 export const pageFields = {
@@ -158,22 +131,20 @@ export const pageFields = {
   verified: Type.Boolean(),
 }
 
-export const Timeline = shapeOf<WireTimeline>()(
-  Type.Object(
-    {
-      from: Time,
-      to: Time,
-      bucketSeconds: Type.Integer({ minimum: 1 }),
-      buckets: Type.Array(
-        Type.Object({
-          start: Time,
-          total: count,
-          counts: Type.Record(Type.String(), count),
-        }),
-      ),
-    },
-    { title: "Timeline" },
-  ),
+export const Timeline = answerOf<wire.Timeline>()(
+  "Timeline",
+  {
+    from: Time,
+    to: Time,
+    bucketSeconds: Type.Integer({ minimum: 1 }),
+    buckets: Type.Array(
+      Type.Object({
+        start: Time,
+        total: count,
+        counts: Type.Record(Type.String(), count),
+      }),
+    ),
+  },
   {
     from: "2026-01-31T00:00:00Z",
     to: "2026-02-01T00:00:00Z",
@@ -185,15 +156,13 @@ export const Timeline = shapeOf<WireTimeline>()(
   },
 )
 
-export const FieldValues = shapeOf<WireFieldValues>()(
-  Type.Object(
-    { values: Type.Array(Type.Object({ value: Type.String(), count })) },
-    { title: "FieldValues" },
-  ),
+export const FieldValues = answerOf<wire.FieldValues>()(
+  "FieldValues",
+  { values: Type.Array(Type.Object({ value: Type.String(), count })) },
   { values: [{ value: "usr_1", count: 12 }] },
 )
 
-export const examplePage: WireEventsPage = {
+export const examplePage: wire.EventsPage = {
   events: [exampleEntry],
   returned: 1,
   total: 1,
@@ -202,32 +171,25 @@ export const examplePage: WireEventsPage = {
   verified: true,
 }
 
-export const EventsPage = shapeOf<WireEventsPage>()(
-  Type.Object(pageFields, { title: "EventsPage" }),
-  examplePage,
-)
+export const EventsPage = answerOf<wire.EventsPage>()("EventsPage", pageFields, examplePage)
 
-export const EventsFeed = shapeOf<WireEventsFeed>()(
-  Type.Object(
-    { events: Type.Array(ListedEntry), nextAfter: count, hasMore: Type.Boolean() },
-    { title: "EventsFeed" },
-  ),
+export const EventsFeed = answerOf<wire.EventsFeed>()(
+  "EventsFeed",
+  { events: Type.Array(ListedEntry), nextAfter: count, hasMore: Type.Boolean() },
   { events: [exampleEntry], nextAfter: 4, hasMore: false },
 )
 
-export const ActivityPage = shapeOf<WireActivityPage>()(
-  Type.Object(
-    {
-      ...pageFields,
-      workspaceId: Type.String(),
-      projectId: Type.String(),
-      subject: Type.String(),
-      query: Type.Union([Type.String(), Type.Null()]),
-      policyVersion: count,
-      phrases: Type.Optional(ShownPhrases),
-    },
-    { title: "ActivityPage" },
-  ),
+export const ActivityPage = answerOf<wire.ActivityPage>()(
+  "ActivityPage",
+  {
+    ...pageFields,
+    workspaceId: Type.String(),
+    projectId: Type.String(),
+    subject: Type.String(),
+    query: Type.Union([Type.String(), Type.Null()]),
+    policyVersion: count,
+    phrases: Type.Optional(ShownPhrases),
+  },
   {
     ...examplePage,
     workspaceId: "acme",

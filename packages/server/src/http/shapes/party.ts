@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
-import type { Party as WireParty, Provenance as WireProvenance } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, shapeOf } from "./wire-shape.ts"
 import { extensible } from "./event.ts"
 
 const text = Type.Optional(Type.String())
@@ -9,30 +9,25 @@ const text = Type.Optional(Type.String())
 const own = Type.Optional(Type.Unsafe<string>({}))
 
 // In answers. A member that is withheld from the reader is absent.
-export const ShownActor = shapeOf<WireParty>()(
+export const ShownActor = shapeOf<wire.Party>()(
   Type.Object(
     { id: Type.String(), type: text, email: text, name: own },
     { title: "Actor", ...extensible },
   ),
 )
-export const ShownTarget = shapeOf<WireParty>()(
+export const ShownTarget = shapeOf<wire.Party>()(
   Type.Object(
     { id: Type.String(), type: text, email: own, name: text },
     { title: "Target", ...extensible },
   ),
 )
 
-export const Provenance = shapeOf<WireProvenance>()(
-  Type.Object(
-    {
-      environment: text,
-      server: text,
-      requestId: text,
-      sessionId: text,
-      traceId: text,
-      traceparent: text,
-      keyId: text,
-    },
-    { title: "Provenance" },
-  ),
-)
+export const Provenance = answerOf<wire.Provenance>()("Provenance", {
+  environment: text,
+  server: text,
+  requestId: text,
+  sessionId: text,
+  traceId: text,
+  traceparent: text,
+  keyId: text,
+})

@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  NewPolicy as WireNewPolicy,
-  Policy as WirePolicy,
-  PolicyAnswer as WirePolicyAnswer,
-  PolicyList as WirePolicyList,
-  PolicySection as WirePolicySection,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { extensible } from "./event.ts"
 import { Hash, ProjectId, WorkspaceId } from "./id.ts"
 import { listFields, NextCursor } from "./list.ts"
@@ -19,7 +13,7 @@ export const usualProject = "core"
 
 const NonEmpty = Type.String({ minLength: 1 })
 
-export const PolicySection = shapeOf<WirePolicySection>()(
+export const PolicySection = shapeOf<wire.PolicySection>()(
   Type.Object(
     { id: NonEmpty, title: NonEmpty, body: Type.String() },
     { title: "PolicySection", ...extensible },
@@ -30,15 +24,13 @@ export const exampleSections = [
   { id: "purpose", title: "Purpose", body: "We record who approves an invoice." },
 ]
 
-export const NewPolicy = shapeOf<WireNewPolicy>()(
-  Type.Object(
-    {
-      projectId: Type.Optional(ProjectId),
-      sections: Type.Array(PolicySection, { minItems: 1, maxItems: 1000 }),
-      version: Type.Optional(PolicyVersion),
-    },
-    { title: "NewPolicy", additionalProperties: false },
-  ),
+export const NewPolicy = requestOf<wire.NewPolicy>()(
+  "NewPolicy",
+  {
+    projectId: Type.Optional(ProjectId),
+    sections: Type.Array(PolicySection, { minItems: 1, maxItems: 1000 }),
+    version: Type.Optional(PolicyVersion),
+  },
   { sections: exampleSections },
 )
 
@@ -75,9 +67,7 @@ const fields = {
   sectionHash: Hash,
 }
 
-const Policy = shapeOf<WirePolicy>()(
-  Type.Object({ ...fields, sections: Type.Array(PolicySection) }, { title: "Policy" }),
-)
+const Policy = answerOf<wire.Policy>()("Policy", { ...fields, sections: Type.Array(PolicySection) })
 
 const exampleVersion = {
   id: "pol_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
@@ -88,20 +78,19 @@ const exampleVersion = {
   sectionHash: sample.hash,
 }
 
-export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(
-  Type.Object({ policy: Policy }, { title: "PolicyAnswer" }),
+export const PolicyAnswer = answerOf<wire.PolicyAnswer>()(
+  "PolicyAnswer",
+  { policy: Policy },
   {
     policy: { ...exampleVersion, sections: exampleSections },
   },
 )
 
-export const PolicyList = shapeOf<WirePolicyList>()(
-  Type.Object(
-    {
-      policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })),
-      nextCursor: NextCursor,
-    },
-    { title: "PolicyList" },
-  ),
+export const PolicyList = answerOf<wire.PolicyList>()(
+  "PolicyList",
+  {
+    policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })),
+    nextCursor: NextCursor,
+  },
   { policies: [exampleVersion], nextCursor: null },
 )

@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  NewProject as WireNewProject,
-  Phrase as WirePhrase,
-  Project as WireProject,
-  ProjectChange as WireProjectChange,
-  ProjectList as WireProjectList,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { Action } from "./event.ts"
 import { Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -15,11 +9,14 @@ import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
 /** A sentence of a few words: a line of a person's activity. */
-const Phrase = shapeOf<WirePhrase>()(
+const Phrase = shapeOf<wire.Phrase>()(
   Type.Object({ action: Action, text: Label }, { additionalProperties: false }),
 )
 
-const examplePhrase: WirePhrase = { action: "billing.invoice.approve", text: "Approved an invoice" }
+const examplePhrase: wire.Phrase = {
+  action: "billing.invoice.approve",
+  text: "Approved an invoice",
+}
 
 export function projectBodies(phrasesMax: number) {
   const phrases = Type.Refine(
@@ -34,21 +31,19 @@ export function projectBodies(phrasesMax: number) {
     phrases: Type.Optional(phrases),
   }
   return {
-    ProjectChange: shapeOf<WireProjectChange>()(
-      Type.Object(changes, { title: "ProjectChange", additionalProperties: false }),
-      { receipts: "public", phrases: [examplePhrase] },
-    ),
-    NewProject: shapeOf<WireNewProject>()(
-      Type.Object(
-        { id: ProjectId, ...changes },
-        { title: "NewProject", additionalProperties: false },
-      ),
+    ProjectChange: requestOf<wire.ProjectChange>()("ProjectChange", changes, {
+      receipts: "public",
+      phrases: [examplePhrase],
+    }),
+    NewProject: requestOf<wire.NewProject>()(
+      "NewProject",
+      { id: ProjectId, ...changes },
       { id: "core", activityLinks: true },
     ),
   }
 }
 
-const exampleProject: WireProject = {
+const exampleProject: wire.Project = {
   id: "core",
   workspaceId: "acme",
   createdAt: sample.time,
@@ -59,23 +54,22 @@ const exampleProject: WireProject = {
 
 export const ShownPhrases = Type.Array(Type.Object({ action: Type.String(), text: Type.String() }))
 
-export const Project = shapeOf<WireProject>()(
-  Type.Object(
-    {
-      id: Type.String(),
-      workspaceId: WorkspaceId,
-      name: Type.Optional(Type.String()),
-      createdAt: Time,
-      receipts: open(visibilities),
-      activityLinks: Type.Boolean(),
-      phrases: ShownPhrases,
-    },
-    { title: "Project" },
-  ),
+export const Project = answerOf<wire.Project>()(
+  "Project",
+  {
+    id: Type.String(),
+    workspaceId: WorkspaceId,
+    name: Type.Optional(Type.String()),
+    createdAt: Time,
+    receipts: open(visibilities),
+    activityLinks: Type.Boolean(),
+    phrases: ShownPhrases,
+  },
   exampleProject,
 )
 
-export const ProjectList = shapeOf<WireProjectList>()(
-  Type.Object({ projects: Type.Array(Project), nextCursor: NextCursor }, { title: "ProjectList" }),
+export const ProjectList = answerOf<wire.ProjectList>()(
+  "ProjectList",
+  { projects: Type.Array(Project), nextCursor: NextCursor },
   { projects: [exampleProject], nextCursor: null },
 )

@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
-import type { Receipt as WireReceipt } from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf } from "./wire-shape.ts"
 import { exampleEvent } from "./event.ts"
 import { Hash, ReceiptId, ShownEventId } from "./id.ts"
 import { lanes, open, storageClasses } from "./enumeration.ts"
@@ -24,28 +24,26 @@ export const exampleReceipt = {
   queued: true,
   receivedAt: sample.time,
   provenance: { environment: "production", requestId: "req-4711", keyId: sample.id },
-} as const satisfies WireReceipt
+} as const satisfies wire.Receipt
 
-export const Receipt = shapeOf<WireReceipt>()(
-  Type.Object(
-    {
-      accepted: Type.Boolean(),
-      eventId: ShownEventId,
-      receipt: ReceiptId,
-      eventHash: Hash,
-      previousHash: Hash,
-      timestamp: Time,
-      actor: ShownActor,
-      target: ShownTarget,
-      lane: open(lanes),
-      storageClass: open(storageClasses),
-      verificationUrl: Type.String({ docs: { format: "uri" } }),
-      queued: Type.Boolean(),
-      receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
-      provenance: Type.Optional(Provenance),
-      policyVersion: Type.Optional(NamedPolicyVersion),
-    },
-    { title: "Receipt" },
-  ),
+export const Receipt = answerOf<wire.Receipt>()(
+  "Receipt",
+  {
+    accepted: Type.Boolean(),
+    eventId: ShownEventId,
+    receipt: ReceiptId,
+    eventHash: Hash,
+    previousHash: Hash,
+    timestamp: Time,
+    actor: ShownActor,
+    target: ShownTarget,
+    lane: open(lanes),
+    storageClass: open(storageClasses),
+    verificationUrl: Type.String({ docs: { format: "uri" } }),
+    queued: Type.Boolean(),
+    receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
+    provenance: Type.Optional(Provenance),
+    policyVersion: Type.Optional(NamedPolicyVersion),
+  },
   exampleReceipt,
 )

@@ -1,38 +1,29 @@
 import { Type } from "./type.ts"
-import type {
-  RetentionCounting as WireRetentionCounting,
-  RetentionPreview as WireRetentionPreview,
-  RetentionPreviewRequest as WireRetentionPreviewRequest,
-  RetentionRun as WireRetentionRun,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { lanes, open } from "./enumeration.ts"
 import { RetentionRules } from "./workspace.ts"
 
-export const RetentionPreviewRequest = shapeOf<WireRetentionPreviewRequest>()(
-  Type.Object(
-    { retention: Type.Optional(RetentionRules) },
-    { title: "RetentionPreviewRequest", additionalProperties: false },
-  ),
+export const RetentionPreviewRequest = requestOf<wire.RetentionPreviewRequest>()(
+  "RetentionPreviewRequest",
+  { retention: Type.Optional(RetentionRules) },
   { retention: [{ lane: "operations", days: 400 }] },
 )
 
 const Count = Type.Integer({ minimum: 0 })
 const count = { entries: Count, bytes: Count }
 
-export const RetentionPreview = shapeOf<WireRetentionPreview>()(
-  Type.Object(
-    {
-      ...count,
-      held: Count,
-      rules: Type.Array(Type.Object({ rule: Count, ...count })),
-      lanes: Type.Array(Type.Object({ lane: open(lanes), ...count })),
-      projects: Type.Array(Type.Object({ projectId: Type.String(), ...count })),
-      months: Type.Array(Type.Object({ month: Type.String(), ...count })),
-      token: Type.String(),
-    },
-    { title: "RetentionPreview" },
-  ),
+export const RetentionPreview = answerOf<wire.RetentionPreview>()(
+  "RetentionPreview",
+  {
+    ...count,
+    held: Count,
+    rules: Type.Array(Type.Object({ rule: Count, ...count })),
+    lanes: Type.Array(Type.Object({ lane: open(lanes), ...count })),
+    projects: Type.Array(Type.Object({ projectId: Type.String(), ...count })),
+    months: Type.Array(Type.Object({ month: Type.String(), ...count })),
+    token: Type.String(),
+  },
   {
     entries: 2,
     bytes: 900,
@@ -45,15 +36,14 @@ export const RetentionPreview = shapeOf<WireRetentionPreview>()(
   },
 )
 
-export const RetentionCounting = shapeOf<WireRetentionCounting>()(
-  Type.Object({ counted: Count, of: Count }, { title: "RetentionCounting" }),
+export const RetentionCounting = answerOf<wire.RetentionCounting>()(
+  "RetentionCounting",
+  { counted: Count, of: Count },
   { counted: 250_000, of: 1_000_000 },
 )
 
-export const RetentionRun = shapeOf<WireRetentionRun>()(
-  Type.Object(
-    { isRunning: Type.Boolean(), entries: Count, held: Count },
-    { title: "RetentionRun" },
-  ),
+export const RetentionRun = answerOf<wire.RetentionRun>()(
+  "RetentionRun",
+  { isRunning: Type.Boolean(), entries: Count, held: Count },
   { isRunning: false, entries: 2, held: 0 },
 )

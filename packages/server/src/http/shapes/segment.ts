@@ -1,14 +1,11 @@
-import type {
-  ArchiveSegment as WireArchiveSegment,
-  ArchiveSegmentList as WireArchiveSegmentList,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf } from "./wire-shape.ts"
 import { NextCursor } from "./list.ts"
 import { Type } from "./type.ts"
 
 const [ledgerId, sha256] = ["ad59".repeat(16), "4da7".repeat(16)]
 
-const exampleSegment: WireArchiveSegment = {
+const exampleSegment: wire.ArchiveSegment = {
   ledgerId,
   firstSequence: 1,
   lastSequence: 16_384,
@@ -18,26 +15,22 @@ const exampleSegment: WireArchiveSegment = {
   textBytes: 9_830_400,
 }
 
-const ArchiveSegment = shapeOf<WireArchiveSegment>()(
-  Type.Object(
-    {
-      ledgerId: Type.String(),
-      firstSequence: Type.Integer(),
-      lastSequence: Type.Integer(),
-      file: Type.String(),
-      bytes: Type.Integer(),
-      sha256: Type.String(),
-      textBytes: Type.Integer(),
-    },
-    { title: "ArchiveSegment" },
-  ),
+const ArchiveSegment = answerOf<wire.ArchiveSegment>()(
+  "ArchiveSegment",
+  {
+    ledgerId: Type.String(),
+    firstSequence: Type.Integer(),
+    lastSequence: Type.Integer(),
+    file: Type.String(),
+    bytes: Type.Integer(),
+    sha256: Type.String(),
+    textBytes: Type.Integer(),
+  },
   exampleSegment,
 )
 
-export const ArchiveSegmentList = shapeOf<WireArchiveSegmentList>()(
-  Type.Object(
-    { segments: Type.Array(ArchiveSegment), nextCursor: NextCursor },
-    { title: "ArchiveSegmentList" },
-  ),
+export const ArchiveSegmentList = answerOf<wire.ArchiveSegmentList>()(
+  "ArchiveSegmentList",
+  { segments: Type.Array(ArchiveSegment), nextCursor: NextCursor },
   { segments: [exampleSegment], nextCursor: null },
 )

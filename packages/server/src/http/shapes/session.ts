@@ -1,12 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  Account as WireAccount,
-  Login as WireLogin,
-  PasswordChange as WirePasswordChange,
-  Session as WireSession,
-  Setup as WireSetup,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf } from "./wire-shape.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { Email } from "./member.ts"
@@ -26,55 +20,42 @@ const NewPassword = Type.String({
 /** A password to compare. It has no rules, because a rule would be a hint. */
 const Given = Type.String({ minLength: 1, maxLength: passwordMax })
 
-export const Setup = shapeOf<WireSetup>()(
-  Type.Object(
-    {
-      token: Type.String({ minLength: 1, maxLength: 200 }),
-      email: Type.Optional(Email),
-      name: Type.Optional(Label),
-      password: NewPassword,
-    },
-    { title: "Setup", additionalProperties: false },
-  ),
+export const Setup = requestOf<wire.Setup>()(
+  "Setup",
+  {
+    token: Type.String({ minLength: 1, maxLength: 200 }),
+    email: Type.Optional(Email),
+    name: Type.Optional(Label),
+    password: NewPassword,
+  },
   { token: sample.secret("x"), password: sample.password },
 )
 
-export const Login = shapeOf<WireLogin>()(
-  Type.Object(
-    { email: Type.String({ minLength: 1, maxLength: 254 }), password: Given },
-    { title: "Login", additionalProperties: false },
-  ),
+export const Login = requestOf<wire.Login>()(
+  "Login",
+  { email: Type.String({ minLength: 1, maxLength: 254 }), password: Given },
   { email: sample.email, password: sample.password },
 )
 
-export const PasswordChange = shapeOf<WirePasswordChange>()(
-  Type.Object(
-    { old: Given, new: NewPassword },
-    { title: "PasswordChange", additionalProperties: false },
-  ),
+export const PasswordChange = requestOf<wire.PasswordChange>()(
+  "PasswordChange",
+  { old: Given, new: NewPassword },
   { old: sample.password, new: "a longer horse than before" },
 )
 
-const Account = shapeOf<WireAccount>()(
-  Type.Object(
-    {
-      id: MemberId,
-      email: Type.String(),
-      name: Type.Optional(Type.String()),
-      instanceAdmin: Type.Boolean(),
-    },
-    { title: "Account" },
-  ),
-)
+const Account = answerOf<wire.Account>()("Account", {
+  id: MemberId,
+  email: Type.String(),
+  name: Type.Optional(Type.String()),
+  instanceAdmin: Type.Boolean(),
+})
 
-export const Session = shapeOf<WireSession>()(
-  Type.Object(
-    {
-      member: Account,
-      workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })),
-    },
-    { title: "Session" },
-  ),
+export const Session = answerOf<wire.Session>()(
+  "Session",
+  {
+    member: Account,
+    workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })),
+  },
   {
     member: { id: sample.id, email: sample.email, instanceAdmin: false },
     workspaces: [{ id: "acme", role: "viewer" }],

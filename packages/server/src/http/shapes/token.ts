@@ -1,19 +1,8 @@
 import { Type } from "./type.ts"
-import type {
-  CreatedActivityToken as WireCreatedActivityToken,
-  CreatedEvidenceToken as WireCreatedEvidenceToken,
-  CreatedPolicyToken as WireCreatedPolicyToken,
-  CreatedReceiptToken as WireCreatedReceiptToken,
-  NewActivityToken as WireNewActivityToken,
-  NewPolicyToken as WireNewPolicyToken,
-  NewToken as WireNewToken,
-  Token as WireToken,
-  TokenList as WireTokenList,
-  TokenListQuery as WireTokenListQuery,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import type { TokenType } from "../../workspace/permissions.ts"
 import { tokenLetters, tokenLives } from "../../workspace/scoped-tokens.ts"
-import { shapeOf } from "./check.ts"
+import { answerOf, queryOf, requestOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 import { listFields, NextCursor } from "./list.ts"
@@ -54,36 +43,31 @@ const Subject = Type.Union(
   },
 )
 
-export const NewReceiptToken = shapeOf<WireNewToken>()(
-  Type.Object(requestFields("receipt"), { title: "NewReceiptToken", additionalProperties: false }),
+export const NewReceiptToken = requestOf<wire.NewToken>()(
+  "NewReceiptToken",
+  requestFields("receipt"),
   { note: "for the auditor" },
 )
 
-export const NewEvidenceToken = shapeOf<WireNewToken>()(
-  Type.Object(requestFields("evidence"), {
-    title: "NewEvidenceToken",
-    additionalProperties: false,
-  }),
+export const NewEvidenceToken = requestOf<wire.NewToken>()(
+  "NewEvidenceToken",
+  requestFields("evidence"),
   { expiresInSeconds: 604_800 },
 )
 
-export const NewPolicyToken = shapeOf<WireNewPolicyToken>()(
-  Type.Object(
-    {
-      projectId: Type.Optional(ProjectId),
-      version: Type.Optional(PolicyVersion),
-      ...requestFields("policy"),
-    },
-    { title: "NewPolicyToken", additionalProperties: false },
-  ),
+export const NewPolicyToken = requestOf<wire.NewPolicyToken>()(
+  "NewPolicyToken",
+  {
+    projectId: Type.Optional(ProjectId),
+    version: Type.Optional(PolicyVersion),
+    ...requestFields("policy"),
+  },
   { projectId: "core", version: 3 },
 )
 
-export const NewActivityToken = shapeOf<WireNewActivityToken>()(
-  Type.Object(
-    { projectId: ProjectId, subject: Subject, ...requestFields("activity") },
-    { title: "NewActivityToken", additionalProperties: false },
-  ),
+export const NewActivityToken = requestOf<wire.NewActivityToken>()(
+  "NewActivityToken",
+  { projectId: ProjectId, subject: Subject, ...requestFields("activity") },
   { projectId: "core", subject: "usr_1", expiresInSeconds: 3600 },
 )
 
@@ -126,17 +110,15 @@ const createdExample = <T extends TokenType>(type: T, path: string) => ({
   apiUrl: `${sample.url}/v1/workspaces/acme/${path}`,
 })
 
-export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
-  Type.Object(
-    {
-      token: secret("receipt"),
-      ...fields,
-      apiUrl: address,
-      receipt: ReceiptId,
-      verificationUrl: page,
-    },
-    { title: "CreatedReceiptToken" },
-  ),
+export const CreatedReceiptToken = answerOf<wire.CreatedReceiptToken>()(
+  "CreatedReceiptToken",
+  {
+    token: secret("receipt"),
+    ...fields,
+    apiUrl: address,
+    receipt: ReceiptId,
+    verificationUrl: page,
+  },
   {
     ...createdExample("receipt", `receipts/${sample.receipt}`),
     receipt: sample.receipt,
@@ -144,18 +126,16 @@ export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
   },
 )
 
-export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
-  Type.Object(
-    {
-      token: secret("policy"),
-      ...fields,
-      apiUrl: address,
-      projectId: Type.String(),
-      version,
-      policyUrl: page,
-    },
-    { title: "CreatedPolicyToken" },
-  ),
+export const CreatedPolicyToken = answerOf<wire.CreatedPolicyToken>()(
+  "CreatedPolicyToken",
+  {
+    token: secret("policy"),
+    ...fields,
+    apiUrl: address,
+    projectId: Type.String(),
+    version,
+    policyUrl: page,
+  },
   {
     ...createdExample("policy", "published-policy/latest"),
     projectId: "core",
@@ -165,19 +145,17 @@ export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
 
 const packPath = `evidence-packs/${sample.pack}/download`
 
-export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
-  Type.Object(
-    {
-      token: secret("evidence"),
-      ...fields,
-      apiUrl: address,
-      packId: PackId,
-      receiptCount: Type.Integer({ minimum: 0 }),
-      downloadUrl: address,
-      pageUrl: page,
-    },
-    { title: "CreatedEvidenceToken" },
-  ),
+export const CreatedEvidenceToken = answerOf<wire.CreatedEvidenceToken>()(
+  "CreatedEvidenceToken",
+  {
+    token: secret("evidence"),
+    ...fields,
+    apiUrl: address,
+    packId: PackId,
+    receiptCount: Type.Integer({ minimum: 0 }),
+    downloadUrl: address,
+    pageUrl: page,
+  },
   {
     ...createdExample("evidence", packPath),
     packId: sample.pack,
@@ -187,18 +165,16 @@ export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
   },
 )
 
-export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
-  Type.Object(
-    {
-      token: secret("activity"),
-      ...fields,
-      apiUrl: address,
-      projectId: Type.String(),
-      subject: ShownSubject,
-      activityUrl: page,
-    },
-    { title: "CreatedActivityToken" },
-  ),
+export const CreatedActivityToken = answerOf<wire.CreatedActivityToken>()(
+  "CreatedActivityToken",
+  {
+    token: secret("activity"),
+    ...fields,
+    apiUrl: address,
+    projectId: Type.String(),
+    subject: ShownSubject,
+    activityUrl: page,
+  },
   {
     ...createdExample("activity", "activity"),
     projectId: "core",
@@ -207,7 +183,7 @@ export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
   },
 )
 
-const exampleToken: WireToken = {
+const exampleToken: wire.Token = {
   ...ofExample,
   type: "receipt",
   receipt: sample.receipt,
@@ -215,30 +191,30 @@ const exampleToken: WireToken = {
   mintedBy: { type: "api_key", id: sample.id, name: "billing" },
 }
 
-const Token = shapeOf<WireToken>()(
-  Type.Object(
-    {
-      ...fields,
-      receipt: Type.Optional(ReceiptId),
-      projectId: Type.Optional(Type.String()),
-      version,
-      packId: Type.Optional(PackId),
-      subject: Type.Optional(ShownSubject),
-      revokedAt: Type.Optional(Time),
-      state: open(["live", "revoked", "expired"]),
-      mintedBy: Maker,
-      lastUsedAt: Type.Optional(Time),
-    },
-    { title: "Token" },
-  ),
+const Token = answerOf<wire.Token>()(
+  "Token",
+  {
+    ...fields,
+    receipt: Type.Optional(ReceiptId),
+    projectId: Type.Optional(Type.String()),
+    version,
+    packId: Type.Optional(PackId),
+    subject: Type.Optional(ShownSubject),
+    revokedAt: Type.Optional(Time),
+    state: open(["live", "revoked", "expired"]),
+    mintedBy: Maker,
+    lastUsedAt: Type.Optional(Time),
+  },
   exampleToken,
 )
 
-export const TokenListQuery = shapeOf<WireTokenListQuery>()(
-  Type.Object({ ...listFields, packId: Type.Optional(PackId) }),
-)
+export const TokenListQuery = queryOf<wire.TokenListQuery>()({
+  ...listFields,
+  packId: Type.Optional(PackId),
+})
 
-export const TokenList = shapeOf<WireTokenList>()(
-  Type.Object({ tokens: Type.Array(Token), nextCursor: NextCursor }, { title: "TokenList" }),
+export const TokenList = answerOf<wire.TokenList>()(
+  "TokenList",
+  { tokens: Type.Array(Token), nextCursor: NextCursor },
   { tokens: [exampleToken], nextCursor: null },
 )

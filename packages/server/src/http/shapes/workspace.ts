@@ -1,15 +1,6 @@
 import { Type } from "./type.ts"
-import type {
-  LaneRule as WireLaneRule,
-  NewWorkspace as WireNewWorkspace,
-  RetentionRule as WireRetentionRule,
-  Workspace as WireWorkspace,
-} from "@tallystick/client/wire"
-import type {
-  WorkspaceChange as WireWorkspaceChange,
-  WorkspaceList as WireWorkspaceList,
-} from "@tallystick/client/wire"
-import { shapeOf } from "./check.ts"
+import type * as wire from "@tallystick/client/wire"
+import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { Hash, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { lanes, open, visibilities } from "./enumeration.ts"
@@ -38,7 +29,7 @@ const ActionPrefix = Type.String({
   rule: "must be the first segments of an action, with dots between them, in 200 characters at most",
 })
 
-const LaneRule = shapeOf<WireLaneRule>()(
+const LaneRule = shapeOf<wire.LaneRule>()(
   Type.Object(
     {
       prefix: ActionPrefix,
@@ -49,7 +40,7 @@ const LaneRule = shapeOf<WireLaneRule>()(
 )
 
 /** A hundred years, as of `hotDays`. Less than a day would expire what has just been written. */
-const RetentionRuleShape = shapeOf<WireRetentionRule>()(
+const RetentionRuleShape = shapeOf<wire.RetentionRule>()(
   Type.Object(
     {
       projectId: Type.Optional(ProjectId),
@@ -77,23 +68,19 @@ const settings = {
   retention: Type.Optional(RetentionRules),
 }
 
-export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
-  Type.Object(
-    { ...settings, confirm: Type.Optional(Type.String({ maxLength: 200 })) },
-    { title: "WorkspaceChange", additionalProperties: false },
-  ),
+export const WorkspaceChange = requestOf<wire.WorkspaceChange>()(
+  "WorkspaceChange",
+  { ...settings, confirm: Type.Optional(Type.String({ maxLength: 200 })) },
   { hotDays: 30 },
 )
 
-export const NewWorkspace = shapeOf<WireNewWorkspace>()(
-  Type.Object(
-    { id: WorkspaceId, ...settings },
-    { title: "NewWorkspace", additionalProperties: false },
-  ),
+export const NewWorkspace = requestOf<wire.NewWorkspace>()(
+  "NewWorkspace",
+  { id: WorkspaceId, ...settings },
   { id: "acme", name: "Acme", hotDays: 30 },
 )
 
-const exampleWorkspace: WireWorkspace = {
+const exampleWorkspace: wire.Workspace = {
   id: "acme",
   name: "Acme",
   createdAt: sample.time,
@@ -110,40 +97,36 @@ const exampleWorkspace: WireWorkspace = {
   retention: [{ lane: "operations", days: 400 }],
 }
 
-export const Workspace = shapeOf<WireWorkspace>()(
-  Type.Object(
-    {
-      id: WorkspaceId,
-      name: Type.Optional(Type.String()),
-      createdAt: Time,
-      ledgerId: Hash,
-      origin: Type.String(),
-      policyVisibility: open(visibilities),
-      projects: open(openings),
-      transparency: open(visibilities),
-      hotDays: Type.Integer(),
-      requirePublishedPolicy: Type.Boolean(),
-      personalKeys: Type.Array(Type.String()),
-      laneRules: Type.Array(Type.Object({ prefix: Type.String(), lane: open(lanes) })),
-      projectsMax: Type.Integer(),
-      retention: Type.Array(
-        Type.Object({
-          projectId: Type.Optional(Type.String()),
-          lane: Type.Optional(Type.Enum(lanes)),
-          action: Type.Optional(Type.String()),
-          days: Type.Integer(),
-        }),
-      ),
-    },
-    { title: "Workspace" },
-  ),
+export const Workspace = answerOf<wire.Workspace>()(
+  "Workspace",
+  {
+    id: WorkspaceId,
+    name: Type.Optional(Type.String()),
+    createdAt: Time,
+    ledgerId: Hash,
+    origin: Type.String(),
+    policyVisibility: open(visibilities),
+    projects: open(openings),
+    transparency: open(visibilities),
+    hotDays: Type.Integer(),
+    requirePublishedPolicy: Type.Boolean(),
+    personalKeys: Type.Array(Type.String()),
+    laneRules: Type.Array(Type.Object({ prefix: Type.String(), lane: open(lanes) })),
+    projectsMax: Type.Integer(),
+    retention: Type.Array(
+      Type.Object({
+        projectId: Type.Optional(Type.String()),
+        lane: Type.Optional(Type.Enum(lanes)),
+        action: Type.Optional(Type.String()),
+        days: Type.Integer(),
+      }),
+    ),
+  },
   exampleWorkspace,
 )
 
-export const WorkspaceList = shapeOf<WireWorkspaceList>()(
-  Type.Object(
-    { workspaces: Type.Array(Workspace), nextCursor: NextCursor },
-    { title: "WorkspaceList" },
-  ),
+export const WorkspaceList = answerOf<wire.WorkspaceList>()(
+  "WorkspaceList",
+  { workspaces: Type.Array(Workspace), nextCursor: NextCursor },
   { workspaces: [exampleWorkspace], nextCursor: null },
 )

@@ -1,4 +1,4 @@
-import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import type { CredentialUse, Document } from "../../store/store.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -87,7 +87,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
 async function keysJson(
   service: Service,
   keys: readonly Document<"api-key">[],
-): Promise<WireApiKey[]> {
+): Promise<wire.ApiKey[]> {
   const uses = await service.uses.of(keys.map(({ id }) => id))
   return Promise.all(
     keys.map(async (key) => ({ ...(await keyJson(service, key)), ...useJson(uses.get(key.id)) })),
@@ -98,7 +98,7 @@ async function keysJson(
 async function keyJson(
   { store }: Service,
   { id, workspace, value }: Document<"api-key">,
-): Promise<WireApiKey> {
+): Promise<wire.ApiKey> {
   const { mac: _, createdBy, name, scopes, projectIds, createdAt, expiresAt, revokedAt } = value
   return {
     keyId: id,
@@ -113,6 +113,6 @@ async function keyJson(
   }
 }
 
-function useJson(use: CredentialUse | undefined): Pick<WireApiKey, "lastUsedAt" | "lastUsedFrom"> {
+function useJson(use: CredentialUse | undefined): Pick<wire.ApiKey, "lastUsedAt" | "lastUsedFrom"> {
   return use === undefined ? {} : { lastUsedAt: isoTime(use.atMs), lastUsedFrom: use.from }
 }

@@ -1,11 +1,6 @@
 // Reading consents: of one person, which is recorded as a look-up, and counts of all.
 
-import type {
-  ConsentCount,
-  ConsentState as WireConsentState,
-  ConsentSummary as WireConsentSummary,
-  ListedEntry,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { consentAction, subjectType, withdrawalAction } from "../../ledger/consent.ts"
@@ -186,7 +181,7 @@ function wantedConsents(
 interface Act {
   readonly isWithdrawal: boolean
   readonly policyVersion: number | undefined
-  readonly entry: ListedEntry
+  readonly entry: wire.ListedEntry
 }
 
 const actsAtOnce = 100
@@ -220,7 +215,7 @@ async function stateOf(
 /** Undefined if the content of the entry was removed on purpose. */
 function actOf(event: Uint8Array): Act | undefined {
   // Written by `showEntry`, which makes what the wire types say.
-  const entry = JSON.parse(Buffer.from(event).toString("utf8")) as ListedEntry
+  const entry = JSON.parse(Buffer.from(event).toString("utf8")) as wire.ListedEntry
   const { integrity, action, policyVersion, sequence } = entry
   if (integrity === "broken")
     throw new LedgerError(
@@ -236,7 +231,7 @@ function shownState({
   consent,
   withdrawal,
 }: ConsentState<Act>): Pick<
-  WireConsentState,
+  wire.ConsentState,
   "state" | "policyVersion" | "mode" | "surface" | "receipt" | "since"
 > {
   const deciding = (withdrawal ?? consent)?.entry
@@ -260,21 +255,21 @@ async function textOf(
   projectId: string,
   consent: Act | undefined,
   atMs: number,
-): Promise<Pick<WireConsentState, "publishedAt" | "sectionHash" | "sections">> {
+): Promise<Pick<wire.ConsentState, "publishedAt" | "sectionHash" | "sections">> {
   if (consent?.policyVersion === undefined) return {}
   const policy = await policies.find(workspaceId, projectId, consent.policyVersion)
   if (policy === undefined || Date.parse(policy.value.publishedAt) > atMs) return {}
   const { publishedAt, sectionHash, sections } = policy.value
   // Published through the shape that wants these members.
   return { publishedAt, sectionHash, sections } as Pick<
-    WireConsentState,
+    wire.ConsentState,
     "publishedAt" | "sectionHash" | "sections"
   >
 }
 
 // ---- Of all.
 
-type CountOf = (counting: Counting) => Promise<ReadonlyMap<string, ConsentCount>>
+type CountOf = (counting: Counting) => Promise<ReadonlyMap<string, wire.ConsentCount>>
 
 /** Of the surfaces, which callers choose freely. There are fewer of all else. */
 const surfacesMax = 1000
@@ -287,7 +282,7 @@ function countsOf(
   wantedFor: (action: string) => Wanted,
 ): CountOf {
   return async (counting) => {
-    const counts = new Map<string, ConsentCount>()
+    const counts = new Map<string, wire.ConsentCount>()
     for (const [member, action] of actions) {
       const request = { wanted: wantedFor(action), storage: "all", signal } as const
       const counted = await queries.count(workspace, request, counting, clock.now())
@@ -305,14 +300,14 @@ const actions = [
   ["given", consentAction],
   ["withdrawn", withdrawalAction],
 ] as const
-const none: ConsentCount = { given: 0, withdrawn: 0 }
+const none: wire.ConsentCount = { given: 0, withdrawn: 0 }
 
 async function summaryOf(
   workspaceId: string,
   projectId: string,
   valuesMax: number,
   countOf: CountOf,
-): Promise<WireConsentSummary> {
+): Promise<wire.ConsentSummary> {
   const values = (field: string, limit = valuesMax) =>
     countOf({ kind: "values", field, limit, valuesMax })
   const byDay = await countOf({ kind: "days" })
@@ -320,7 +315,7 @@ async function summaryOf(
   const byTarget = await values("target")
   const byMode = await values("metadata.mode")
   const bySurface = await values("metadata.surface", surfacesMax)
-  const total = (member: keyof ConsentCount): number =>
+  const total = (member: keyof wire.ConsentCount): number =>
     byDay.values().reduce((sum, count) => sum + count[member], 0)
   return {
     workspaceId,

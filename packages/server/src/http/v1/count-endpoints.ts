@@ -2,10 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import { queryFields } from "@tallystick/client/grammar"
-import type {
-  FieldValues as WireFieldValues,
-  Timeline as WireTimeline,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
@@ -87,7 +84,7 @@ function timelineJson(
   { fromMs, bucketMs, buckets }: TimelineCounting,
   counted: readonly Counted[],
 ): string {
-  const timeline: WireTimeline = {
+  const timeline: wire.Timeline = {
     from,
     to,
     bucketSeconds: bucketMs / 1000,
@@ -118,5 +115,5 @@ function fieldOf(field: string): string {
 
 function valuesJson(counted: readonly Counted[]): string {
   const values = counted.map(({ name, counts: [count = 0] }) => ({ value: name, count }))
-  return JSON.stringify({ values } satisfies WireFieldValues)
+  return JSON.stringify({ values } satisfies wire.FieldValues)
 }

@@ -1,6 +1,6 @@
 // Erasures: what the ledger has about a person is destroyed, and recorded as destroyed.
 
-import type { Erasure as WireErasure } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import type { Listed, ListPlace } from "../../store/store.ts"
 import { required } from "../../workspace/required-document.ts"
@@ -84,7 +84,7 @@ function erasureJson({
   id,
   workspace,
   value,
-}: Document<"erasure"> | Listed<"erasure">): WireErasure {
+}: Document<"erasure"> | Listed<"erasure">): wire.Erasure {
   const { state, after: _, parts: __, ...shown } = value
   return {
     erasureId: id,

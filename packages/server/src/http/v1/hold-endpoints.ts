@@ -1,6 +1,6 @@
 // Legal holds: what they cover is neither expired nor erased.
 
-import type { Hold as WireHold, HoldScope as WireHoldScope } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import type { IsHeld } from "../../query/verified-entries.ts"
@@ -113,7 +113,7 @@ export async function heldFor(
   return (stored) => holdsOf(stored).length > 0
 }
 
-function scopeOf({ filter, subject, receiptIds }: WireHoldScope): HoldScope {
+function scopeOf({ filter, subject, receiptIds }: wire.HoldScope): HoldScope {
   const given = [filter, subject, receiptIds].filter((one) => one !== undefined)
   if (given.length !== 1)
     throw new LedgerError("invalid_field", "give one of filter, subject and receiptIds")
@@ -128,14 +128,14 @@ function scopeOf({ filter, subject, receiptIds }: WireHoldScope): HoldScope {
 async function holdJson(
   { store }: Service,
   { id, workspace, value }: Pick<Listed<"hold">, "id" | "workspace" | "value">,
-): Promise<WireHold> {
+): Promise<wire.Hold> {
   const { name, reason, scope, createdAt, createdBy, released } = value
   return {
     holdId: id,
     name,
     reason,
     // It had this form in the request.
-    ...(scope as unknown as WireHoldScope),
+    ...(scope as unknown as wire.HoldScope),
     createdAt,
     createdBy: await makerOf(store.registry, workspace, createdBy),
     state: released === undefined ? "active" : "released",

@@ -1,7 +1,7 @@
 // What the service knows about a workspace's chain: what is signed, what was checked again, and
 // where it is broken.
 
-import type { ChainState as WireChainState } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import type { Fault } from "../../followers/health.ts"
 import { epochsOf } from "../../store/epochs.ts"
@@ -35,7 +35,7 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
 async function stateOf(
   service: Service,
   workspace: Document<"workspace">,
-): Promise<WireChainState> {
+): Promise<wire.ChainState> {
   const { store, source, queries, clock } = service
   // Read before the head, so that the chain has all that they cover.
   const audit = await store.index.audit(workspace.id)
@@ -62,7 +62,7 @@ async function stateOf(
 async function checkpointOf(
   { store, source }: Service,
   workspace: Document<"workspace">,
-): Promise<WireChainState["checkpoint"]> {
+): Promise<wire.ChainState["checkpoint"]> {
   const [epoch] = epochsOf(workspace)
   const { checkpoint } = await source.checkpoints.of(workspace, epoch)
   if (checkpoint === undefined) return undefined
@@ -85,7 +85,7 @@ function rangesOf(
   audit: Audit | undefined,
   size: number,
   fault: Pick<Fault, "sequence"> | undefined,
-): WireChainState["checked"] {
+): wire.ChainState["checked"] {
   // A chain that has lost its end is shorter than what was checked of it.
   const end = Math.min(size, (fault?.sequence ?? Infinity) - 2)
   let from = 1

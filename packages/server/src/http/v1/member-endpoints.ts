@@ -1,6 +1,6 @@
 // Members of a workspace. An invited person accepts by a link.
 
-import type { Member as WireMember } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
@@ -179,14 +179,14 @@ function setupUrl(publicUrl: string, token: string): string {
 export function membersJson(
   service: Service,
   members: readonly Document<"membership">[],
-): Promise<WireMember[]> {
+): Promise<wire.Member[]> {
   return Promise.all(members.map((member) => memberJson(service, member)))
 }
 
 async function memberJson(
   { store }: Service,
   { id, workspace, value }: Document<"membership">,
-): Promise<WireMember> {
+): Promise<wire.Member> {
   const { email, name, role, createdAt, createdBy, joinedAt } = value
   const named = name === undefined ? {} : { name }
   return {

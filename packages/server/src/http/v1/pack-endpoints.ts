@@ -1,7 +1,7 @@
 // Evidence packs: create, list, download.
 
 import { Readable } from "node:stream"
-import type { EntryFilter, NewPack, Pack as WirePack } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { CountRequest } from "../../query/entry-queries.ts"
 import { epochsOf } from "../../store/epochs.ts"
@@ -197,7 +197,7 @@ async function findFor(
   service: Service,
   caller: Principal,
   workspace: Document<"workspace">,
-  { title, projectId, receiptIds, consents, filter = {} }: NewPack,
+  { title, projectId, receiptIds, consents, filter = {} }: wire.NewPack,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const source = { ...service.store, pace: service.pace }
@@ -233,7 +233,7 @@ function publications(caller: Principal): Wanted {
 /** The project that the pack and its filter agree on. */
 function projectOf(
   name: string,
-  { projectId: own }: Pick<EntryFilter, "projectId">,
+  { projectId: own }: Pick<wire.EntryFilter, "projectId">,
   ofPack: string | undefined,
 ): string {
   if (ofPack !== undefined && own !== undefined && own !== ofPack)
@@ -292,7 +292,7 @@ function reaches(
   return projectIds.every((projectId) => mayTouch(caller, projectId))
 }
 
-function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): WirePack {
+function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): wire.Pack {
   const { title, projectIds, packHash, createdAt, seal } = value
   const receiptCount = "sequences" in value ? value.sequences.length : value.receiptCount
   return {

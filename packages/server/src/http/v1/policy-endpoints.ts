@@ -1,9 +1,6 @@
 // Published policies. They are public or private, as the workspace says.
 
-import type {
-  Policy as WirePolicy,
-  PolicyVersion as WirePolicyVersion,
-} from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
@@ -160,14 +157,14 @@ function permitPolicy(
 function versionJson({
   workspace,
   value: { policyId, projectId, version, publishedAt, sectionHash },
-}: Document<"policy">): WirePolicyVersion {
+}: Document<"policy">): wire.PolicyVersion {
   return { id: policyId, workspaceId: workspace, projectId, version, publishedAt, sectionHash }
 }
 
-function policyJson(policy: Document<"policy">): WirePolicy {
+function policyJson(policy: Document<"policy">): wire.Policy {
   // Publication has checked their shape.
   return {
     ...versionJson(policy),
-    sections: policy.value.sections as unknown as WirePolicy["sections"],
+    sections: policy.value.sections as unknown as wire.Policy["sections"],
   }
 }

@@ -1,4 +1,4 @@
-import type { Project as WireProject } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, reachOf } from "../../workspace/permissions.ts"
@@ -98,6 +98,6 @@ function projectJson({
   id,
   workspace,
   value: { name, receipts, activityLinks, phrases = [], createdAt },
-}: Document<"project">): WireProject {
+}: Document<"project">): wire.Project {
   return { id, workspaceId: workspace, name, createdAt, receipts, activityLinks, phrases }
 }

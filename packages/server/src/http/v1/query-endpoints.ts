@@ -1,6 +1,6 @@
 // Queries of entries: for readers of a workspace, and for one person about that person.
 
-import type { EntryFilter, EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { searchOf, wantedIn } from "../../query/entry-filter.ts"
 import type { EntryPage, PageRequest } from "../../query/entry-queries.ts"
@@ -100,7 +100,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
 export function storageOf({
   storage,
   includeArchive,
-}: WireEventsFilter): "hot" | "archive" | "all" {
+}: wire.EventsFilter): "hot" | "archive" | "all" {
   return storage ?? (includeArchive ? "all" : "hot")
 }
 
@@ -108,7 +108,7 @@ export function storageOf({
  * What a query asks for, limited to what the caller may see. `at` is the path of its parameters in
  * a body.
  */
-export function wantedOf(caller: Principal, asked: WireEventsFilter, at = ""): Wanted {
+export function wantedOf(caller: Principal, asked: wire.EventsFilter, at = ""): Wanted {
   const { projectId, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
@@ -124,7 +124,7 @@ export function filteredFor(
     includeArchive = false,
     includeSystem = false,
     ...rest
-  }: EntryFilter,
+  }: wire.EntryFilter,
 ): Pick<PageRequest, "wanted" | "storage"> {
   const asked = { ...rest, projectId, includeArchive, includeSystem }
   return {

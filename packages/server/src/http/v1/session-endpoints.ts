@@ -1,6 +1,6 @@
 // Signing in: set-up, password, session. The credential is in a cookie that pages cannot read.
 
-import type { Session as WireSession } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
 import type { Role } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
@@ -164,7 +164,7 @@ async function attempt<T>(
 async function sessionJson(
   { accounts }: Service,
   members: readonly Document<"member">[],
-): Promise<WireSession> {
+): Promise<wire.Session> {
   const [first] = members
   if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
   const { email, name } = first.value

@@ -1,6 +1,6 @@
 // What an operator looks at first: the program, its disk, what waits, and its settings.
 
-import type { System as WireSystem } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { filesIn, freeBytesAt } from "../../runtime/folder-size.ts"
 import { readLastBackup } from "../../store/last-backup.ts"
@@ -24,7 +24,7 @@ export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-async function systemOf(service: Service): Promise<WireSystem> {
+async function systemOf(service: Service): Promise<wire.System> {
   const { program, limits, ledger, metrics, health, store } = service
   const { version, startedMs, data, settings } = program
   const lastBackup = await readLastBackup(data)
@@ -59,7 +59,7 @@ async function systemOf(service: Service): Promise<WireSystem> {
 }
 
 /** Its disk is not ours to see, and nothing is refused because of this one. */
-function dataOf(databaseBytes: number | undefined): WireSystem["data"] | undefined {
+function dataOf(databaseBytes: number | undefined): wire.System["data"] | undefined {
   if (databaseBytes === undefined) return undefined
   return { engine: "postgres", bytes: databaseBytes, files: [], reserveBytes: 0 }
 }
@@ -67,7 +67,7 @@ function dataOf(databaseBytes: number | undefined): WireSystem["data"] | undefin
 async function filesOf(
   data: string,
   { diskReserveBytes }: Service["limits"],
-): Promise<WireSystem["data"]> {
+): Promise<wire.System["data"]> {
   const files = await filesIn(data)
   const freeBytes = await freeBytesAt(data).catch(() => undefined)
   return {
@@ -81,7 +81,7 @@ async function filesOf(
 
 function durationsOf(
   ascendingMs: readonly number[],
-): Pick<WireSystem["writing"], "commits" | "medianUs" | "p99Us"> {
+): Pick<wire.System["writing"], "commits" | "medianUs" | "p99Us"> {
   const commits = ascendingMs.length
   if (commits === 0) return { commits }
   const at = (share: number) =>

@@ -1,7 +1,7 @@
 // Scoped tokens: a caller who may read something may create a token for that alone. Administrators
 // list and revoke them.
 
-import type { Token as WireToken } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
@@ -301,7 +301,7 @@ async function tokenJson(
   { store, tokens }: Service,
   document: Document<"token">,
   use: CredentialUse | undefined,
-): Promise<WireToken> {
+): Promise<wire.Token> {
   const { minter, revokedAt } = document.value
   const minterId = minter.kind === "instance" ? "instance" : minter.id
   return {

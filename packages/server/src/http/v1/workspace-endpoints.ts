@@ -1,4 +1,4 @@
-import type { Workspace as WireWorkspace } from "@tallystick/client/wire"
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/store.ts"
@@ -112,7 +112,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
 function workspaceJson(
   { projectsMax }: Limits,
   { id, value }: Document<"workspace">,
-): WireWorkspace {
+): wire.Workspace {
   const { name, createdAt, ledgerId, origin, retention = [] } = value
   const settings = { projectsMax, ...settingsOf(value), retention }
   return { id, name, createdAt, ledgerId, origin, ...settings }
