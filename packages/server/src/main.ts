@@ -4,11 +4,11 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { isatty } from "node:tty"
-import { Argument, Command, Help, Option } from "commander"
+import { Argument, Help, Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
-import { notes } from "./cli/help-notes.ts"
 import { addLedgerCommands } from "./cli/ledger-commands.ts"
 import { gathered, secondsOf, someOf } from "./cli/option-values.ts"
+import { ProgramCommand } from "./cli/program-command.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { ConfigError } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
@@ -41,7 +41,7 @@ const optionDescription = (option: Option) =>
 /** Less would be a word on each line. */
 const minWidthToWrap = 24
 
-const program = new Command("tallystick")
+const program = new ProgramCommand("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
   .version(version)
   .configureHelp({ optionDescription, minWidthToWrap })
@@ -55,7 +55,7 @@ program
     "on empty data, create a workspace `demo` with a key, and print how to write a first event",
     false,
   )
-  .addHelpText("after", notes("\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo"))
+  .example("TALLYSTICK_PORT=9000 tallystick serve --demo")
   .action(async ({ demo }: { demo: boolean }) => {
     const { runServe } = await import("./cli/serve-command.ts")
     await runServe({ environment: process.env, version, demo, exit: (code) => process.exit(code) })
@@ -78,15 +78,12 @@ program
     "an answer of GET …/tlog/epochs, or an export: shows which entries a restored ledger has lost",
   )
   .option("--json", "print the results as JSON", false)
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 Exit codes: 0 everything is genuine; 3 something is not; 1 a file cannot be read; 2 nothing is found wrong, but the proof, a trusted key's signature or a
 checkpoint is missing. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is not confirmed (with --json: true, false, null).
 
 Example:
-  $ tallystick verify receipt.json --key "$(cat log.vkey)"`),
-  )
+  $ tallystick verify receipt.json --key "$(cat log.vkey)"`)
   .action(
     async (
       files: string[],
@@ -118,7 +115,7 @@ keys
   .argument("<workspace>")
   .addOption(atUrl)
   .option("--json", "print them as JSON", false)
-  .addHelpText("after", notes(`${keysHelp}tallystick keys list acme`))
+  .notes(`${keysHelp}tallystick keys list acme`)
   .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
     const { listKeys } = await import("./cli/keys-command.ts")
     await listKeys({ ...terminal, url }, workspace, json)
@@ -139,11 +136,8 @@ keys
   .option("--project <id>", "limit the key to this project; repeat for more", gathered)
   .option("--expires-in <time>", "such as 90d, 12h or 30m", secondsOf)
   .addOption(atUrl)
-  .addHelpText(
-    "after",
-    notes(
-      `${keysHelp}export TALLYSTICK_KEY=$(tallystick keys create acme --name billing --scope write)`,
-    ),
+  .notes(
+    `${keysHelp}export TALLYSTICK_KEY=$(tallystick keys create acme --name billing --scope write)`,
   )
   .action(async (workspace: string, options: CreateOptions) => {
     const { createKey } = await import("./cli/keys-command.ts")
@@ -172,7 +166,7 @@ program
   .description("destroy the contents that have passed their time now, as the service does each day")
   .argument("<workspace>")
   .addOption(atUrl)
-  .addHelpText("after", notes(`${keysHelp}tallystick retention run acme`))
+  .notes(`${keysHelp}tallystick retention run acme`)
   .action(async (workspace: string, { url }: { url?: string }) => {
     const { runRetention } = await import("./cli/retention-command.ts")
     await runRetention({ ...terminal, url }, workspace)
@@ -188,7 +182,7 @@ erasures
   .argument("<workspace>")
   .addOption(atUrl)
   .option("--json", "print them as JSON", false)
-  .addHelpText("after", notes(`${keysHelp}tallystick erasures list acme`))
+  .notes(`${keysHelp}tallystick erasures list acme`)
   .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
     const { listErasures } = await import("./cli/erasures-command.ts")
     await listErasures({ ...terminal, url }, workspace, json)
@@ -200,7 +194,7 @@ erasures
   .argument("<workspace>")
   .argument("<erasure-id>", "the id that `erasures list` shows")
   .addOption(atUrl)
-  .addHelpText("after", notes(`${keysHelp}tallystick erasures show acme era_4cVx0Zp3QmT7a`))
+  .notes(`${keysHelp}tallystick erasures show acme era_4cVx0Zp3QmT7a`)
   .action(async (workspace: string, erasureId: string, { url }: { url?: string }) => {
     const { showErasure } = await import("./cli/erasures-command.ts")
     await showErasure({ ...terminal, url }, workspace, erasureId)
@@ -217,12 +211,7 @@ erasures
   .option("--entries", "destroy the whole content of their entries, with the id", false)
   .option("--dry-run", "say what would be destroyed, and destroy nothing", false)
   .addOption(atUrl)
-  .addHelpText(
-    "after",
-    notes(
-      `${keysHelp}tallystick erasures request acme usr_4711 --reason "Their request" --dry-run`,
-    ),
-  )
+  .notes(`${keysHelp}tallystick erasures request acme usr_4711 --reason "Their request" --dry-run`)
   .action(async (workspace: string, id: string, options: ErasureOptions) => {
     const { requestErasure } = await import("./cli/erasures-command.ts")
     const { reason, reference, type, entries, dryRun, url } = options
@@ -251,7 +240,7 @@ keys
   .argument("<workspace>")
   .argument("<key-id>", "the id that `keys list` shows")
   .addOption(atUrl)
-  .addHelpText("after", notes(`${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`))
+  .notes(`${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`)
   .action(async (workspace: string, keyId: string, { url }: { url?: string }) => {
     const { revokeKey } = await import("./cli/keys-command.ts")
     await revokeKey({ ...terminal, url }, workspace, keyId)
@@ -264,13 +253,10 @@ program
   )
   .argument("<workspace>")
   .addOption(atUrl)
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 The old key keeps signing for a week. Until then, anyone who trusts the old key checks the announcement with \`tallystick verify\`, and trusts
 the new key from then on. Earlier receipts, proofs and packs stay valid under the key that signed them.
-${keysHelp}tallystick rotate acme > announcement.json`),
-  )
+${keysHelp}tallystick rotate acme > announcement.json`)
   .action(async (workspace: string, { url }: { url?: string }) => {
     const { rotateKey } = await import("./cli/rotate-log-key-command.ts")
     await rotateKey({ ...terminal, url }, workspace)
@@ -283,16 +269,13 @@ const secret = program
 secret
   .command("rotate")
   .description("seal everything again under a new secret; if interrupted, run it again to continue")
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 If the data folder holds the secret, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_SECRET to
 the new secret and TALLYSTICK_SECRET_PREVIOUS to the old one, also for a service that starts before the rotation has finished. API keys,
 tokens, sessions, passwords, idempotency keys and signing keys stay the same. Older backups need the old secret.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`)
   .action(async () => {
     const { runRotateSecret } = await import("./cli/rotate-secret-command.ts")
     await runRotateSecret(terminal)
@@ -306,15 +289,12 @@ rootKey
   .command("rotate")
   .description("replace the instance key, and record that in the ledger")
   .option("--revoke-tokens", "revoke every token made with an instance key, after a leak", false)
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 If the data folder holds the key, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_ROOT_KEY to
 the new key and TALLYSTICK_ROOT_KEY_PREVIOUS to the old one. A service that has both settings accepts both keys.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`)
   .action(async ({ revokeTokens }: { revokeTokens: boolean }) => {
     const { runRotateRootKey } = await import("./cli/rotate-root-key-command.ts")
     await runRotateRootKey(terminal, revokeTokens)
@@ -323,10 +303,7 @@ Example:
 program
   .command("reindex")
   .description("rebuild the index and the search from the journal, while the service is stopped")
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex")
   .action(async () => {
     const { runReindex } = await import("./cli/reindex-command.ts")
     process.exitCode = await runReindex(terminal)
@@ -339,10 +316,7 @@ archive
   .command("status")
   .description("show what each workspace has in the archive")
   .option("--json", "print JSON", false)
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive status"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick archive status")
   .action(async ({ json }: { json: boolean }) => {
     const { runArchiveStatus } = await import("./cli/archive-command.ts")
     await runArchiveStatus(terminal, json)
@@ -351,10 +325,7 @@ archive
   .command("verify")
   .description("read every segment and hash every body in it again; exit code 1 if one is wrong")
   .option("--json", "print JSON", false)
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive verify"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick archive verify")
   .action(async ({ json }: { json: boolean }) => {
     const { runArchiveVerify } = await import("./cli/archive-command.ts")
     process.exitCode = await runArchiveVerify(terminal, json)
@@ -362,10 +333,7 @@ archive
 archive
   .command("now")
   .description("archive everything that is due, while the service is stopped")
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive now"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick archive now")
   .action(async () => {
     const { runArchiveNow } = await import("./cli/archive-command.ts")
     await runArchiveNow(terminal)
@@ -373,10 +341,7 @@ archive
 archive
   .command("restore")
   .description("put all archived bodies back into the database, while the service is stopped")
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick archive restore"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick archive restore")
   .action(async () => {
     const { runArchiveRestore } = await import("./cli/archive-command.ts")
     await runArchiveRestore(terminal)
@@ -387,15 +352,12 @@ program
   .description(
     "give free space in the journal's file back to the disk, while the service is stopped",
   )
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 The service packs older entries, and new entries take the space that becomes free. This command copies the journal into a file without free space,
 compares the two, and puts the new file in place. It needs room for the new file. Killed, it goes on when it is run again.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick compact`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick compact`)
   .action(async () => {
     const { runCompact } = await import("./cli/compact-command.ts")
     runCompact(terminal)
@@ -405,7 +367,7 @@ program
   .command("config")
   .description("print every setting and where its value comes from, without the secrets")
   .option("--json", "print them as JSON", false)
-  .addHelpText("after", notes("\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config"))
+  .example("TALLYSTICK_PORT=9000 tallystick config")
   .action(async ({ json }: { json: boolean }) => {
     const { showConfig } = await import("./cli/config-command.ts")
     showConfig(terminal, json)
@@ -417,10 +379,7 @@ program
     "check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad",
   )
   .option("--json", "print the results as JSON", false)
-  .addHelpText(
-    "after",
-    notes("\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor"),
-  )
+  .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
   .action(async ({ json }: { json: boolean }) => {
     const { runDoctor } = await import("./cli/doctor-command.ts")
     process.exitCode = await runDoctor(terminal, json)
@@ -430,7 +389,7 @@ program
   .command("completion")
   .description("print a script with which your shell completes commands and options")
   .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
-  .addHelpText("after", notes("\nExample:\n  $ source <(tallystick completion bash)"))
+  .example("source <(tallystick completion bash)")
   .action(async (shell: Shell) => {
     const { completionFor } = await import("./cli/completion-command.ts")
     terminal.say(completionFor(shell, program))
@@ -451,9 +410,7 @@ program
     someOf("--pass <pass>", "run only this pass; repeat for more", ["chain", "contents", "index"]),
   )
   .option("--json", "print faults and timings as JSON", false)
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 There are three passes. \`chain\` hashes every record and body and the tree over them, and compares the result with everything that was signed.
 \`contents\` reads each body, and compares keys, tokens, members, projects, policies and packs with the entries that record them. \`index\`
 rebuilds the index of keys and receipts, and looks for orphans that belong to no entry. Anyone who can write the files and the heads file can
@@ -462,8 +419,7 @@ cut off the end; only a checkpoint kept elsewhere shows that.
 Exit codes: 0 everything is as it was written; 3 something is not; 1 the data cannot be read, or has no such workspace.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`)
   .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckOptions) => {
     const { runFsck } = await import("./cli/fsck-command.ts")
     const { passes } = await import("./operator/fsck/fsck.ts")
@@ -491,16 +447,13 @@ program
     "<folder>",
     "a new folder, or an earlier export of the same ledger, to which new entries are added",
   )
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 The export covers all entries up to the last checkpoint. A running service records the export first; the command asks it with the instance key
 in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and what they hide are in separate files, so that you
 can leave either out.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`)
   .addOption(atUrl)
   .action(async (workspace: string, folder: string, { url }: { url?: string }) => {
     const { runExport } = await import("./cli/export-command.ts")
@@ -518,17 +471,14 @@ program
     "leave out the secret and the instance key of the data folder",
     false,
   )
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 The copy is complete: a service starts on it with TALLYSTICK_DATA set to the folder, read-only until \`tallystick resume\`. The copy includes the
 secret and the instance key if the data folder holds them, readable by its owner alone. Guard it like the data: anyone who has it can sign in
 the ledger's name. With --without-secrets, keep the secret elsewhere: without it the service cannot sign and knows no key. The copy never
 includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy.
 
 Example:
-  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`),
-  )
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`)
   .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
     const { runBackup } = await import("./cli/backup-command.ts")
     await runBackup(terminal, target, !withoutSecrets)
@@ -541,9 +491,7 @@ program
   )
   .requiredOption("--from <place>", "folder of the data, or postgres://user:password@host/name")
   .requiredOption("--to <place>", "the same; nothing, or what an interrupted copy has left")
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 Every entry, receipt, key, token and signature stays the same; index and search are made again, and \`fsck\` checks the copy. It needs the
 secret of the ledger: TALLYSTICK_SECRET, or the file in the folder (for a database, in TALLYSTICK_DATA). A new folder gets the secret and the
 instance key of the data folder, if that holds them. PGPASSWORD can have the password of the database. What was signed is copied along; the heads file of a folder is beside it, unless
@@ -552,8 +500,7 @@ TALLYSTICK_HEADS names another. When credentials were used last is not copied. T
 Exit codes are those of \`fsck\`: 0 the copy is as it was written; 3 something in it is not; 1 nothing could be copied.
 
 Example:
-  $ tallystick copy --from /var/lib/tallystick --to postgres://tallystick@db.example/tallystick`),
-  )
+  $ tallystick copy --from /var/lib/tallystick --to postgres://tallystick@db.example/tallystick`)
   .action(async ({ from, to }: { from: string; to: string }) => {
     const { runCopy } = await import("./cli/copy-command.ts")
     process.exitCode = await runCopy(terminal, from, to)
@@ -566,17 +513,14 @@ program
   )
   .option("--check", "only check, and print what would happen", false)
   .option("--json", "print the result as JSON", false)
-  .addHelpText(
-    "after",
-    notes(`
+  .notes(`
 Bring the newest heads file of the original service along (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
 continues in the same epoch. If a signed entry is missing, or nobody knows what was signed last, the workspace continues in a new epoch: a
 ledger with a name and a key of its own, whose first entry says where it continues from. Old entries stay, and new ones follow them. Receipts
 of lost entries stay lost, and \`verify\` says so. Data that does not hold together is refused.
 
 Example:
-  $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`),
-  )
+  $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`)
   .action(async ({ check, json }: { check: boolean; json: boolean }) => {
     const { runResume } = await import("./cli/resume-command.ts")
     process.exitCode = await runResume(terminal, check, json)

@@ -1,17 +1,17 @@
 // The commands `events` and `receipts`, which write to a ledger and read it with an API key: their
 // options and their help.
 
-import { Option, type Command } from "commander"
+import { Option } from "commander"
 import type { ExportFormat } from "@tallystick/client/wire"
 import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
 import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
-import { notes } from "./help-notes.ts"
 import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
+import type { ProgramCommand } from "./program-command.ts"
 import type { Format } from "./rows-output.ts"
 import type { Terminal } from "./terminal.ts"
 
-export function addLedgerCommands(program: Command, terminal: Terminal): void {
+export function addLedgerCommands(program: ProgramCommand, terminal: Terminal): void {
   const events = program
     .command("events")
     .description("record events in a ledger and read its entries, with an API key")
@@ -44,7 +44,7 @@ interface PutFlags extends EventOptions {
   readonly url?: string
 }
 
-function addPut(events: Command, terminal: Terminal): void {
+function addPut(events: ProgramCommand, terminal: Terminal): void {
   events
     .command("put")
     .description("record one event from options, or many from JSON, and print their receipts")
@@ -72,9 +72,7 @@ function addPut(events: Command, terminal: Terminal): void {
     .option("--idempotency-key <key>", "12 to 255 characters that name this event for ever")
     .option("--json", "print each result as JSON, on a line of its own", false)
     .addOption(atUrl)
-    .addHelpText(
-      "after",
-      notes(`
+    .notes(`
 A key makes it safe to run the command again: what is recorded is not recorded twice. In JSON, it is the member
 \`idempotencyKey\`. Without one, the key is made from the event's content, so events with the same content are one event. An event by options
 without --occurred-at occurs now and is a new one each time, unless you give --idempotency-key.
@@ -88,8 +86,7 @@ Exit codes: 0 everything is recorded; 1 something is not; 2 nobody knows, becaus
 
 Example:
   $ tallystick events put acme --action billing.invoice.approve --actor user:usr_1 --target invoice:inv_9
-  $ tallystick events put acme < events.jsonl > receipts.txt`),
-    )
+  $ tallystick events put acme < events.jsonl > receipts.txt`)
     .action(
       async (workspaceId: string, file: string | undefined, { url, ...options }: PutFlags) => {
         const { putEvents } = await import("./events-put-command.ts")
@@ -113,7 +110,7 @@ interface ReadFlags {
 }
 
 /** The options of all commands that show entries. */
-function reading(command: Command): Command {
+function reading(command: ProgramCommand): ProgramCommand {
   return filtering(command)
     .addOption(
       new Option("--format <format>", "(default: table)").choices(["table", "jsonl", "csv"]),
@@ -125,7 +122,7 @@ function reading(command: Command): Command {
 }
 
 /** Which entries a command reads. */
-function filtering(command: Command): Command {
+function filtering(command: ProgramCommand): ProgramCommand {
   return command
     .argument(
       "[query]",
@@ -139,7 +136,7 @@ function filtering(command: Command): Command {
     .option("--include-system", "the service's own entries as well")
 }
 
-function withTimes(command: Command): Command {
+function withTimes(command: ProgramCommand): ProgramCommand {
   return command
     .option(
       "--from <time>",
@@ -173,7 +170,7 @@ cell that a spreadsheet would take for a formula has a ' in front, and so has on
 ${keyHelp("read")}
 `
 
-function addList(events: Command, terminal: Terminal): void {
+function addList(events: ProgramCommand, terminal: Terminal): void {
   withTimes(
     reading(
       events
@@ -186,15 +183,12 @@ function addList(events: Command, terminal: Terminal): void {
       new Option("--limit <count>", "show so many").argParser(countOf).default(50).conflicts("all"),
     )
     .option("--all", "show all of them", false)
-    .addHelpText(
-      "after",
-      notes(`${outputHelp}
+    .notes(`${outputHelp}
 Exit codes: 0 the entries are listed; 3 one of them is not what was recorded; 1 they cannot be listed.
 
 Example:
   $ tallystick events list acme 'approve actor:usr_1' --from 7d
-  $ tallystick events list acme --all --format csv > entries.csv`),
-    )
+  $ tallystick events list acme --all --format csv > entries.csv`)
     .action(async (workspaceId: string, query: string | undefined, flags: ListFlags) => {
       const { listEvents } = await import("./events-list-command.ts")
       process.exitCode = await listEvents(
@@ -214,7 +208,7 @@ interface ListFlags extends ReadFlags {
   readonly all: boolean
 }
 
-function addExport(events: Command, terminal: Terminal): void {
+function addExport(events: ProgramCommand, terminal: Terminal): void {
   withTimes(
     filtering(
       events
@@ -233,9 +227,7 @@ function addExport(events: Command, terminal: Terminal): void {
     .option("--proof", "each line of jsonl brings what is needed to check it", false)
     .option("--resume", "go on with a file of jsonl that was cut short", false)
     .addOption(atUrl)
-    .addHelpText(
-      "after",
-      notes(`
+    .notes(`
 The file has what was recorded when the export began, archived entries too, unless --storage says otherwise. Each export is recorded in the ledger. The
 last line of jsonl has the number of lines and the SHA-256 of all before it; the command checks it, and \`sha256sum\` can later. A file of csv or parquet
 that is cut short is removed. In csv, a cell that a spreadsheet would take for a formula has a ' in front.
@@ -246,8 +238,7 @@ Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was 
 
 Example:
   $ tallystick events export acme --format parquet --output entries.parquet
-  $ tallystick events export acme lane:security --from 30d | gzip > security.jsonl.gz`),
-    )
+  $ tallystick events export acme lane:security --from 30d | gzip > security.jsonl.gz`)
     .action(async (workspaceId: string, query: string | undefined, flags: ExportFlags) => {
       const { exportEvents } = await import("./events-export-command.ts")
       const filter = { storage: "all", ...filterOf(query, flags) } as const
@@ -270,7 +261,7 @@ interface ExportFlags extends Omit<ReadFlags, "format" | "json"> {
   readonly resume: boolean
 }
 
-function addTail(events: Command, terminal: Terminal): void {
+function addTail(events: ProgramCommand, terminal: Terminal): void {
   reading(
     events
       .command("tail")
@@ -278,17 +269,14 @@ function addTail(events: Command, terminal: Terminal): void {
       .argument(...workspace),
   )
     .option("--after <sequence>", "begin behind this entry; 0 for all (default: now)", sequenceOf)
-    .addHelpText(
-      "after",
-      notes(`
+    .notes(`
 If the connection is cut, or the service restarts, it goes on where it was: no entry is missed and none comes twice. Archived entries are
 printed too, unless --storage says otherwise.
 ${outputHelp}
 Exit codes: 130 after Ctrl-C; 1 the service refuses, or does not answer at the beginning.
 
 Example:
-  $ tallystick events tail acme lane:security --json`),
-    )
+  $ tallystick events tail acme lane:security --json`)
     .action(async (workspaceId: string, query: string | undefined, flags: TailFlags) => {
       const { tailEvents } = await import("./events-tail-command.ts")
       const filter = { storage: "all", ...filterOf(query, flags) } as const
@@ -304,7 +292,7 @@ interface TailFlags extends ReadFlags {
   readonly after?: number
 }
 
-function addValues(events: Command, terminal: Terminal): void {
+function addValues(events: ProgramCommand, terminal: Terminal): void {
   withTimes(
     reading(
       events
@@ -315,10 +303,7 @@ function addValues(events: Command, terminal: Terminal): void {
     ),
   )
     .option("--limit <count>", "so many values, 50 at most", countOf, 20)
-    .addHelpText(
-      "after",
-      notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`),
-    )
+    .notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`)
     .action(
       async (workspaceId: string, field: string, query: string | undefined, flags: ListFlags) => {
         const { listValues } = await import("./events-list-command.ts")
@@ -328,7 +313,7 @@ function addValues(events: Command, terminal: Terminal): void {
     )
 }
 
-function addTimeline(events: Command, terminal: Terminal): void {
+function addTimeline(events: ProgramCommand, terminal: Terminal): void {
   withTimes(
     reading(
       events
@@ -343,11 +328,8 @@ function addTimeline(events: Command, terminal: Terminal): void {
         .choices(["lane", "project"])
         .default("lane"),
     )
-    .addHelpText(
-      "after",
-      notes(
-        `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
-      ),
+    .notes(
+      `${outputHelp}\nWithout --from and --to it counts the last day.\n\nExample:\n  $ tallystick events timeline acme --from 7d --buckets 7`,
     )
     .action(async (workspaceId: string, query: string | undefined, flags: TimelineFlags) => {
       const { showTimeline } = await import("./events-list-command.ts")
@@ -364,7 +346,7 @@ interface TimelineFlags extends ReadFlags {
 
 // Receipts ----------------------------------------------------------------------------------------
 
-function addGet(receipts: Command, terminal: Terminal): void {
+function addGet(receipts: ProgramCommand, terminal: Terminal): void {
   receipts
     .command("get")
     .description("get a receipt with its entry, and check them as `verify` does")
@@ -378,9 +360,7 @@ function addGet(receipts: Command, terminal: Terminal): void {
     .option("--out <file>", "also write the answer into a new file, which `verify` reads")
     .option("--json", "print receipt, entry and what was found as JSON", false)
     .addOption(atUrl)
-    .addHelpText(
-      "after",
-      notes(`
+    .notes(`
 Everything is computed here, from bytes, hashes and signatures; nothing that the service says of itself counts. Without --key it is \`not
 confirmed\`: everything may agree, but the service itself names the key that signed, and anyone can make a key.
 
@@ -390,8 +370,7 @@ Exit codes as of \`verify\`: 0 it is genuine; 2 nothing is found wrong, but the 
 1 it cannot be got.
 
 Example:
-  $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`),
-    )
+  $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`)
     .action(async (workspaceId: string, receipt: string, flags: GetFlags) => {
       const { getReceipt } = await import("./receipts-command.ts")
       const { key: trustedKeys = [], out, json, url } = flags
@@ -407,21 +386,18 @@ interface GetFlags {
   readonly url?: string
 }
 
-function addProof(receipts: Command, terminal: Terminal): void {
+function addProof(receipts: ProgramCommand, terminal: Terminal): void {
   receipts
     .command("proof")
     .description("print the proof of a receipt as a tlog-proof, which `verify` reads")
     .argument(...workspace)
     .argument("<receipt>", "the receipt's id")
     .addOption(atUrl)
-    .addHelpText(
-      "after",
-      notes(`
+    .notes(`
 ${keyHelp("read")} A public receipt needs no key.
 
 Example:
-  $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`),
-    )
+  $ tallystick receipts proof acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ > entry.tlog-proof`)
     .action(async (workspaceId: string, receipt: string, { url }: { url?: string }) => {
       const { printProof } = await import("./receipts-command.ts")
       await printProof({ ...terminal, url }, workspaceId, receipt)

@@ -92,6 +92,14 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export function ok(body: NonNullable<Answer["body"]>): Answer {
+  return { status: 200, body }
+}
+
+export function created(body: object): Answer {
+  return { status: 201, body }
+}
+
 export interface RouteOptions<Access, Caller> {
   /** Returns the caller, or throws if the caller has no access. Runs before the body is read. */
   readonly guard: (

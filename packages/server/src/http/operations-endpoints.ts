@@ -1,7 +1,7 @@
 // Endpoints for operators and their machines: health, readiness, metrics, limits.
 
 import { LedgerError } from "../error.ts"
-import type { Answer } from "./endpoint.ts"
+import { ok, type Answer } from "./endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
 import { Health, Limits, Readiness, ReadinessQuery, shownLimits } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
@@ -28,7 +28,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       description: "Answers as long as the process does, and looks at nothing.",
       access: unmetered,
       answers: { 200: Health },
-      handle: () => ({ status: 200, body: { status: "ok" } }),
+      handle: () => ok({ status: "ok" }),
     }),
     endpoint({
       method: "GET",
@@ -53,7 +53,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: unmetered,
       answers: { 200: PlainText },
       answerType: "text/plain; version=0.0.4; charset=utf-8",
-      handle: async () => ({ status: 200, body: await service.metrics.text() }),
+      handle: async () => ok(await service.metrics.text()),
     }),
     endpoint({
       method: "GET",
@@ -64,7 +64,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       description: "The limits that a request can meet, as they are set.",
       access,
       answers: { 200: Limits },
-      handle: () => ({ status: 200, body: shownLimits(service.limits) }),
+      handle: () => ok(shownLimits(service.limits)),
     }),
   ]
 }

@@ -1,6 +1,7 @@
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import type { CredentialUse, Document } from "../../store/store.ts"
+import { created, ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
@@ -25,7 +26,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
         const { key, document } = await service.keys.create(caller, workspace, body)
-        return { status: 201, body: { key, ...(await keyJson(service, document)) } }
+        return created({ key, ...(await keyJson(service, document)) })
       },
     }),
     endpoint({
@@ -47,7 +48,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("api-key", id, before, limit),
         )
-        return { status: 200, body: { apiKeys: await keysJson(service, items), nextCursor } }
+        return ok({ apiKeys: await keysJson(service, items), nextCursor })
       },
     }),
     endpoint({
@@ -71,14 +72,11 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
         if (cascade && service.halted(instanceWorkspace) === undefined)
           for (const { id } of members) await service.accounts.removeIfNowhere(caller, id)
         if (keys.length + members.length === 0) return { status: 204 }
-        return {
-          status: 200,
-          body: {
-            revoked: cascade,
-            apiKeys: await keysJson(service, keys),
-            members: await membersJson(service, members),
-          },
-        }
+        return ok({
+          revoked: cascade,
+          apiKeys: await keysJson(service, keys),
+          members: await membersJson(service, members),
+        })
       },
     }),
   ]

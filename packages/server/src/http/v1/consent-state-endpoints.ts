@@ -12,6 +12,7 @@ import type { Counting, Wanted } from "../../store/search/search.ts"
 import type { Document } from "../../store/store.ts"
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import type { Principal } from "../../workspace/permissions.ts"
+import { ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -66,7 +67,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           },
           service.clock.now(),
         )
-        return { status: 200, body: pageJson(page, { workspaceId, subject, lookupReceiptId }) }
+        return ok(pageJson(page, { workspaceId, subject, lookupReceiptId }))
       },
     }),
     endpoint({
@@ -113,10 +114,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           ...(await textOf(service, workspaceId, projectId, state.consent, atMs)),
           lookupReceiptId,
         }
-        return {
-          status: 200,
-          body: pageJson({ ...page, events: page.events.toReversed() }, about),
-        }
+        return ok(pageJson({ ...page, events: page.events.toReversed() }, about))
       },
     }),
     endpoint({
@@ -143,10 +141,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           ...wantedConsents(caller, projectId, `action:${action}`, times),
           lastSequence: head?.sequence ?? 0,
         }))
-        return {
-          status: 200,
-          body: await summaryOf(workspaceId, projectId, service.limits.countedValuesMax, countOf),
-        }
+        return ok(await summaryOf(workspaceId, projectId, service.limits.countedValuesMax, countOf))
       },
     }),
   ]

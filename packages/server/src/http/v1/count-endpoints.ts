@@ -6,6 +6,7 @@ import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
+import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { FieldValues, Timeline, TimelineQuery, ValuesQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -32,7 +33,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const nowMs = service.clock.now()
         const counted = await service.queries.count(workspace, request, counting, nowMs)
-        return { status: 200, body: timelineJson(asked, counting, counted) }
+        return ok(timelineJson(asked, counting, counted))
       },
     }),
     endpoint({
@@ -56,7 +57,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const nowMs = service.clock.now()
         const counted = await service.queries.count(workspace, request, counting, nowMs)
-        return { status: 200, body: valuesJson(counted) }
+        return ok(valuesJson(counted))
       },
     }),
   ]

@@ -4,6 +4,7 @@ import type * as wire from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import type { Listed, ListPlace } from "../../store/store.ts"
 import { required } from "../../workspace/required-document.ts"
+import { ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { Erasure, ErasureList, ErasurePreview, NewErasure } from "../shapes/erasure.ts"
 import { ListQuery } from "../shapes/list.ts"
@@ -31,11 +32,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       }) {
         const workspace = await changeable(service, workspaceId)
         const request = { ...asked, scope }
-        if (dryRun)
-          return {
-            status: 200,
-            body: await service.erasures.preview(workspace, request, signal),
-          }
+        if (dryRun) return ok(await service.erasures.preview(workspace, request, signal))
         const erasure = await service.erasures.request(caller, workspace, request, signal)
         service.erasing.poke(workspaceId)
         return { status: 202, body: erasureJson(erasure) }
@@ -58,7 +55,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
           service.store.registry.list("erasure", id, before, limit)
         const page = await service.lists.page(`${id}/erasures`, query, signal, read)
         const { items, nextCursor } = page
-        return { status: 200, body: { erasures: items.map(erasureJson), nextCursor } }
+        return ok({ erasures: items.map(erasureJson), nextCursor })
       },
     }),
     endpoint({
@@ -74,7 +71,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ params: { workspaceId, erasureId } }) {
         const { id } = await service.workspaces.get(workspaceId)
         const erasure = await required(service.store.registry, "erasure", id, erasureId)
-        return { status: 200, body: erasureJson(erasure) }
+        return ok(erasureJson(erasure))
       },
     }),
   ]

@@ -4,6 +4,7 @@
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
 import { recordEventsExport, recordExport } from "../../workspace/export-entries.ts"
+import { created } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
 import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
@@ -111,7 +112,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
         )
         const asked = { ...body, entries }
         const exportReceiptId = await recordEventsExport(service, caller, workspace, asked)
-        return { status: 201, body: { entries, exportReceiptId } }
+        return created({ entries, exportReceiptId })
       },
     }),
   ]

@@ -8,6 +8,7 @@ import { wantedIn } from "../../query/entry-filter.ts"
 import type { HoldScope } from "../../store/documents.ts"
 import type { Listed } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
+import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -37,7 +38,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await changeable(service, workspaceId)
         const scope = scopeOf(asked)
         const hold = await service.holds.place(caller, workspace, { name, reason, scope })
-        return { status: 201, body: await holdJson(service, hold) }
+        return created(await holdJson(service, hold))
       },
     }),
     endpoint({
@@ -60,7 +61,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
           (before, limit) => service.holds.list(id, before, limit),
         )
         const holds = await Promise.all(items.map((hold) => holdJson(service, hold)))
-        return { status: 200, body: { holds, nextCursor } }
+        return ok({ holds, nextCursor })
       },
     }),
     endpoint({
@@ -77,7 +78,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { id } = await service.workspaces.get(workspaceId)
         const hold = await service.holds.find(id, holdId)
         if (hold === undefined) throw new LedgerError("not_found", "there is no such hold")
-        return { status: 200, body: await holdJson(service, hold) }
+        return ok(await holdJson(service, hold))
       },
     }),
     endpoint({
@@ -96,7 +97,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await changeable(service, workspaceId)
         const hold = await service.holds.release(caller, workspace, holdId, reason)
         service.erasing.poke(workspaceId)
-        return { status: 200, body: await holdJson(service, hold) }
+        return ok(await holdJson(service, hold))
       },
     }),
   ]

@@ -7,6 +7,7 @@ import type { Fault } from "../../followers/health.ts"
 import { epochsOf } from "../../store/epochs.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
 import type { Audit, Document } from "../../store/store.ts"
+import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ChainState } from "../shapes/chain-state.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -26,7 +27,7 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
       answers: { 200: ChainState },
       async handle({ params }) {
         const workspace = await service.workspaces.get(params.workspaceId)
-        return { status: 200, body: await stateOf(service, workspace) }
+        return ok(await stateOf(service, workspace))
       },
     }),
   ]

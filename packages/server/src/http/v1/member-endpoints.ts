@@ -4,6 +4,7 @@ import type * as wire from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -50,13 +51,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
         const { document, token } = await service.members.invite(caller, workspace, body)
-        return {
-          status: 201,
-          body: {
-            member: await memberJson(service, document),
-            setupUrl: setupUrl(service.publicUrl, token),
-          },
-        }
+        return created({
+          member: await memberJson(service, document),
+          setupUrl: setupUrl(service.publicUrl, token),
+        })
       },
     }),
     endpoint({
@@ -77,7 +75,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.store.registry.list("membership", id, before, limit),
         )
-        return { status: 200, body: { members: await membersJson(service, items), nextCursor } }
+        return ok({ members: await membersJson(service, items), nextCursor })
       },
     }),
     endpoint({
@@ -95,10 +93,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         permitWriting(service, instanceWorkspace)
         const workspace = await changeable(service, workspaceId)
         await service.accounts.join(caller, workspace, memberId, body.role)
-        return {
-          status: 201,
-          body: await memberJson(service, await service.members.get(workspaceId, memberId)),
-        }
+        return created(await memberJson(service, await service.members.get(workspaceId, memberId)))
       },
     }),
     endpoint({
@@ -112,13 +107,12 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
         const workspace = await changeable(service, workspaceId)
-        return {
-          status: 200,
-          body: await memberJson(
+        return ok(
+          await memberJson(
             service,
             await service.members.changeRole(caller, workspace, memberId, body.role),
           ),
-        }
+        )
       },
     }),
     endpoint({
@@ -159,13 +153,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { token } = isInvited
           ? await service.members.inviteAgain(caller, workspace, memberId)
           : await service.accounts.offerPassword(caller, memberId)
-        return {
-          status: 201,
-          body: {
-            member: await memberJson(service, member),
-            setupUrl: setupUrl(service.publicUrl, token),
-          },
-        }
+        return created({
+          member: await memberJson(service, member),
+          setupUrl: setupUrl(service.publicUrl, token),
+        })
       },
     }),
   ]

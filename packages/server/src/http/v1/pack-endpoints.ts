@@ -12,6 +12,7 @@ import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.t
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import { withPublications } from "../../workspace/consent-selection.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
+import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -53,10 +54,9 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { title, projectId } = body
         if (projectId !== undefined) permitProject(caller, projectId)
         const find = () => findFor(service, caller, workspace, body, signal)
-        return {
-          status: 201,
-          body: packJson(await service.packs.create(caller, workspace, { title, find }, signal)),
-        }
+        return created(
+          packJson(await service.packs.create(caller, workspace, { title, find }, signal)),
+        )
       },
     }),
     endpoint({
@@ -85,7 +85,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
           read,
           sees,
         )
-        return { status: 200, body: { packs: items.map(packJson), nextCursor } }
+        return ok({ packs: items.map(packJson), nextCursor })
       },
     }),
     endpoint({
@@ -100,7 +100,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Pack },
       async handle({ caller, params: { workspaceId, packId } }) {
         await service.workspaces.get(workspaceId)
-        return { status: 200, body: packJson(await packFor(service, caller, workspaceId, packId)) }
+        return ok(packJson(await packFor(service, caller, workspaceId, packId)))
       },
     }),
     endpoint({
@@ -135,7 +135,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
           nextCursor: wanted[returned - 1] ?? 0,
           hasMore: returned < below.length,
         }
-        return { status: 200, body: pageJson(about, {}) }
+        return ok(pageJson(about, {}))
       },
     }),
     endpoint({

@@ -6,6 +6,7 @@ import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { unknownResource } from "../authenticate.ts"
+import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -52,10 +53,9 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
           sections: sections as unknown as readonly JsonObject[],
           version,
         }
-        return {
-          status: 201,
-          body: { policy: policyJson(await service.policies.publish(caller, workspace, request)) },
-        }
+        return created({
+          policy: policyJson(await service.policies.publish(caller, workspace, request)),
+        })
       },
     }),
     endpoint({
@@ -89,7 +89,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
               created: policy.value.version,
             })),
         )
-        return { status: 200, body: { policies: items.map(versionJson), nextCursor } }
+        return ok({ policies: items.map(versionJson), nextCursor })
       },
     }),
     endpoint({
@@ -120,7 +120,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         const body = { policy: policyJson(found) }
         return caller === undefined
           ? { status: 200, body, headers: { "cache-control": "no-cache" } }
-          : { status: 200, body }
+          : ok(body)
       },
     }),
   ]

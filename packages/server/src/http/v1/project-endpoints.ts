@@ -2,6 +2,7 @@ import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, reachOf } from "../../workspace/permissions.ts"
+import { created, ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
@@ -24,10 +25,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 201: Project },
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
-        return {
-          status: 201,
-          body: projectJson(await service.projects.create(caller, workspace, body)),
-        }
+        return created(projectJson(await service.projects.create(caller, workspace, body)))
       },
     }),
     endpoint({
@@ -50,7 +48,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
           signal,
           (before, limit) => service.projects.list(id, before, limit, reach),
         )
-        return { status: 200, body: { projects: items.map(projectJson), nextCursor } }
+        return ok({ projects: items.map(projectJson), nextCursor })
       },
     }),
     endpoint({
@@ -69,7 +67,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
           ? await service.projects.find(workspace.id, projectId)
           : undefined
         if (project === undefined) throw new LedgerError("not_found", "there is no such project")
-        return { status: 200, body: projectJson(project) }
+        return ok(projectJson(project))
       },
     }),
     endpoint({
@@ -85,10 +83,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId }, body }) {
         const workspace = await changeable(service, workspaceId)
-        return {
-          status: 200,
-          body: projectJson(await service.projects.change(caller, workspace, projectId, body)),
-        }
+        return ok(projectJson(await service.projects.change(caller, workspace, projectId, body)))
       },
     }),
   ]

@@ -7,6 +7,7 @@ import type { EntryPage, PageRequest } from "../../query/entry-queries.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
 import { reachOf, type Principal } from "../../workspace/permissions.ts"
+import { ok } from "../endpoint.ts"
 import { endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { heldFor } from "./hold-endpoints.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
@@ -43,7 +44,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           },
           service.clock.now(),
         )
-        return { status: 200, body: pageJson(page, {}) }
+        return ok(pageJson(page, {}))
       },
     }),
     endpoint({
@@ -91,7 +92,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           policyVersion: project.value.policyVersion ?? 0,
           phrases: project.value.phrases,
         }
-        return { status: 200, body: pageJson(page, about) }
+        return ok(pageJson(page, about))
       },
     }),
   ]

@@ -3,6 +3,7 @@
 import { LedgerError } from "../../error.ts"
 import type { RetentionRule } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
+import { ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import {
@@ -37,9 +38,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
           rules,
           limits.previewWaitMs,
         )
-        return preview === undefined
-          ? { status: 202, body: { counted, of } }
-          : { status: 200, body: preview }
+        return preview === undefined ? { status: 202, body: { counted, of } } : ok(preview)
       },
     }),
     endpoint({
@@ -67,7 +66,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
           return { status: 202, body: { isRunning: true, entries: 0, held: 0 } }
         if (ended.done === undefined)
           throw new LedgerError("conflict", "another server of this ledger expires its contents")
-        return { status: 200, body: { isRunning: false, ...ended.done } }
+        return ok({ isRunning: false, ...ended.done })
       },
     }),
   ]

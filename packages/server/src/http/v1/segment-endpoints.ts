@@ -1,5 +1,6 @@
 // The files of the archive that have the bodies of a workspace's old entries.
 
+import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -32,7 +33,7 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
           firstSequence: first,
           lastSequence: last,
         }))
-        return { status: 200, body: { segments, nextCursor } }
+        return ok({ segments, nextCursor })
       },
     }),
   ]

@@ -7,7 +7,7 @@ import type { Document } from "../../store/store.ts"
 import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
-import type { Answer } from "../endpoint.ts"
+import { ok, type Answer } from "../endpoint.ts"
 import type { Incoming } from "../incoming.ts"
 import {
   endpoint,
@@ -84,13 +84,12 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller }) {
         const { id, sessionId } = caller
         const accounts = await service.accounts.signedIn(sessionId)
-        return {
-          status: 200,
-          body: await sessionJson(
+        return ok(
+          await sessionJson(
             service,
             accounts.toSorted((one, other) => Number(other.id === id) - Number(one.id === id)),
           ),
-        }
+        )
       },
     }),
     endpoint({

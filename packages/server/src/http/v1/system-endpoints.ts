@@ -4,6 +4,7 @@ import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { filesIn, freeBytesAt } from "../../runtime/folder-size.ts"
 import { readLastBackup } from "../../store/last-backup.ts"
+import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { System } from "../shapes/operations.ts"
 
@@ -19,7 +20,7 @@ export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
         "The version, the data's size and disk, how long commits take, what waits, what the auditor has done, and the settings without secrets.",
       access: { action: "preside" },
       answers: { 200: System },
-      handle: async () => ({ status: 200, body: await systemOf(service) }),
+      handle: async () => ok(await systemOf(service)),
     }),
   ]
 }

@@ -17,6 +17,7 @@ import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Incoming } from "../incoming.ts"
+import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -61,7 +62,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Epochs },
       async handle({ caller, params }) {
         const epochs = epochsOf(await workspaceFor(service, caller, params.workspaceId))
-        return { status: 200, body: { epochs: epochs.toReversed().map(describe) } }
+        return ok({ epochs: epochs.toReversed().map(describe) })
       },
     }),
     endpoint({
@@ -86,14 +87,11 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
           service.seal(params.workspaceId),
           service.clock.sleep(service.limits.proofWaitMs),
         ])
-        return {
-          status: 201,
-          body: {
-            vkey,
-            fromSize: announced.link.sequence - before,
-            receiptId: announced.content.receipt,
-          },
-        }
+        return created({
+          vkey,
+          fromSize: announced.link.sequence - before,
+          receiptId: announced.content.receipt,
+        })
       },
     }),
   ]
@@ -137,10 +135,9 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
   const { registry } = service.store
   const vkey = async ({ workspace, epoch }: NamedLog) => {
     const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
-    return { status: 200, body: `${await vkeyOf(registry, epoch, checkpoint?.note)}\n` } as const
+    return ok(`${await vkeyOf(registry, epoch, checkpoint?.note)}\n`)
   }
-  const keys = async ({ epoch }: NamedLog) =>
-    ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
+  const keys = async ({ epoch }: NamedLog) => ok({ keys: await keysOf(service, epoch) })
   const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
   return [
     endpoint({

@@ -10,7 +10,7 @@ import type { CredentialUse, Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { TokenRequest } from "../../workspace/scoped-tokens.ts"
-import type { Answer } from "../endpoint.ts"
+import { created, ok, type Answer } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -220,7 +220,7 @@ function administration(service: Service): readonly ServiceEndpoint[] {
         const tokens = await Promise.all(
           items.map((item) => tokenJson(service, item, uses.get(item.id))),
         )
-        return { status: 200, body: { tokens, nextCursor } }
+        return ok({ tokens, nextCursor })
       },
     }),
     endpoint({
@@ -276,10 +276,7 @@ async function mint(
 ): Promise<Answer> {
   const { token, document } = await service.tokens.create(by, workspace, bound, request)
   const apiUrl = `${service.publicUrl}/v1/workspaces/${workspace.id}/${path}`
-  return {
-    status: 201,
-    body: { token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) },
-  }
+  return created({ token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) })
 }
 
 function fieldsOf({

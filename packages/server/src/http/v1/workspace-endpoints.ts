@@ -4,6 +4,7 @@ import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
+import { created, ok } from "../endpoint.ts"
 import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { confirmRetention } from "./retention-endpoints.ts"
 import { ListQuery } from "../shapes/list.ts"
@@ -29,10 +30,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
             "conflict",
             "the workspace instance is the service's own, and is made with the first member",
           )
-        return {
-          status: 201,
-          body: workspaceJson(service.limits, await service.workspaces.create(caller, body)),
-        }
+        return created(workspaceJson(service.limits, await service.workspaces.create(caller, body)))
       },
     }),
     endpoint({
@@ -52,13 +50,10 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
           signal,
           (before, limit) => service.store.registry.list("workspace", undefined, before, limit),
         )
-        return {
-          status: 200,
-          body: {
-            workspaces: items.map((item) => workspaceJson(service.limits, item)),
-            nextCursor,
-          },
-        }
+        return ok({
+          workspaces: items.map((item) => workspaceJson(service.limits, item)),
+          nextCursor,
+        })
       },
     }),
     endpoint({
@@ -72,10 +67,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       params: WorkspaceParams,
       answers: { 200: Workspace },
       async handle({ params }) {
-        return {
-          status: 200,
-          body: workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)),
-        }
+        return ok(workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)))
       },
     }),
     endpoint({
@@ -97,13 +89,12 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
           const before = await service.workspaces.get(params.workspaceId)
           await confirmRetention(service, before, changes.retention, confirm)
         }
-        return {
-          status: 200,
-          body: workspaceJson(
+        return ok(
+          workspaceJson(
             service.limits,
             await service.workspaces.change(caller, params.workspaceId, changes),
           ),
-        }
+        )
       },
     }),
   ]
