@@ -41,7 +41,7 @@ export const defaultLimits = {
    * engine to which several servers append links most of them itself.
    */
   relinksMax: 10,
-  /** Connections to PostgreSQL of the thread that serves. The other threads have 13 together. */
+  /** Connections to PostgreSQL of the thread that serves. The other threads have 13 together, those of exports 6. */
   databaseConnectionsMax: 10,
   /** For a request's line and headers to arrive, and for the whole request. */
   headersTimeoutMs: 10_000,

@@ -2,7 +2,8 @@
 // what an error says about whether something was recorded.
 //
 // A database that cannot be reached, or does not answer, is away. While it is, every question is
-// refused at once, and one connection after another asks whether it is back.
+// refused at once, and one connection after another asks whether it is back. A database that gives no
+// more connections is there: questions wait for those that there are.
 
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
@@ -45,6 +46,10 @@ const answerTimeoutMs = 7000
 const idleMs = 60_000
 /** How often a database that is away is asked whether it is back. */
 const askAgainMs = 250
+/** How long a pool that was refused a connection asks for no other. */
+const refusedMs = 5000
+/** A pool that has no connection asks for its first one so often. */
+const firstAgainMs = 50
 
 /**
  * A plan is made once for a connection, when the tables may still be empty: it must be the one that
@@ -77,6 +82,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   let pool = openPool(config)
   let away: unknown
   let closing = false
+  let refusedUntilMs = -Infinity
 
   const leave = (cause: unknown): void => {
     if (away !== undefined || closing) return
@@ -93,12 +99,20 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
     }
   }
   const connected = async (): Promise<PoolClient> => {
-    if (away !== undefined) throw unavailable(away)
-    try {
-      return await pool.connect()
-    } catch (cause) {
-      if (!isOfLoad(cause)) leave(cause)
-      throw unavailable(cause)
+    const lateMs = clock.elapsed() + connectTimeoutMs
+    for (;;) {
+      if (away !== undefined) throw unavailable(away)
+      if (clock.elapsed() >= refusedUntilMs) pool.options.max = config.connections
+      try {
+        return await pool.connect()
+      } catch (cause) {
+        if (!isOfLoad(cause)) leave(cause)
+        if (!isOfCount(cause) || clock.elapsed() >= lateMs) throw unavailable(cause)
+        refusedUntilMs = clock.elapsed() + refusedMs
+        // A pool that is full has questions wait for a connection that another one gives back.
+        pool.options.max = Math.max(1, pool.totalCount)
+        if (pool.totalCount === 0) await clock.sleep(firstAgainMs)
+      }
     }
   }
   const using = async <T>(act: (client: PoolClient) => Promise<T>): Promise<T> => {
@@ -182,7 +196,7 @@ function clientOf(url: string, connectMs: number, answerMs: number) {
   }
 }
 
-/** Whether a new connection can be made, and answers. */
+/** Whether a new connection can be made, and answers; or would be, if there were fewer. */
 async function answers(url: string): Promise<boolean> {
   const client = new BinaryClient(clientOf(url, connectTimeoutMs, connectTimeoutMs))
   client.on("error", () => {})
@@ -190,8 +204,8 @@ async function answers(url: string): Promise<boolean> {
     await client.connect()
     await client.query("SELECT 1")
     return true
-  } catch {
-    return false
+  } catch (error) {
+    return isOfCount(error)
   } finally {
     void client.end().catch(() => undefined)
   }
@@ -272,6 +286,11 @@ function isOfConnection(error: unknown): boolean {
 
 function isDriverError(error: unknown): boolean {
   return error instanceof Error && /timeout|[Cc]onnection|not queryable/.test(error.message)
+}
+
+/** The server, the database or the role has as many connections as it may. */
+function isOfCount(error: unknown): boolean {
+  return codeOf(error) === "53300"
 }
 
 /** Too many connections, ours or the server's: the database is there. */

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import test, { after } from "node:test"
+import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
+import { askDatabase, startPostgres } from "../postgres-server.ts"
+
+// A database that gives a server fewer connections than it may have, because others have them.
+
+const postgres = await startPostgres()
+after(() => postgres[Symbol.asyncDispose]())
+
+const count = 40
+const short = { name: "short", text: "SELECT 1 FROM pg_sleep(0.02)" }
+const asMany = (ask: () => Promise<unknown>) =>
+  Promise.all(Array.from({ length: count }, () => ask()))
+
+/** A URL whose user may have so many connections. */
+async function limited(connections: number): Promise<AsyncDisposable & { readonly url: string }> {
+  const url = new URL(await postgres.createDatabase())
+  const role = `limited_${randomBytes(6).toString("hex")}`
+  const admin = url.href
+  await askDatabase(
+    admin,
+    `CREATE ROLE ${role} LOGIN PASSWORD 'few' CONNECTION LIMIT ${connections}`,
+  )
+  url.username = role
+  url.password = "few"
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await askDatabase(admin, `DROP ROLE ${role}`)
+    },
+  }
+}
+
+test("questions wait for the connections that there are", async () => {
+  await using role = await limited(3)
+  const { url } = role
+  const other = openDatabase({ url, connections: 2 })
+  await Promise.all([other.rows(short), other.rows(short)])
+  // One connection is left, and ten would be made.
+  const database = openDatabase({ url, connections: 10 })
+  await asMany(() => database.rows(short))
+  await asMany(() => database.within(({ rows }) => rows(short)))
+  await Promise.all([database.close(), other.close()])
+})
+
+test("a question waits until there is a first connection", async () => {
+  await using role = await limited(1)
+  const { url } = role
+  const other = openDatabase({ url, connections: 1 })
+  await other.rows(short)
+  const database = openDatabase({ url, connections: 2 })
+  const waiting = database.rows(short)
+  await other.rows({ name: "long", text: "SELECT FROM pg_sleep(0.3)" })
+  await other.close()
+  assert.equal((await waiting).length, 1)
+  await database.close()
+})
+
+test("a database that gives no connection at all refuses within seconds, and is not away", async () => {
+  await using role = await limited(1)
+  const { url } = role
+  const other = openDatabase({ url, connections: 1 })
+  await other.rows(short)
+  const database = openDatabase({ url, connections: 2 })
+  await assert.rejects(database.rows(short), { code: "ledger_unavailable" })
+  await other.close()
+  assert.equal((await database.rows(short)).length, 1)
+  await database.close()
+})
