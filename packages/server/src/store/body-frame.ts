@@ -5,8 +5,8 @@
 
 import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { bodySaltBytes } from "@tallystick/proof"
+import { packZstd, unpackZstd } from "../runtime/zstd.ts"
 
 /** Entries of a frame at most; the first has an index that is a multiple of it. */
 export const frameEntries = 64
@@ -14,8 +14,6 @@ export const frameEntries = 64
 export const frameTextBytes = 1024 * 1024
 /** More than the text of the largest single entry. Nothing larger is unpacked. */
 const unpackedBytesMax = 4 * frameTextBytes
-/** Enough for most frames, so that Node need not join what it has unpacked: half of the time. */
-const chunkBytes = 64 * 1024
 /** Most of what is left are salts, digests and ids, which no level makes smaller. */
 const level = 1
 
@@ -82,11 +80,7 @@ export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined
     }
     at += end.copy(text, at)
   }
-  return compressed(text.subarray(0, at))
-}
-
-function compressed(text: Uint8Array): Uint8Array {
-  return zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } })
+  return packZstd(text.subarray(0, at), level)
 }
 
 /** A fault is a phrase that follows "the frame". */
@@ -122,7 +116,7 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
       if (staying.length === indexes.length) return undefined
       if (staying.length === 0) return { bytes: new Uint8Array(), textBytes: 0 }
       const left = Buffer.concat(staying)
-      const bytes = compressed(left)
+      const bytes = packZstd(left, level)
       const again = unpack(bytes)
       assert(typeof again !== "string" && again.equals(left), "a frame is read back as it was")
       return { bytes, textBytes: left.length }
@@ -132,7 +126,7 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
 
 function unpack(bytes: Uint8Array): Buffer | string {
   try {
-    return zstdDecompressSync(bytes, { maxOutputLength: unpackedBytesMax, chunkSize: chunkBytes })
+    return unpackZstd(bytes, unpackedBytesMax)
   } catch {
     return "cannot be unpacked"
   }
@@ -187,8 +181,10 @@ function saltedOf(text: Buffer, from: number, to: number, index: number): Uint8A
   return salted.subarray(0, at)
 }
 
+/** Byte by byte: a call of `compare` costs more than the few bytes. */
 function isAt(part: Buffer, whole: Buffer, from: number): boolean {
-  return part.compare(whole, from, from + part.length) === 0
+  for (let at = 0; at < part.length; at++) if (part[at] !== whole[from + at]) return false
+  return true
 }
 
 const hexDigits = Buffer.from("0123456789abcdef")

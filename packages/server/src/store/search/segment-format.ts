@@ -41,7 +41,7 @@
 
 import { hash } from "node:crypto"
 import { createLru, type Lru } from "../../runtime/lru-cache.ts"
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { packZstd, unpackZstd } from "../../runtime/zstd.ts"
 import { ByteWriter } from "./byte-writer.ts"
 import { varintAt, type StreamPart } from "./key-stream.ts"
 import {
@@ -113,7 +113,7 @@ export function packSegment(made: MadeSegment): SegmentParts {
 }
 
 export function packPart({ raw }: StreamPart): Uint8Array {
-  return zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+  return packZstd(raw, 1)
 }
 
 export function sumOf({ first, separator, raw }: StreamPart): PartSum {
@@ -223,8 +223,7 @@ export function openSegment(header: Uint8Array, cache: PartCache): Segment {
 function unpacked(kept: Uint8Array, { part, rawBytes, hash: expected }: PartPlace): Uint8Array {
   let raw: Uint8Array | undefined
   try {
-    // In one piece: the pieces of a usual size would be joined, which is another copy.
-    raw = zstdDecompressSync(kept, { maxOutputLength: rawBytes, chunkSize: Math.max(rawBytes, 64) })
+    raw = unpackZstd(kept, rawBytes)
   } catch (cause) {
     throw new SegmentDamaged(`part ${part} of a segment is damaged`, { cause })
   }

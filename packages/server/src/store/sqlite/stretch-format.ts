@@ -10,8 +10,8 @@
 // A record's other parts follow from the first entry's. Each value has its fixed place, so a byte
 // that is damaged damages one entry.
 
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { equalBytes, recordBytes } from "@tallystick/proof"
+import { packZstd, unpackZstd } from "../../runtime/zstd.ts"
 import { frameEntries } from "../body-frame.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
@@ -200,8 +200,6 @@ const between = 0xfe
 const asText = 0xfd
 /** 64 of the largest events. */
 const unpackedBytesMax = 64 * 1024 * 1024
-/** Enough for most, so that Node need not join what it has unpacked. */
-const chunkBytes = 32 * 1024
 /** Most of what is left are salts, which no level makes smaller. */
 const level = 3
 
@@ -212,9 +210,7 @@ export function packSealed(entries: readonly unknown[]): Uint8Array {
     const one = plainSealed(sealed)
     return place === 0 ? [one] : [Buffer.of(between), one]
   })
-  return zstdCompressSync(Buffer.concat(parts), {
-    params: { [constants.ZSTD_c_compressionLevel]: level },
-  })
+  return packZstd(Buffer.concat(parts), level)
 }
 
 function plainSealed(sealed: unknown): Uint8Array {
@@ -228,7 +224,7 @@ function plainSealed(sealed: unknown): Uint8Array {
 export function openSealed(bytes: Uint8Array, count: number): OpenSealed | string {
   let text: Buffer
   try {
-    text = zstdDecompressSync(bytes, { maxOutputLength: unpackedBytesMax, chunkSize: chunkBytes })
+    text = unpackZstd(bytes, unpackedBytesMax)
   } catch {
     return "cannot be unpacked"
   }
