@@ -12,6 +12,7 @@ import {
   startService,
   writeMany,
   type Service,
+  type Workspace,
 } from "../service.ts"
 
 // Old entries move into the archive while the service runs, and are read from it as before.
@@ -107,3 +108,63 @@ test("old entries are archived, read as before, and 503 while the archive is awa
   assert.match(damaged.errors, /the segment of entries \d+ to \d+ (is not the file|cannot be read)/)
   assert.notEqual((await tallystick(["fsck"], settings)).code, 0)
 })
+
+const threeDaysLater = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
+
+test("small workspaces are archived too: whole stretches by the service, the rest by the command", async () => {
+  await using service = await startService()
+  const small = await makeWorkspace(service, { hotDays: 0 })
+  const tiny = await makeWorkspace(service, { hotDays: 0 })
+  const changes = (place: number) => (place % 100 === 0 ? { action: "ledger.test.rare" } : {})
+  const receipts = await writeMany(small, 400, { atOnce: 100, changes })
+  const few = await writeMany(tiny, 5, { changes })
+  assert.equal(await service.end(), 0)
+
+  const environment = { ...hasty, NODE_OPTIONS: `--import=${threeDaysLater}` }
+  await using later = await startService({ data: service.data, environment })
+  await eventually(
+    "whole stretches to be archived",
+    async () => (await lastArchived(later, small)) >= 384 || undefined,
+  )
+  assert.equal(await lastArchived(later, tiny), 0)
+  await expectFound(later, small, 4)
+  await expectChain(later.root, small.id, receipts)
+  assert.equal(await later.end(), 0)
+
+  const settings = { ...settingsOf(later), ...(await engineSettings(later.data)) }
+  const now = await tallystick(["archive", "now"], settings)
+  assert.match(now.output, /^Archived \d+ entries/, now.errors)
+  const checked = await tallystick(["fsck"], settings)
+  assert.equal(checked.code, 0, checked.output + checked.errors)
+  const { data } = service
+  await using last = await startService({ data })
+  // In no segment of the search: to look through them takes the archive.
+  renameSync(join(data, "archive"), join(data, "away"))
+  const refused = await last.root.get(`${tiny.path}/events?storage=all`)
+  assert.deepEqual([refused.status, refused.json().error], [503, "archive_unavailable"])
+  renameSync(join(data, "away"), join(data, "archive"))
+  assert.ok((await lastArchived(last, small)) > 400)
+  assert.ok((await lastArchived(last, tiny)) >= 5)
+  await expectFound(last, small, 4)
+  await expectFound(last, tiny, 1)
+  await expectChain(last.root, small.id, receipts)
+  await expectChain(last.root, tiny.id, few)
+})
+
+/** The last sequence in a segment; 0 if there is none. */
+async function lastArchived({ root }: Service, { path }: Workspace): Promise<number> {
+  const { segments } = (await root.get(`${path}/segments?limit=100`)).json<{
+    segments: readonly { lastSequence: number }[]
+  }>()
+  return Math.max(0, ...segments.map(({ lastSequence }) => lastSequence))
+}
+
+/** A search finds the rare entries, whole. */
+async function expectFound({ root }: Service, { path }: Workspace, count: number): Promise<void> {
+  const found = await root.get(`${path}/events?storage=all&query=action:ledger.test.rare`)
+  const { events } = found.json<{ events: readonly { integrity: string }[] }>()
+  assert.deepEqual(
+    events.map(({ integrity }) => integrity),
+    Array.from({ length: count }, () => "verified"),
+  )
+}

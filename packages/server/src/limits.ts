@@ -99,6 +99,11 @@ export const defaultLimits = {
   mergedBytesMax: 4 * 1024 * 1024,
   /** How often the thread that makes segments hears of new entries: it needs thousands for one. */
   fileEveryMs: 250,
+  /**
+   * Entries that wait for a segment of the search are packed at this age without one: a workspace
+   * may never have enough of them.
+   */
+  packAfterMs: 86_400_000,
   /** How often the archiver looks for entries that are due: they have waited for days. */
   archiveEveryMs: 60_000,
   /** Entries of an archive segment: some megabytes, which are read back before they are dropped. */

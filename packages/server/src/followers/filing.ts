@@ -42,6 +42,8 @@ export interface Filing {
    * sequence at the time of the call. Rejects if a segment cannot be made.
    */
   catchUp(workspace: string): Promise<number>
+  /** Makes small segments of entries up to this one, which are too old to wait for thousands more. */
+  fileOld(workspace: string, sequence: number): Promise<void>
   /**
    * What was destroyed of these entries leaves the search. When it resolves, no segment has any of
    * it, and none will.
@@ -107,6 +109,9 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       // One segment at a time, because other workspaces have turns too.
       while (await loop.ask(workspace, () => makeAsked(workspace, sequence))) continue
       return sequence
+    },
+    async fileOld(workspace, sequence) {
+      while (await loop.ask(workspace, () => makeAsked(workspace, sequence, 0))) continue
     },
     async forget(workspace, destroyed) {
       const cleanNext = createCleaner(store, limits, workspace, destroyed)
@@ -206,16 +211,20 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   }
 
   /**
-   * Makes a segment for a search that waits; also a small one, if the entries are large. Returns
+   * Makes a segment of this level at least; also a smaller one, if the entries are large. Returns
    * whether there was one to make.
    */
-  async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
+  async function makeAsked(
+    workspace: string,
+    sequence: number,
+    level = usualLevel,
+  ): Promise<boolean> {
     try {
       // Another process may have filed since.
       lists.delete(workspace)
       const kept = await listOf(workspace)
       const isLeft = await isLarge(workspace, positionOf(kept), sequence)
-      const due = dueOf(kept, sequence) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
+      const due = dueOf(kept, sequence, level) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
       if (due === undefined) return false
       for await (const _ of build(workspace, due)) continue
       const position = positionOf(await listOf(workspace))

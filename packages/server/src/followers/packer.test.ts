@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
+import { defaultLimits } from "../limits.ts"
 import { workspaceNamed, write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
@@ -8,6 +9,7 @@ import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
 import type { ContentKeeper } from "../store/content-keeper.ts"
 import type { Leases } from "../store/store.ts"
+import { startFiling } from "./filing.ts"
 import { startPacker, type PackerReport } from "./packer.ts"
 
 interface House extends MemoryStore {
@@ -16,6 +18,8 @@ interface House extends MemoryStore {
   /** Milliseconds of each pause. */
   readonly pauses: number[]
   write(count: number): Promise<void>
+  /** The time of the clock. An entry's is its sequence. */
+  setTime(timeMs: number): void
   /** A checkpoint covers so many entries. */
   sign(size: number): Promise<void>
   /** Another segment of 256 entries. */
@@ -26,6 +30,7 @@ interface House extends MemoryStore {
 }
 
 const segmentEntries = 256
+const packAfterMs = 24_000
 
 function openHouse({
   content = (it: ContentKeeper) => it,
@@ -34,9 +39,9 @@ function openHouse({
   const store = openMemory()
   const { filing, served, watched } = store
   const sleepers: (() => void)[] = []
-  let elapsedMs = 0
+  let [elapsedMs, nowMs] = [0, 0]
   const clock: Clock = {
-    now: () => 0,
+    now: () => nowMs,
     elapsed: () => elapsedMs,
     sleep(delayMs) {
       pauses.push(delayMs)
@@ -46,7 +51,16 @@ function openHouse({
   const pauses: number[] = []
   const reports: PackerReport[] = []
   const parts = { ...filing, leases: leases ?? filing.leases, content: content(filing.content) }
-  const packer = startPacker({ store: parts, clock, report: (said) => reports.push(said) })
+  const limits = { ...defaultLimits, packAfterMs }
+  // It makes what the packer asks for, and nothing by itself: it hears of no new entries.
+  const segmentMaker = startFiling({ store: parts, clock, limits, report() {} })
+  const packer = startPacker({
+    store: parts,
+    filing: segmentMaker,
+    clock,
+    limits,
+    report: (said) => reports.push(said),
+  })
   let [segments, signed] = [0, 0]
   return {
     ...store,
@@ -58,6 +72,9 @@ function openHouse({
       const names = Array.from({ length: count }, (_, place) => `e${sequence + place + 1}`)
       await write(served, "acme", names, sequence === 0 ? [workspaceNamed("acme")] : [])
       packer.grown("acme", sequence + count)
+    },
+    setTime(timeMs) {
+      nowMs = timeMs
     },
     async sign(size) {
       const checkpoint = { size, root: new Uint8Array(32), note: "", signedMs: 0 }
@@ -168,6 +185,27 @@ test("a workspace that another server follows is left to it", async () => {
   house.packer.grown("acme", 300)
   await house.settle()
   assert.equal(await house.packed(), 256)
+  await expectChain(house.served.journal, "acme")
+  await house.packer.close()
+})
+
+test("old entries are packed although no segment is due, which small ones have then", async () => {
+  const house = openHouse()
+  await house.write(600)
+  await house.sign(600)
+  await house.settle()
+  assert.equal(await house.packed(), 0)
+  house.setTime(packAfterMs + 400)
+  await house.settle()
+  assert.deepEqual(
+    (await house.filing.segments.list("acme")).map(({ level, k }) => [level, k]),
+    [[0, 0]],
+  )
+  assert.equal(await house.packed(), 384, "whole stretches of the 399 that are old")
+  house.setTime(packAfterMs + 601)
+  await house.settle()
+  assert.equal((await house.filing.segments.list("acme")).length, 2)
+  assert.equal(await house.packed(), 576)
   await expectChain(house.served.journal, "acme")
   await house.packer.close()
 })

@@ -1,13 +1,15 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
-// after another any more: a signed checkpoint covers them, and a segment of the search has them.
-// Oldest first, some stretches at a time, with pauses, because a commit waits while one is stored:
+// after another any more: a signed checkpoint covers them, and a segment of the search has them, or
+// they are old and in a workspace that has too few for a segment. Oldest first, some stretches at a time, with pauses, because a commit waits while one is stored:
 // longer ones while much is recorded, because packing can wait and who records cannot.
 
 import type { Clock } from "../clock.ts"
-import { epochsOf } from "../store/epochs.ts"
-import { positionOf } from "../store/search/segment-plan.ts"
+import type { Limits } from "../limits.ts"
+import { sizeOf, usualLevel } from "../store/search/segment-plan.ts"
 import type { FilingStore } from "../store/store.ts"
+import type { Filing } from "./filing.ts"
 import { detailOf, startLoop } from "./loop.ts"
+import { lastBefore, settledOf } from "./packable-entries.ts"
 
 export type PackerReport =
   | { readonly kind: "packed"; readonly entries: number; readonly bytes: number }
@@ -20,8 +22,10 @@ export interface Packer {
 }
 
 export interface PackerParts {
-  readonly store: Pick<FilingStore, "leases" | "segments" | "registry" | "index" | "content">
+  readonly store: FilingStore
+  readonly filing: Pick<Filing, "fileOld">
   readonly clock: Clock
+  readonly limits: Pick<Limits, "packAfterMs">
   readonly report: (report: PackerReport) => void
 }
 
@@ -32,19 +36,25 @@ const [pauseMs, stretchesPerPause] = [4, 4]
 /** After each, while more entries than this are recorded in a second: what is packed costs a sixth of that. */
 const busyPauseMs = 100
 const busyPerSecond = 4000
+/** While entries grow old, a workspace without new ones is looked at so often. */
+const looksPerWait = 24
 
 interface Progress {
+  /** The last entry that is known of. */
+  head: number
   /** Up to here, entries were packed or passed over. */
   done: number
   /** Up to here, entries may be packed. */
   end: number
 }
 
-export function startPacker({ store, clock, report }: PackerParts): Packer {
-  const { leases, segments, registry, index, content } = store
+export function startPacker({ store, filing, clock, limits, report }: PackerParts): Packer {
+  const { leases, content } = store
+  const lookEveryMs = limits.packAfterMs / looksPerWait
   const progress = new Map<string, Progress>()
   const recorded = createRate(clock)
   let sincePause = 0
+  let nextLookMs = clock.elapsed() + lookEveryMs
   const loop = startLoop({
     leases,
     clock,
@@ -53,21 +63,30 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
       progress.delete(workspace)
       recorded.forget(workspace)
     },
-    dueMs: () => Infinity,
+    dueMs: () => nextLookMs,
     finish: async () => {},
   })
 
   return {
     grown(workspace, end) {
       recorded.grown(workspace, end)
-      const { done = 0 } = progress.get(workspace) ?? {}
-      if (end - done >= entriesMin) loop.poke([workspace])
+      const known = progress.get(workspace) ?? { head: 0, done: 0, end: 0 }
+      progress.set(workspace, known)
+      known.head = end
+      if (isWorthALook(known)) loop.poke([workspace])
     },
     close: () => loop.close(),
   }
 
+  function lookAtOld(): void {
+    if (clock.elapsed() < nextLookMs) return
+    nextLookMs = clock.elapsed() + lookEveryMs
+    for (const [workspace, known] of progress) if (isWorthALook(known)) loop.poke([workspace])
+  }
+
   /** Packs the next stretch of the workspace that has waited longest. */
   async function packSome(): Promise<void> {
+    lookAtOld()
     for await (const workspace of loop.line.waiting()) {
       loop.line.leave(workspace)
       try {
@@ -91,8 +110,8 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
   }
 
   async function packNext(workspace: string): Promise<boolean> {
-    const known = progress.get(workspace) ?? { done: 0, end: 0 }
-    progress.set(workspace, known)
+    const known = progress.get(workspace)
+    if (known === undefined) return false
     if (known.end - known.done < entriesMin) known.end = await packableUpTo(workspace)
     const packed = await content.pack(workspace, known.done, known.end)
     if (packed === undefined) return false
@@ -102,16 +121,20 @@ export function startPacker({ store, clock, report }: PackerParts): Packer {
   }
 
   async function packableUpTo(workspace: string): Promise<number> {
-    const document = await registry.get("workspace", workspace, workspace)
-    if (document === undefined) return 0
-    const [{ number, before }] = epochsOf(document)
-    const checkpoint = await index.checkpoint(workspace, number)
-    const covered = before + (checkpoint?.size ?? 0)
-    const filed = positionOf(await segments.list(workspace))
+    const { covered, filed } = await settledOf(store, workspace)
     // The checkpoint that covers them is under way.
     if (covered < filed) loop.line.retry([workspace])
-    return Math.min(covered, filed)
+    // Of so many more, a segment is under way.
+    if (covered - filed >= sizeOf(usualLevel)) return filed
+    const beforeMs = clock.now() - limits.packAfterMs
+    const old = await lastBefore(store, workspace, beforeMs, filed, covered)
+    if (old - filed >= sizeOf(0)) await filing.fileOld(workspace, old)
+    return Math.min(covered, old)
   }
+}
+
+function isWorthALook({ head, done }: Progress): boolean {
+  return head - done >= entriesMin
 }
 
 /** How many entries all workspaces together have grown by in a second, of the last whole one. */

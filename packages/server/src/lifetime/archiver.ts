@@ -4,6 +4,7 @@
 // the next start drops. The heavy part is in the filing thread (followers/segment-archiving.ts).
 
 import { toHex } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
@@ -121,12 +122,12 @@ export async function archiveDue(
 ): Promise<Archived> {
   const { registry, archiving, clock } = parts
   const directory = createSegmentDirectory(registry)
-  const { id, value } = workspace
+  const { id } = workspace
   let entries = 0
   for (;;) {
     const oldest = await archiving.oldest(id)
     const segments = await directory.list(id)
-    const dueMs = clock.now() - value.hotDays * dayMs
+    const dueMs = dueMsOf(workspace, clock)
     const overdueMs = oldest === undefined ? 0 : Math.max(0, dueMs - oldest.timeMs)
     const over = { entries, segments, overdueMs }
     if (overdueMs === 0 || isOver()) return over
@@ -159,6 +160,11 @@ export async function archiveDue(
     await archiving.drop(id, document, true)
     entries += document.last - document.first + 1
   }
+}
+
+/** Entries that were recorded before this are due. */
+export function dueMsOf({ value }: Document<"workspace">, clock: Clock): number {
+  return clock.now() - value.hotDays * dayMs
 }
 
 async function ledgersOf({ journal }: ArchiverParts, workspace: Document<"workspace">) {

@@ -3,8 +3,9 @@
 
 import { recordBytes } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
+import { lastBefore, settledOf } from "../followers/packable-entries.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
-import { archiveDue, type ArchiverParts } from "../lifetime/archiver.ts"
+import { archiveDue, dueMsOf, type ArchiverParts } from "../lifetime/archiver.ts"
 import { restoreSegment } from "../lifetime/archive-segments.ts"
 import { closing } from "../runtime/closing.ts"
 import { checkSegment } from "../store/archive/archive-segment.ts"
@@ -14,7 +15,7 @@ import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { openSnapshot, openStopped } from "../store/open-offline.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Snapshot } from "../store/offline.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, FilingStore } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
@@ -106,15 +107,27 @@ export interface ArchiveChangeOptions extends OfflineOptions {
   readonly progress: (workspace: string, entries: number) => void
 }
 
-/** Archives everything that is due, also in segments that are not full. Returns how many entries. */
+/** Archives everything that is due, however little it is. Returns how many entries. */
 export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
-  return withArchiver(options, async (parts, workspace) => {
+  return withArchiver(options, async (parts, workspace, filing) => {
+    await packDue(filing, workspace.id, dueMsOf(workspace, systemClock))
     const asked = { partialMs: 0, ends: new Map<string, number>(), isOver: () => false }
     // The first look sees where the frames end; nobody packs more meanwhile.
     const first = await archiveDue(parts, workspace, asked)
     const second = await archiveDue(parts, workspace, asked)
     return first.entries + second.entries
   })
+}
+
+/** Packs all entries that were recorded before this, also without a segment of the search. */
+async function packDue(filing: FilingStore, workspace: string, dueMs: number): Promise<void> {
+  const { covered } = await settledOf(filing, workspace)
+  const last = await lastBefore(filing, workspace, dueMs, 0, covered)
+  for (let after = 0; ;) {
+    const packed = await filing.content.pack(workspace, after, last, true)
+    if (packed === undefined) return
+    after = packed.last
+  }
 }
 
 /** Puts the bodies of all segments back into the database. Returns how many entries those were. */
@@ -132,7 +145,11 @@ export function restoreArchive(options: ArchiveChangeOptions): Promise<number> {
 
 async function withArchiver(
   options: ArchiveChangeOptions,
-  act: (parts: ArchiverParts, workspace: Document<"workspace">) => Promise<number>,
+  act: (
+    parts: ArchiverParts,
+    workspace: Document<"workspace">,
+    filing: FilingStore,
+  ) => Promise<number>,
 ): Promise<number> {
   // Throws if there is no ledger. Otherwise the next line would make one.
   await (await openStopped(options)).close()
@@ -147,7 +164,7 @@ async function withArchiver(
     }
     let entries = 0
     for (const workspace of await allWorkspaces(store.registry))
-      entries += await act(parts, workspace)
+      entries += await act(parts, workspace, filing)
     return entries
   })
 }

@@ -37,9 +37,15 @@ export interface Remaining {
 export interface ContentKeeper {
   /**
    * Packs the bodies of the next stretch of entries after `after`, up to `upTo` at most and never
-   * the last entry of the chain. Undefined if a stretch is not complete yet.
+   * the last entry of the chain. Undefined if a stretch is not complete yet, or with `mayBePart` if
+   * there is no entry.
    */
-  pack(workspace: string, after: number, upTo: number): Promise<Packed | undefined>
+  pack(
+    workspace: string,
+    after: number,
+    upTo: number,
+    mayBePart?: boolean,
+  ): Promise<Packed | undefined>
   /**
    * The frames that begin after this sequence, in order: up to `bytesMax` of them, one at least,
    * none only if there are none.

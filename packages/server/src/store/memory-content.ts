@@ -31,12 +31,12 @@ export function createMemoryContent(entriesOf: (workspace: string) => Stored[]):
           }
     },
     keeper: {
-      async pack(workspace, after, upTo) {
+      async pack(workspace, after, upTo, mayBePart) {
         const entries = entriesOf(workspace)
         const open = entries
           .slice(after, Math.min(upTo, entries.length - 1))
           .filter((entry) => frameAt(framesOf(workspace), entry) === undefined)
-        const next = nextFrame(open.slice(0, stretchRead))
+        const next = nextFrame(open.slice(0, stretchRead), mayBePart)
         if (next === undefined) return undefined
         if ("last" in next) return { last: next.last, entries: 0, bytes: 0 }
         content.put(workspace, next.frame)

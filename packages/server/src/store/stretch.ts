@@ -26,17 +26,18 @@ export const stretchRead = frameEntries + 1
 /**
  * The frame of the next entries, which are given in order; `last` alone if the first of them cannot
  * be packed, because it does not match its record: it stays as it is, and readers find it broken.
- * Undefined if more entries may belong to the stretch.
+ * Undefined if more entries may belong to the stretch, unless it may be a part of one.
  */
 export function nextFrame(
   entries: readonly UnpackedEntry[],
+  mayBePart = false,
 ): { readonly frame: Frame } | { readonly last: number } | undefined {
   const stretch = stretchOf(entries)
   const [first] = stretch
   const [entry] = entries
   if (entry === undefined) return undefined
   if (first === undefined) return { last: entry.sequence }
-  if (!isComplete(stretch, entries)) return undefined
+  if (!mayBePart && !isComplete(stretch, entries)) return undefined
   const bodies = stretch.flatMap(({ body }) => body ?? [])
   const bytes = bodies.length === 0 ? new Uint8Array() : packFrame(bodies)
   if (bytes === undefined) return { last: entry.sequence }

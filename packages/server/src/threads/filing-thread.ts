@@ -162,7 +162,13 @@ if (options !== undefined) {
     },
   })
   const packer = options.packs
-    ? startPacker({ store, clock: systemClock, report: (said) => report(said) })
+    ? startPacker({
+        store,
+        filing,
+        clock: systemClock,
+        limits: options.limits,
+        report: (said) => report(said),
+      })
     : undefined
   const report = answer<FilingQuestions, FilingReport | PackerReport>(
     {

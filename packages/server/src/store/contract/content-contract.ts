@@ -129,6 +129,29 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
   })
 
   story(
+    "a part of a stretch is packed if that is asked for, and the rest of it later",
+    async (store) => {
+      const { served, filing } = store
+      const { content } = filing
+      await write(served, "acme", names.slice(0, 20))
+      const before = (await every(served.journal, "acme")).map(plain)
+      assert.equal((await content.pack("acme", 0, 10, true))?.last, 10)
+      // The last entry stays.
+      assert.equal((await content.pack("acme", 10, 20, true))?.last, 19)
+      assert.equal(await content.pack("acme", 19, 20, true), undefined)
+      assert.deepEqual((await every(served.journal, "acme")).map(plain), before)
+      await write(served, "acme", names.slice(20, 66))
+      assert.equal((await content.pack("acme", 19, 66))?.last, 64)
+      assert.deepEqual(await framesOf(content, "acme"), [
+        { first: 1, last: 10 },
+        { first: 11, last: 19 },
+        { first: 20, last: 64 },
+      ])
+      await expectChain(served.journal, "acme")
+    },
+  )
+
+  story(
     "a frame ends where another ledger begins, and where its text would be too long",
     async (store) => {
       const { served, filing } = store

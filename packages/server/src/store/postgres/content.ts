@@ -127,6 +127,7 @@ async function pack(
   workspace: string,
   after: number,
   upTo: number,
+  mayBePart?: boolean,
 ): Promise<Packed | undefined> {
   const [passed] = await database.rows(packedUpTo, [workspace])
   const rows = await database.rows(unpacked, [
@@ -139,7 +140,7 @@ async function pack(
     const [bodySalt, body] = [both?.subarray(0, saltBytes), both?.subarray(saltBytes)]
     return { sequence: Number(sequence), record: bytes(record), bodySalt, body }
   })
-  const next = nextFrame(entries)
+  const next = nextFrame(entries, mayBePart)
   if (next === undefined) return undefined
   if ("last" in next) {
     await database.rows(passOn, [workspace, next.last])

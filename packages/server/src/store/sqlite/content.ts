@@ -32,9 +32,9 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
   const destroyedBodies = bodyDestroying(journal, packed)
   const keptDisclosures = disclosureDestroying(journal, packed)
   return {
-    async pack(workspace, after, upTo) {
+    async pack(workspace, after, upTo, mayBePart) {
       const number = numberOf(workspace)
-      return number === undefined ? undefined : packing(number, after, upTo)
+      return number === undefined ? undefined : packing(number, after, upTo, mayBePart)
     },
     async frames(workspace, after, bytesMax) {
       const number = numberOf(workspace)
@@ -101,7 +101,7 @@ function packingOf(journal: DatabaseSync) {
   )
   const frames = partWrites(journal, "frames")
   const put = stretchPuts(journal)
-  return (number: number, after: number, upTo: number) => {
+  return (number: number, after: number, upTo: number, mayBePart?: boolean) => {
     const rows = unpacked.all(number, after, upTo).map((row) => {
       const salted = row["salted"] === null ? undefined : bytes(row["salted"])
       const sealed = row["sealed"]
@@ -117,7 +117,7 @@ function packingOf(journal: DatabaseSync) {
         body: salted?.subarray(bodySaltBytes),
       }
     })
-    const next = nextFrame(rows)
+    const next = nextFrame(rows, mayBePart)
     if (next === undefined) return undefined
     if ("last" in next) return { last: next.last, entries: 0, bytes: 0 }
     const { first, count, bytes: frame } = next.frame
