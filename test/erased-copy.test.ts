@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { copyFile, cp, readFile, rm } from "node:fs/promises"
+import { copyFile, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
@@ -94,14 +94,21 @@ test("a copy whose segments are from before an erasure erases them, too, and nam
   const { first, workspace, receipts } = await openArchivedLedger(4096 + 50, changes)
   await using _ = first
   const { id, path } = workspace
+  const without = join(first.data, "..", "without")
+  const listing = await tallystick(["backup", without, "--without-archive"], settingsOf(first))
+  assert.equal(listing.code, 0, listing.errors)
+  assert.match(
+    listing.output,
+    /needs 64 segments of the archive, which \S+ names\. Copy them: rsync /,
+  )
+  const listed = (await readFile(join(without, "archive-files"), "utf8")).trimEnd().split("\n")
+  assert.deepEqual(listed.toSorted(), [...segmentFiles(first.data)].toSorted())
+  assert.deepEqual(segmentFiles(without), [])
   const copy = join(first.data, "..", "copy")
   const made = await tallystick(["backup", copy], settingsOf(first))
   assert.equal(made.code, 0, made.errors)
-  const listed = (await readFile(join(copy, "archive-files"), "utf8")).trimEnd().split("\n")
-  assert.deepEqual(listed.toSorted(), [...segmentFiles(first.data)].toSorted())
-  assert.match(made.output, /needs 64 files of the archive, which \S+ names\. Copy them: rsync /)
-  for (const file of listed)
-    await cp(join(first.data, "archive", file), join(copy, "archive", file))
+  assert.match(made.output, /includes 64 segments of the archive\./)
+  assert.deepEqual(segmentFiles(copy).toSorted(), [...segmentFiles(first.data)].toSorted())
   await using service = await startProgram({ data: first.data })
   await erase(service, path, { subject: { id: whole.id }, scope: "entries" })
   assert.equal(await service.end(), 0)

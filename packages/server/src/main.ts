@@ -471,17 +471,26 @@ program
     "leave out the secret and the instance key of the data folder",
     false,
   )
+  .option(
+    "--without-archive",
+    "leave out the segments of an archive in a folder, and name those that the copy needs",
+    false,
+  )
   .notes(`
 The copy is complete: a service starts on it with TALLYSTICK_DATA set to the folder, read-only until \`tallystick resume\`. The copy includes the
 secret and the instance key if the data folder holds them, readable by its owner alone. Guard it like the data: anyone who has it can sign in
 the ledger's name. With --without-secrets, keep the secret elsewhere: without it the service cannot sign and knows no key. The copy never
-includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy.
+includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy. Of an archive in object storage it names the
+segments that it needs, and copies none.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`)
-  .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
+  .action(async (target: string, without: { withoutSecrets: boolean; withoutArchive: boolean }) => {
     const { runBackup } = await import("./cli/backup-command.ts")
-    await runBackup(terminal, target, !withoutSecrets)
+    await runBackup(terminal, target, {
+      withSecrets: !without.withoutSecrets,
+      mayHaveArchive: !without.withoutArchive,
+    })
   })
 
 program

@@ -2,14 +2,20 @@
 
 import { join } from "node:path"
 import type { ArchivePlace } from "../config.ts"
-import { archiveList, backUp, type BackupProgress } from "../operator/backup.ts"
+import { archiveList } from "../operator/backup-archive.ts"
+import { backUp, type BackupProgress } from "../operator/backup.ts"
 import { StartError } from "../error.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
+
+interface BackupChoices {
+  readonly withSecrets: boolean
+  readonly mayHaveArchive: boolean
+}
 
 export async function runBackup(
   terminal: Terminal,
   target: string,
-  withSecrets: boolean,
+  { withSecrets, mayHaveArchive }: BackupChoices,
 ): Promise<void> {
   const { say, remark, progress } = terminal
   const { data, archive, databaseUrl, heads } = configOf(terminal)
@@ -18,12 +24,15 @@ export async function runBackup(
       "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
     )
   const show = (step: BackupProgress): void => progress(lineOf(step))
-  const { workspaces, entries, secrets, archiveFiles, isNoted } = await backUp({
+  // Object storage is another place already, and may be larger than any disk here.
+  const withArchive = mayHaveArchive && archive.kind === "folder"
+  const { workspaces, entries, secrets, segments, isNoted } = await backUp({
     data,
     archive,
     headsPath: heads,
     target,
     withSecrets,
+    withArchive,
     progress: show,
   })
   progress("")
@@ -35,7 +44,12 @@ export async function runBackup(
       ? "The copy includes the secret: anyone who has the copy can sign in the ledger's name.\n"
       : "The copy does not include the secret. Keep the secret elsewhere: without it the service cannot sign and knows no key.\n",
   )
-  if (archiveFiles > 0) say(archiveLine(archiveFiles, archive, target))
+  if (segments > 0)
+    say(
+      withArchive
+        ? `The copy includes ${counted(segments, "segment")} of the archive.\n`
+        : archiveLine(segments, archive, target),
+    )
   if (!isNoted)
     remark(
       `tallystick: cannot write to ${data}, so the service does not show that this backup was made\n`,
@@ -43,9 +57,9 @@ export async function runBackup(
 }
 
 /** What the copy needs besides, and how that is copied. */
-function archiveLine(files: number, archive: ArchivePlace, target: string): string {
+function archiveLine(segments: number, archive: ArchivePlace, target: string): string {
   const list = join(target, archiveList)
-  const needs = `The copy needs ${counted(files, "file")} of the archive, which ${list} names.`
+  const needs = `The copy needs ${counted(segments, "segment")} of the archive, which ${list} names.`
   return archive.kind === "folder"
     ? `${needs} Copy them: rsync -a --files-from=${list} ${archive.path}/ ${join(target, "archive")}/\n`
     : `${needs} Keep them in s3://${archive.bucket}/${archive.prefix} as long as the copy.\n`
@@ -53,5 +67,6 @@ function archiveLine(files: number, archive: ArchivePlace, target: string): stri
 
 function lineOf(step: BackupProgress): string {
   if (step.kind === "hashed") return `${step.workspace}: hashed ${step.done} entries`
+  if (step.kind === "archived") return `copied ${step.done} of ${step.segments} segments`
   return `copied ${Math.floor((100 * step.done) / Math.max(step.pages, 1))} %`
 }

@@ -101,7 +101,15 @@ async function openHouse(
     close,
     [Symbol.asyncDispose]: close,
     backUp: (withSecrets = true) =>
-      backUp({ data, archive: archiveIn(data), headsPath, target, withSecrets, progress: never }),
+      backUp({
+        data,
+        archive: archiveIn(data),
+        headsPath,
+        target,
+        withSecrets,
+        withArchive: true,
+        progress: never,
+      }),
   }
 }
 
@@ -232,6 +240,7 @@ test("what does not hold together, or is not what was signed, is not believed, a
       headsPath: house.headsPath,
       target: house.target,
       withSecrets: true,
+      withArchive: true,
       progress: never,
     }),
     /there is no ledger in/,

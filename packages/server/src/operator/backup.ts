@@ -6,15 +6,16 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs
 import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
 import { delay, isoTime, systemClock } from "../clock.ts"
+import { copySegments, listSegments, segmentsOf } from "./backup-archive.ts"
 import { allWorkspaces } from "./check-store.ts"
-import { syncPath, writeSynced } from "../runtime/durable-file.ts"
+import { syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { noteBackup, type LastBackup } from "../store/last-backup.ts"
 import type { ArchivePlace } from "../config.ts"
 import { withArchive } from "../store/archive/archived-bodies.ts"
-import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
+import { archiveIn } from "../store/archive/open-archive.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
@@ -26,24 +27,26 @@ export interface BackupOptions {
   readonly headsPath: string
   readonly target: string
   readonly withSecrets: boolean
+  /** Whether segments are copied, too. */
+  readonly withArchive: boolean
   readonly progress: (progress: BackupProgress) => void
 }
 
 export type BackupProgress =
   | { readonly kind: "copied"; readonly done: number; readonly pages: number }
+  | { readonly kind: "archived"; readonly done: number; readonly segments: number }
   | { readonly kind: "hashed"; readonly workspace: string; readonly done: number }
 
 export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
   readonly secrets: readonly string[]
-  /** Files of the archive that it needs, and does not have. `archive-files` in it names them. */
-  readonly archiveFiles: number
+  /** How many segments of the archive it needs: it has them, or `archive-files` names them. */
+  readonly segments: number
   /** Whether the data says that it was made. The user of a backup may not be allowed to write there. */
   readonly isNoted: boolean
 }
 
-export const archiveList = "archive-files"
 const secretFiles = ["secret", "root-key"]
 
 export async function backUp({
@@ -52,6 +55,7 @@ export async function backUp({
   headsPath,
   target,
   withSecrets,
+  withArchive: hasArchive,
   progress,
 }: BackupOptions): Promise<BackupResult> {
   const path = resolve(target)
@@ -65,8 +69,14 @@ export async function backUp({
     // Read first: the copy must have everything that is signed at this moment.
     const heads = await readHeads(headsPath)
     const copied = await copy(data, fresh, progress)
-    const checked = await check(fresh, archive, copied, heads, progress)
-    const archiveFiles = await listArchiveFiles(fresh)
+    const segments = await segmentsOf(fresh)
+    if (hasArchive)
+      await copySegments(segments, archive, fresh, (done) =>
+        progress({ kind: "archived", done, segments: segments.length }),
+      )
+    else listSegments(segments, fresh)
+    const place = hasArchive ? archiveIn(fresh) : archive
+    const checked = await check(fresh, place, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
     syncPath(fresh)
     if (existsSync(path))
@@ -78,7 +88,7 @@ export async function backUp({
     await signed(headsPath, checked)
     const entries = checked.reduce((sum, one) => sum + one.entries, 0)
     const isNoted = noted(data, { at, entries })
-    return { workspaces: checked.length, entries, secrets, archiveFiles, isNoted }
+    return { workspaces: checked.length, entries, secrets, segments: segments.length, isNoted }
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     throw error
@@ -140,17 +150,6 @@ async function check(
     all.push(one)
   }
   return all
-}
-
-/** Names the files of the archive that the copy needs, one on a line. Returns how many. */
-async function listArchiveFiles(fresh: string): Promise<number> {
-  await using snapshot = closing(openSqliteSnapshot(fresh))
-  const directory = createSegmentDirectory(snapshot.registry)
-  const files: string[] = []
-  for (const { id } of await allWorkspaces(snapshot.registry))
-    for (const { file } of await directory.list(id)) files.push(`${file}\n`)
-  if (files.length > 0) writeSynced(join(fresh, archiveList), files.join(""))
-  return files.length
 }
 
 /**
