@@ -60,19 +60,17 @@ export interface ContentKeeper {
    * Puts frames back that were removed, after it has checked each body against its record.
    */
   putFrames(workspace: string, frames: readonly Frame[]): Promise<void>
-  /**
-   * Destroys bodies, salts and disclosures. The ranges are in order and do not overlap. What is
-   * destroyed is destroyed after a power cut too.
-   */
+  /** Destroys bodies, salts and disclosures. The ranges are in order and do not overlap. */
   destroyBodies(workspace: string, ranges: readonly SequenceRange[]): Promise<number>
   /**
    * Replaces the disclosures of each of these entries by those of them that remain, in the order of
-   * their sequences. What is destroyed is destroyed after a power cut too.
+   * their sequences.
    */
   keepDisclosures(workspace: string, remaining: readonly Remaining[]): Promise<number>
   /**
-   * Removes what was destroyed from the engine's log of changes as well. False while another
-   * connection reads an earlier state: ask again.
+   * Removes what was destroyed from the engine's log of changes as well. Once it returns true, all
+   * of it is destroyed after a power cut too. False while another connection reads an earlier state:
+   * ask again.
    */
   clearLog(): Promise<boolean>
 }

@@ -14,9 +14,11 @@ import {
   errorCode,
   freeBytes,
   isDamage,
+  layoutOf,
   openFile,
   openForWriting,
   requireLedger,
+  rowlessLayout,
   within,
 } from "./database.ts"
 import { upgradeJournal } from "./journal-upgrade.ts"
@@ -128,6 +130,8 @@ function copyAll(path: string, next: string, progress: CompactProgress, step: nu
 /** Whether a copy of this very file was begun: whoever opens it to write changes its time. */
 function isBegunOf(path: string, next: string): boolean {
   if (!existsSync(next) || existsSync(`${path}-wal`)) return false
+  // A version before has begun it. The journal is brought forward first.
+  if (layoutOf(path) < rowlessLayout) return false
   try {
     using copy = openForWriting(next, "journal", "normal")
     const found = copy.prepare("SELECT stamp FROM copied_from").get()

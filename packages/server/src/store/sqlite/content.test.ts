@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -84,6 +84,75 @@ function tests(): void {
     await write(served, "acme", ["after"])
     assert.equal((await expectChain(served.journal, "acme")).size, entries + 2)
     await close()
+  })
+
+  test("once the log is empty, a power cut brings nothing back that was destroyed", async (t) => {
+    const folder = await filledFolder(t, 200)
+    const path = join(folder, "journal.db")
+    using journal = openForWriting(path, "journal", "normal")
+    const content = createContentKeeper(journal)
+    for (let after = 0; after < 128; after += 64) await content.pack("acme", after, 128)
+    assert.equal(await content.clearLog(), true)
+    assert.equal(await content.destroyBodies("acme", [{ first: 60, last: 150 }]), 150)
+    const rest = mkdtempSync(join(tmpdir(), "tallystick-"))
+    t.after(() => rmSync(rest, { recursive: true }))
+    /** How many have a body in the file without the log, of which a power cut leaves nothing. */
+    const left = async (): Promise<number> => {
+      copyFileSync(path, join(rest, "journal.db"))
+      using file = openForReading(join(rest, "journal.db"))
+      const entries = await readerOf(journalReads(file)).after("acme", 0, 1000)
+      return entries.filter(({ body }) => body !== undefined).length
+    }
+    assert.equal(await left(), 200, "before that it may")
+    assert.equal(await content.clearLog(), true)
+    assert.equal(await left(), 200 - 91)
+  })
+
+  test("a copy that an older version has begun to compact is begun anew", async (t) => {
+    const folder = await filledFolder(t, 20)
+    const before = await readAll(folder)
+    const path = join(folder, "journal.db")
+    {
+      // In the layout before stretches.
+      using journal = openForWriting(path, "journal", "full")
+      journal.exec(`DROP TRIGGER entries_are_not_removed;
+        DROP TABLE stretches; DROP TABLE disclosures; DROP TABLE places;`)
+      using older = openForWriting(join(folder, "older.db"), "journal", "full", 5)
+      const kept = journal.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?")
+      for (const { name, sql } of older
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rootpage = 0")
+        .all())
+        if (kept.get(name ?? null) === undefined) journal.exec(String(sql))
+      journal.exec("PRAGMA user_version = 5; PRAGMA journal_mode = DELETE;")
+    }
+    {
+      using copy = openForWriting(`${path}.compact`, "journal", "normal", 5)
+      const { size, mtimeNs } = statSync(path, { bigint: true })
+      copy.exec(`CREATE TABLE copied_from (stamp TEXT);
+        INSERT INTO copied_from VALUES ('${size} ${mtimeNs}');`)
+    }
+    compactJournal(folder, () => {})
+    assert.deepEqual(await readAll(folder), before)
+  })
+
+  test("a count of entries that somebody has changed ends no read, and no start", async (t) => {
+    const folder = await filledFolder(t, 130)
+    using journal = openForWriting(join(folder, "journal.db"), "journal", "normal")
+    const content = createContentKeeper(journal)
+    for (let after = 0; after < 128; after += 64) await content.pack("acme", after, 128)
+    journal.exec("DROP TRIGGER places_are_not_changed; DROP TRIGGER places_are_not_removed")
+    for (const [count, removed] of [
+      [2 ** 52, 0],
+      [0, 0],
+      [-1000, 1],
+    ] as const) {
+      journal.exec(`UPDATE places SET count = ${count} WHERE n = 65`)
+      journal.exec(`DELETE FROM places WHERE n = ${removed}`)
+      const places = [...journalReads(journal).places(0, 1000)]
+      const found = places.map(({ n }) => n)
+      assert.deepEqual(found, [...new Set(found)], "each once")
+      assert.ok(found.includes(130), "up to the last")
+    }
   })
 }
 

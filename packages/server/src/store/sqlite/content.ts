@@ -15,7 +15,7 @@ import {
   type PackedEntries,
   type Step,
 } from "./content-destroying.ts"
-import { within } from "./database.ts"
+import { emptyLog, within } from "./database.ts"
 import { bytes } from "./joined-entries.ts"
 import { partWrites } from "./part-tables.ts"
 import { workspaceNumbers } from "./reads.ts"
@@ -53,40 +53,23 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
       const number = numberOf(workspace)
       return number === undefined
         ? (ranges.at(-1)?.last ?? 0)
-        : synced(journal, destroyedBodies(number, ranges))
+        : taken(journal, destroyedBodies(number, ranges))
     },
     async keepDisclosures(workspace, remaining) {
       const number = numberOf(workspace)
       return number === undefined
         ? (remaining.at(-1)?.sequence ?? 0)
-        : synced(journal, keptDisclosures(number, remaining))
+        : taken(journal, keptDisclosures(number, remaining))
     },
-    clearLog: async () => clearLog(journal),
+    // Both files are synced by it.
+    clearLog: async () => emptyLog(journal, 0),
   }
 }
 
-/** One transaction, which is on the disk when it returns. */
-function synced(journal: DatabaseSync, { writes, last }: Step): number {
-  if (writes.length === 0) return last
-  journal.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;")
-  try {
-    within(journal, () => writes.forEach((write) => write()))
-    return last
-  } finally {
-    journal.exec("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = OFF;")
-  }
-}
-
-function clearLog(journal: DatabaseSync): boolean {
-  // Most of it without making a commit wait.
-  journal.exec("PRAGMA wal_checkpoint(PASSIVE);")
-  const busy = journal.prepare("PRAGMA busy_timeout").get()
-  journal.exec("PRAGMA busy_timeout = 0;")
-  try {
-    return journal.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0
-  } finally {
-    journal.exec(`PRAGMA busy_timeout = ${Number(busy?.["timeout"])};`)
-  }
+/** One transaction. */
+function taken(journal: DatabaseSync, { writes, last }: Step): number {
+  if (writes.length > 0) within(journal, () => writes.forEach((write) => write()))
+  return last
 }
 
 function packingOf(journal: DatabaseSync) {

@@ -65,11 +65,12 @@ export function openForWriting(
   )
   // On macOS an fsync reaches the drive and not its platters, unless it is asked for. Elsewhere
   // these two change nothing.
-  const reachesTheDisk = durability === "full" ? "ON" : "OFF"
+  const on = (isOn: boolean): string => (isOn ? "ON" : "OFF")
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
-  database.exec(
-    `PRAGMA fullfsync = ${reachesTheDisk}; PRAGMA checkpoint_fullfsync = ${reachesTheDisk};`,
-  )
+  database.exec(`PRAGMA fullfsync = ${on(durability === "full")};`)
+  // What was destroyed in the journal must not come back once its log was emptied.
+  const isDurable = durability === "full" || layout === "journal"
+  database.exec(`PRAGMA checkpoint_fullfsync = ${on(isDurable)};`)
   // What a document or a segment held before, such as a sealed key that was destroyed or a word of
   // an erased name, must not stay in a free part of the file.
   if (layout !== "index") database.exec("PRAGMA secure_delete = ON;")

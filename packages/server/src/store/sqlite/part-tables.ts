@@ -61,8 +61,12 @@ function spanOf(row: unknown): Span | undefined {
   const found = row as readonly [version: number, first: number, count: number] | undefined
   if (found === undefined) return undefined
   const [version, first, count] = found
-  // Somebody may have written another count into the file.
-  return { version, first, end: first + Math.min(Math.max(count, 1), frameEntries) }
+  return { version, first, end: first + likelyCount(count) }
+}
+
+/** Somebody may have written another count into the file. */
+export function likelyCount(count: number): number {
+  return Math.min(Math.max(count, 1), frameEntries)
 }
 
 export type PartWrites = ReturnType<typeof partWrites>

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { atMost } from "./database.ts"
 import { entriesPerRow } from "./joined-entries.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
-import { momentOf } from "./part-tables.ts"
+import { likelyCount, momentOf } from "./part-tables.ts"
 import type { Stretch, StretchReads } from "./stretch-reads.ts"
 
 export interface Place {
@@ -35,8 +35,11 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
     receipt: receiptOf(receipt),
     idem: idemOf(idem),
   })
-  // As the statements select them, when they give lists.
-  const runOf = (row: unknown): Run | undefined => row as Run | undefined
+  const runOf = (row: unknown): Run | undefined => {
+    // As the statements select them, when they give lists.
+    const run = row as Run | undefined
+    return run && [run[0], run[1], run[2], likelyCount(run[3])]
+  }
 
   /** The entries of a run from this one on. One that is in no stretch is left out. */
   const packed = ([first, number, sequence]: Run, from: number, end: number): Place[] => {
