@@ -151,3 +151,9 @@ function unpack(
   }
   return held === 0 && bits < width ? bytes : undefined
 }
+
+/** Undefined if no date is so far away. */
+export function isoTime(timeMs: number): string | undefined {
+  const time = new Date(timeMs)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}

@@ -7,6 +7,7 @@ import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromHex, fromUtf8, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
+import { definedOf } from "./json.ts"
 import { parseGenesis, readLineage, type Born, type Continued } from "./genesis.ts"
 import {
   bodiesPath,
@@ -56,16 +57,7 @@ export type ExportVerdict = ExportReport &
       }
   )
 
-export type ExportCheckName =
-  | "genesis"
-  | "epochs"
-  | "checkpoint"
-  | "records"
-  | "tiles"
-  | "content"
-  | "disclosures"
-  | "root"
-  | "key"
+export type ExportCheckName = (typeof checkNames)[number]
 
 export type ExportReport = MissingCounts & {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
@@ -103,8 +95,7 @@ export function verifyExport(
   const refute = ({ name, file, sequence }: Wrong, checkpoint?: Checkpoint): ExportVerdict => ({
     verdict: "refuted",
     failure: name,
-    ...(file !== undefined && { file }),
-    ...(sequence !== undefined && { sequence }),
+    ...definedOf({ file, sequence }),
     checks: [
       ...names.slice(0, Math.max(names.indexOf(name), 0)).map((one) => ({ name: one, ok: true })),
       { name, ok: false },
@@ -135,7 +126,7 @@ export function verifyExport(
   throw new AssertionError("a lineage ends with the ledger itself")
 }
 
-const checkNames: readonly ExportCheckName[] = [
+const checkNames = [
   "genesis",
   "epochs",
   "checkpoint",
@@ -145,7 +136,7 @@ const checkNames: readonly ExportCheckName[] = [
   "disclosures",
   "root",
   "key",
-]
+] as const
 
 type Wrong = { readonly name: ExportCheckName; readonly file?: string; readonly sequence?: number }
 type Counts = {

@@ -1,6 +1,6 @@
-import { fromBase64, fromUtf8, toHex } from "./encoding.ts"
+import { fromBase64, fromUtf8, isoTime, toHex } from "./encoding.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
-import { equalJson, parseJson, readJson, type JsonObject } from "./json.ts"
+import { definedOf, equalJson, isObject, parseJson, readJson, type JsonObject } from "./json.ts"
 import type { MissingCounts } from "./missing-content.ts"
 import { packGroup } from "./pack-form.ts"
 import { verifyPack, type PackVerdict } from "./pack.ts"
@@ -115,10 +115,6 @@ export function isZip(bytes: Uint8Array): boolean {
 
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-}
-
 export function unreadable(reason: string): Finding {
   return { what: "nothing", verdict: "unreadable", reason, checks: [], notCovered: [], facts: {} }
 }
@@ -226,8 +222,7 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
     ...(typeof content?.["receipt"] === "string" && { receipt: content["receipt"] }),
-    ...(sequence !== undefined && { sequence }),
-    ...(eventHash !== undefined && { eventHash }),
+    ...definedOf({ sequence, eventHash }),
     ...(record && {
       ledger: toHex(record.ledgerId),
       index: record.index,
@@ -245,7 +240,7 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
     failure === "lost"
       ? `${lost}: ${found} is not ${expected}`
       : fault(failure, field, expected, found)
-  const difference = differenceOf(failure, field, expected, found)
+  const difference = { check: failure, ...definedOf({ in: field, expected, found }) }
   return concluded(what, verdict, facts, uncovered, reason, difference)
 }
 
@@ -262,9 +257,7 @@ function concluded(
   return {
     what,
     verdict: verdict.verdict,
-    ...(because !== undefined && { because }),
-    ...(reason !== undefined && { reason }),
-    ...(difference && { difference }),
+    ...definedOf({ because, reason, difference }),
     checks: verdict.checks.map(({ name, ok }) => ({
       name,
       ok: ok || (because === undefined ? false : null),
@@ -309,23 +302,8 @@ function keyOf(key: Vkey | undefined): { readonly key?: string } {
   return key === undefined ? {} : { key: formatVkey(key) }
 }
 
-function differenceOf(
-  check: string,
-  place: string | undefined,
-  expected: string | undefined,
-  found: string | undefined,
-): Difference {
-  return {
-    check,
-    ...(place !== undefined && { in: place }),
-    ...(expected !== undefined && { expected }),
-    ...(found !== undefined && { found }),
-  }
-}
-
 function timeOf(timeMs: number): string {
-  const time = new Date(timeMs)
-  return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()
+  return isoTime(timeMs) ?? String(timeMs)
 }
 
 // Proofs and packs --------------------------------------------------------------------------------
@@ -376,19 +354,17 @@ function ofPackJson(
 function ofPack(verdict: PackVerdict): Finding {
   const { packId, title, packHash, checkpoint, entries, withheld = 0, erasedFields } = verdict
   const facts = {
-    ...(title !== undefined && { title }),
-    ...(packId !== undefined && { packId }),
-    ...(packHash !== undefined && { packHash }),
-    ...(entries && { entries: entries.length }),
+    ...definedOf({ title, packId, packHash, entries: entries?.length }),
     ...(withheld > 0 && { withheld }),
-    ...(erasedFields !== undefined && { erasedFields }),
+    ...definedOf({ erasedFields }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
     ...keyOf(verdict.key),
   }
   if (verdict.verdict !== "refuted") return concluded("pack", verdict, facts)
   const { failure, file, expected, found } = verdict
   const reason = fault(failure, file, expected, found)
-  return concluded("pack", verdict, facts, [], reason, differenceOf(failure, file, expected, found))
+  const difference = { check: failure, ...definedOf({ in: file, expected, found }) }
+  return concluded("pack", verdict, facts, [], reason, difference)
 }
 
 export function examineExport(folder: Folder, input: TrustedInput): Finding {
@@ -410,11 +386,7 @@ export function examineExport(folder: Folder, input: TrustedInput): Finding {
   if (verdict.verdict !== "refuted") return concluded("export", verdict, facts, unread)
   const { failure, file, sequence } = verdict
   const place = sequence === undefined ? "" : `, entry ${sequence}`
-  const difference = {
-    check: failure,
-    ...(file !== undefined && { in: file }),
-    ...(sequence !== undefined && { sequence }),
-  }
+  const difference = { check: failure, ...definedOf({ in: file, sequence }) }
   return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`, difference)
 }
 

@@ -65,8 +65,10 @@ export {
 } from "./genesis.ts"
 export { hiddenCharacters, printable, printableJson } from "./hidden-characters.ts"
 export {
+  definedOf,
   equalJson,
   isJsonObject,
+  isObject,
   parseJson,
   readJson,
   type Json,

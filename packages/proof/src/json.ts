@@ -51,8 +51,22 @@ export const jsonValuesMax = 10_000_000
  */
 export const jsonDepthMax = 200
 
-export function isJsonObject(value: Json | undefined): value is JsonObject {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return isObject(value)
+}
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Without undefined members, which would overwrite others in a spread. */
+export function definedOf<T extends object>(value: T): Defined<T> {
+  // The result has members of `value` only.
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Defined<T>
 }
 
 /**

@@ -1,7 +1,7 @@
 import { canonicalize, parseCanonical } from "./canonical.ts"
-import { fromHex, toHex } from "./encoding.ts"
+import { fromHex, isoTime, toHex } from "./encoding.ts"
 import { fieldsWith } from "./entry-fields.ts"
-import { isJsonObject, type Json, type JsonObject } from "./json.ts"
+import { definedOf, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import { csvLine, type PackForm } from "./pack-csv.ts"
 import type { RecordFields } from "./record.ts"
 import { bodySaltBytes } from "./body.ts"
@@ -154,12 +154,12 @@ export type PackEntry = {
 export function formatReceiptLine({ record, eventHash, body }: PackEntry): string {
   const { id, actor, target, keyId } = body
   return canonicalize(
-    defined({
+    definedOf({
       accepted: true,
       eventId: id,
       eventHash,
       previousHash: toHex(record.previousHash),
-      timestamp: timestampOf(record),
+      timestamp: isoTime(record.timeMs),
       actor: open(actor),
       target: open(target),
       ...Object.fromEntries(repeated.map((name) => [name, body[name]])),
@@ -207,7 +207,7 @@ export function formatPolicy({
 
 const columns: readonly (readonly [string, (entry: PackEntry) => Json | undefined])[] = [
   ["sequence", ({ sequence }) => sequence],
-  ["timestamp", ({ record }) => timestampOf(record)],
+  ["timestamp", ({ record }) => isoTime(record.timeMs)],
   ["occurredAt", ({ body }) => body["occurredAt"]],
   ["kind", ({ record }) => record.kind],
   ["projectId", ({ body }) => body["projectId"]],
@@ -233,11 +233,6 @@ function groupName(group: number): string {
   return `${String(group).padStart(3, "0")}.jsonl`
 }
 
-function timestampOf({ timeMs }: RecordFields): string | undefined {
-  const time = new Date(timeMs)
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
-}
-
 /** Without the digests of sealed fields. */
 function open(value: Json | undefined): Json | undefined {
   if (!isJsonObject(value)) return value
@@ -256,11 +251,4 @@ function cellOf(value: Json | undefined): string {
 
 function isIndex(value: Json | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
-}
-
-function defined(members: { readonly [name: string]: Json | undefined }): JsonObject {
-  // Drops members without a value.
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as JsonObject
 }

@@ -4,7 +4,7 @@ import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
 import { readLineage, type Born } from "./genesis.ts"
-import { readJson, type JsonObject } from "./json.ts"
+import { isObject, readJson, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { digest, openBody } from "./sealed.ts"
@@ -441,10 +441,6 @@ function malformed(field?: string): Wrong {
 
 function isDoubt(value: object): value is Doubt {
   return "because" in value || "failure" in value
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function isString(value: unknown): value is string {

@@ -1,6 +1,6 @@
-import { toHex } from "./encoding.ts"
+import { isoTime, toHex } from "./encoding.ts"
 import { fieldsWith } from "./entry-fields.ts"
-import { equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
+import { definedOf, equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { RecordFields } from "./record.ts"
 
 /**
@@ -151,14 +151,9 @@ function commonFields({ record, sequence, content }: Hashed): Fields {
   return new Map<string, Json | undefined>([
     ["sequence", sequence],
     ["previousHash", toHex(record.previousHash)],
-    ["timestamp", timestamp(record.timeMs)],
+    ["timestamp", isoTime(record.timeMs)],
     ...inBoth.map((name) => [name, content?.opened[name]] as const),
   ])
-}
-
-function timestamp(timeMs: number): string | undefined {
-  const time = new Date(timeMs)
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
 function compare(prefix: string, shown: object, fields: Fields, { content }: Hashed): Comparison {
@@ -264,11 +259,7 @@ function difference(field: string, expected: Json | undefined, found: unknown): 
 }
 
 function texts(expected: unknown, found: unknown): Omit<Difference, "field"> {
-  const [expectedText, foundText] = [printed(expected), printed(found)]
-  return {
-    ...(expectedText !== undefined && { expected: expectedText }),
-    ...(foundText !== undefined && { found: foundText }),
-  }
+  return definedOf({ expected: printed(expected), found: printed(found) })
 }
 
 function printed(value: unknown): string | undefined {

@@ -1,7 +1,7 @@
 // An event as options of the command line.
 
 import type { AuditEvent } from "@tallystick/client"
-import { printable, type JsonObject } from "@tallystick/proof"
+import { definedOf, printable, type JsonObject } from "@tallystick/proof"
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
@@ -27,16 +27,16 @@ export function fieldsOf(options: EventOptions): EventFields {
   const { action, project, source, occurredAt, metadata, userVisible } = options
   const actor = partyOf("actor", options.actor, { email: options.actorEmail }, "--actor-email")
   const target = partyOf("target", options.target, { name: options.targetName }, "--target-name")
-  return {
-    ...(action !== undefined && { action }),
-    ...(actor && { actor }),
-    ...(target && { target }),
-    ...(project !== undefined && { projectId: project }),
-    ...(source !== undefined && { source }),
-    ...(occurredAt !== undefined && { occurredAt }),
-    ...(metadata !== undefined && { metadata: metadataOf(metadata) }),
-    ...(userVisible && { userVisible }),
-  }
+  return definedOf({
+    action,
+    actor,
+    target,
+    projectId: project,
+    source,
+    occurredAt,
+    metadata: metadata === undefined ? undefined : metadataOf(metadata),
+    userVisible,
+  })
 }
 
 /** Without a time, it occurs now. */

@@ -4,6 +4,7 @@
 import { Option } from "commander"
 import type { ExportFormat } from "@tallystick/client/wire"
 import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
+import { definedOf } from "@tallystick/proof"
 import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
 import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
@@ -148,15 +149,7 @@ function withTimes(command: ProgramCommand): ProgramCommand {
 
 function filterOf(query: string | undefined, flags: Omit<ReadFlags, "format" | "json">): Filter {
   const { project, lane, storage, includeSystem, from, to } = flags
-  return {
-    ...(query !== undefined && { query }),
-    ...(project !== undefined && { projectId: project }),
-    ...(lane && { lane }),
-    ...(storage && { storage }),
-    ...(includeSystem && { includeSystem }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  }
+  return definedOf({ query, projectId: project, lane, storage, includeSystem, from, to })
 }
 
 function formatOf({ format, json }: ReadFlags): Format {

@@ -6,6 +6,7 @@ import {
   examineExport,
   examineFile,
   fromUtf8,
+  isObject,
   isUnchecked,
   parseVkey,
   printable,
@@ -120,10 +121,6 @@ function exportFolder(file: string): string | undefined {
   if (folder === undefined) return undefined
   const at = folder === "" && !file.startsWith("/") ? "." : folder
   return existsSync(`${at}/genesis.json`) ? at : undefined
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function attempt<T>(read: () => T): T | Finding {

@@ -1,5 +1,6 @@
 // Projects: each event belongs to one. A project says whether its receipts are public.
 
+import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Idempotency } from "../ledger/ledger.ts"
@@ -14,7 +15,6 @@ import {
   type AdminParts,
 } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
-import { definedOf } from "./defined-members.ts"
 import { required } from "./required-document.ts"
 
 export interface ProjectRequest {

@@ -1,7 +1,14 @@
 // Workspaces: each has its own ledger, with an origin and a signing key that its first entry
 // records.
 
-import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
+import {
+  definedOf,
+  canonicalize,
+  ledgerId,
+  toBase64Url,
+  toHex,
+  type JsonObject,
+} from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { sealIdempotency, type Keyring } from "../secrets/keyring.ts"
@@ -14,7 +21,6 @@ import type { Document } from "../store/store.ts"
 import { isConflict, recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"
-import { definedOf } from "./defined-members.ts"
 import { makeLogKey } from "./log-key-rotation.ts"
 import { projectCreation } from "./projects.ts"
 import { required } from "./required-document.ts"

@@ -1,4 +1,5 @@
 import type * as wire from "@tallystick/client/wire"
+import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import type { CredentialUse, Document } from "../../store/store.ts"
 import { created, ok } from "../endpoint.ts"
@@ -105,9 +106,7 @@ async function keyJson(
     scopes,
     createdAt,
     createdBy: await makerOf(store.registry, workspace, createdBy),
-    ...(projectIds === undefined ? {} : { projectIds }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...definedOf({ projectIds, expiresAt, revokedAt }),
   }
 }
 
