@@ -1,10 +1,11 @@
 // The metrics of the service, for Prometheus. No label names a workspace: there may be thousands.
 
-import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
+import { Registry, type Gauge } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { DatabaseState } from "../store/store.ts"
 import { followers, type FollowerMetrics } from "../followers/health.ts"
+import { createInstruments, type Instruments } from "./instruments.ts"
 import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
@@ -76,24 +77,17 @@ export function createMetrics(gauges: Gauges): Metrics {
     "Time from a request's headers to the end of its answer",
     requestSeconds,
   )
-  describeService(registry, gauges)
+  const instruments = createInstruments(registry)
+  const { counter } = instruments
+  describeService(instruments, gauges)
   describeProcess(registry, gauges.clock)
-  const failures = new Counter({
-    name: "tallystick_failures_total",
-    help: "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
-    registers: [registry],
-  })
-  const { commit, lastCommits, entry, replay, failedLogin } = countWrites(registry)
-  const audited = countAudit(registry, gauges.clock)
-  const exports = new Counter({
-    name: "tallystick_exported_entries_total",
-    help: "Entries that exports have given out",
-    labelNames: ["format"],
-    registers: [registry],
-  })
+  const failures = counter("tallystick_failures_total")
+  const { commit, lastCommits, entry, replay, failedLogin } = countWrites(instruments)
+  const audited = countAudit(instruments, gauges.clock)
+  const exports = counter("tallystick_exported_entries_total", "format")
   // So that each is there before its first export.
   for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
-  const following = countFollowing(registry, gauges.clock, audited.left)
+  const following = countFollowing(instruments, gauges.clock, audited.left)
   return {
     failure: () => failures.inc(),
     request: durations.observe,
@@ -104,111 +98,46 @@ export function createMetrics(gauges: Gauges): Metrics {
     audited: audited.audited,
     integrityFailure: audited.integrityFailure,
     failedLogin,
-    ...countExpiry(registry),
-    ...countErasures(registry),
-    packed: countPacking(registry),
+    ...countExpiry(instruments),
+    ...countErasures(instruments),
+    packed: countPacking(instruments),
     exported: (format, entries) => exports.inc({ format }, entries),
-    ...countArchiving(registry),
+    ...countArchiving(instruments),
     text: async () => (await registry.metrics()) + durations.text(),
     lastCommits,
   }
 }
 
-function describeService(registry: Registry, { version, queued, storage }: Gauges): void {
-  const registers = [registry]
-  new Gauge({
-    name: "tallystick_build_info",
-    help: "1, with the versions of the service and of its runtime",
-    labelNames: ["version", "node"],
-    registers,
-  }).set({ version, node: process.versions.node }, 1)
-  new Gauge({
-    name: "tallystick_queued_entries",
-    help: "Entries that wait for a commit",
-    registers,
-    collect() {
-      this.set(queued())
-    },
-  })
-  if (storage.kind === "disk") describeDisk(registers, storage)
-  else describeDatabase(registers, storage)
+function describeService({ gauge }: Instruments, { version, queued, storage }: Gauges): void {
+  gauge("tallystick_build_info", undefined, "version", "node").set(
+    { version, node: process.versions.node },
+    1,
+  )
+  gauge("tallystick_queued_entries", (it) => it.set(queued()))
+  if (storage.kind === "disk") {
+    gauge("tallystick_disk_free_bytes", async (it) => it.set(await storage.freeBytes()))
+    gauge("tallystick_disk_reserve_bytes").set(storage.reserveBytes)
+    return
+  }
+  const { state } = storage
+  gauge("tallystick_database_up", async (it) => it.set((await state()) === undefined ? 0 : 1))
+  gauge("tallystick_database_synchronous_standbys", async (it) =>
+    it.set((await state())?.synchronousStandbys ?? Number.NaN),
+  )
+  gauge("tallystick_database_unreachable_nodes", async (it) =>
+    it.set((await state())?.unreachableNodes ?? Number.NaN),
+  )
 }
 
-function describeDisk(registers: Registry[], { freeBytes, reserveBytes }: DiskGauges): void {
-  new Gauge({
-    name: "tallystick_disk_free_bytes",
-    help: "Left on the disk that holds the data, for the service's user",
-    registers,
-    async collect() {
-      this.set(await freeBytes())
-    },
-  })
-  new Gauge({
-    name: "tallystick_disk_reserve_bytes",
-    help: "Writes are refused when less than this is left on the disk",
-    registers,
-  }).set(reserveBytes)
-}
-
-function describeDatabase(registers: Registry[], { state }: DatabaseGauges): void {
-  new Gauge({
-    name: "tallystick_database_up",
-    help: "1 if the database answers and takes writes, else 0",
-    registers,
-    async collect() {
-      this.set((await state()) === undefined ? 0 : 1)
-    },
-  })
-  new Gauge({
-    name: "tallystick_database_synchronous_standbys",
-    help: "Standbys that a commit waits for; NaN if the database does not answer, or its role may not see them",
-    registers,
-    async collect() {
-      this.set((await state())?.synchronousStandbys ?? Number.NaN)
-    },
-  })
-  new Gauge({
-    name: "tallystick_database_unreachable_nodes",
-    help: "Nodes of a cluster whose workspaces cannot be written to; NaN if that is not known",
-    registers,
-    async collect() {
-      this.set((await state())?.unreachableNodes ?? Number.NaN)
-    },
-  })
-}
-
-function countWrites(
-  registry: Registry,
-): Pick<Metrics, "commit" | "lastCommits" | "entry" | "replay" | "failedLogin"> {
-  const registers = [registry]
-  const commits = new Histogram({
-    name: "tallystick_commit_duration_seconds",
-    help: "Time until a workspace's group of entries is durable, with its wait for the commit before",
-    buckets: commitSeconds,
-    registers,
-  })
-  const sizes = new Histogram({
-    name: "tallystick_commit_entries",
-    help: "Entries of a workspace that were committed together",
-    buckets: entriesPerCommit,
-    registers,
-  })
-  const entries = new Counter({
-    name: "tallystick_entries_total",
-    help: "Entries that clients wrote, by lane",
-    labelNames: ["lane"],
-    registers,
-  })
-  const replays = new Counter({
-    name: "tallystick_replays_total",
-    help: "Writes answered with the receipt of an earlier one",
-    registers,
-  })
-  const failedLogins = new Counter({
-    name: "tallystick_failed_logins_total",
-    help: "Passwords and set-up tokens that were wrong",
-    registers,
-  })
+function countWrites({
+  counter,
+  histogram,
+}: Instruments): Pick<Metrics, "commit" | "lastCommits" | "entry" | "replay" | "failedLogin"> {
+  const commits = histogram("tallystick_commit_duration_seconds", commitSeconds)
+  const sizes = histogram("tallystick_commit_entries", entriesPerCommit)
+  const entries = counter("tallystick_entries_total", "lane")
+  const replays = counter("tallystick_replays_total")
+  const failedLogins = counter("tallystick_failed_logins_total")
   const last: number[] = []
   let committed = 0
   return {
@@ -224,28 +153,11 @@ function countWrites(
   }
 }
 
-function countExpiry(registry: Registry): Pick<Metrics, "expired" | "expiryFailed"> {
-  const registers = [registry]
-  const runs = new Counter({
-    name: "tallystick_expiry_runs_total",
-    help: "Workspaces that were looked through for contents that have passed their time",
-    registers,
-  })
-  const failures = new Counter({
-    name: "tallystick_expiry_failures_total",
-    help: "Workspaces where that failed; it is tried again within the hour",
-    registers,
-  })
-  const bodies = new Counter({
-    name: "tallystick_expired_bodies_total",
-    help: "Entries whose contents were destroyed because their time was over",
-    registers,
-  })
-  const held = new Counter({
-    name: "tallystick_expiry_held_total",
-    help: "Entries that a run found past their time, and left because of a hold",
-    registers,
-  })
+function countExpiry({ counter }: Instruments): Pick<Metrics, "expired" | "expiryFailed"> {
+  const runs = counter("tallystick_expiry_runs_total")
+  const failures = counter("tallystick_expiry_failures_total")
+  const bodies = counter("tallystick_expired_bodies_total")
+  const held = counter("tallystick_expiry_held_total")
   return {
     expired(result) {
       runs.inc()
@@ -256,23 +168,10 @@ function countExpiry(registry: Registry): Pick<Metrics, "expired" | "expiryFaile
   }
 }
 
-function countErasures(registry: Registry): Pick<Metrics, "erased" | "erasureFailed"> {
-  const registers = [registry]
-  const done = new Counter({
-    name: "tallystick_erasures_total",
-    help: "Erasures of persons that were carried out",
-    registers,
-  })
-  const entries = new Counter({
-    name: "tallystick_erased_entries_total",
-    help: "Entries that lost sealed fields or their content to an erasure",
-    registers,
-  })
-  const failures = new Counter({
-    name: "tallystick_erasure_failures_total",
-    help: "Attempts to carry out an erasure that failed; it is tried again within seconds",
-    registers,
-  })
+function countErasures({ counter }: Instruments): Pick<Metrics, "erased" | "erasureFailed"> {
+  const done = counter("tallystick_erasures_total")
+  const entries = counter("tallystick_erased_entries_total")
+  const failures = counter("tallystick_erasure_failures_total")
   return {
     erased(count) {
       done.inc()
@@ -283,11 +182,10 @@ function countErasures(registry: Registry): Pick<Metrics, "erased" | "erasureFai
 }
 
 function countFollowing(
-  registry: Registry,
+  { gauge, histogram }: Instruments,
   clock: Clock,
   auditorLeft: () => number,
 ): Pick<Metrics, "advanced" | "followed" | "signed" | "covered" | "left" | "lags"> {
-  const registers = [registry]
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
@@ -301,30 +199,15 @@ function countFollowing(
       return { follower, entries }
     }),
   ]
-  new Gauge({
-    name: "tallystick_follower_lag_entries",
-    help: "Entries that a follower has not taken yet, of the workspace where they are most; of the auditor, in the workspace whose turn it is",
-    labelNames: ["follower"],
-    registers,
-    collect() {
-      for (const { follower, entries } of lags()) this.set({ follower }, entries)
-    },
-  })
-  const checkpoints = new Histogram({
-    name: "tallystick_checkpoint_lag_seconds",
-    help: "How long the oldest entry under a new checkpoint had waited for it",
-    buckets: lagSeconds,
-    registers,
-  })
-  new Gauge({
-    name: "tallystick_checkpoint_age_seconds",
-    help: "For how long an entry has been waiting for the checkpoint that covers it; 0 when all are covered",
-    registers,
-    collect() {
-      let most = 0
-      for (const { sinceMs } of uncovered.values()) most = Math.max(most, clock.elapsed() - sinceMs)
-      this.set(most / 1000)
-    },
+  const readLags = (it: Gauge<string>): void => {
+    for (const { follower, entries } of lags()) it.set({ follower }, entries)
+  }
+  gauge("tallystick_follower_lag_entries", readLags, "follower")
+  const checkpoints = histogram("tallystick_checkpoint_lag_seconds", lagSeconds)
+  gauge("tallystick_checkpoint_age_seconds", (it) => {
+    let most = 0
+    for (const { sinceMs } of uncovered.values()) most = Math.max(most, clock.elapsed() - sinceMs)
+    it.set(most / 1000)
   })
   return {
     lags,
@@ -362,46 +245,23 @@ function countFollowing(
   }
 }
 
-function countPacking(registry: Registry): Metrics["packed"] {
-  const registers = [registry]
-  const entries = new Counter({
-    name: "tallystick_packed_entries_total",
-    help: "Entries whose bodies were packed into frames",
-    registers,
-  })
-  const bytes = new Counter({
-    name: "tallystick_packed_bytes_total",
-    help: "Bytes of the frames that were packed",
-    registers,
-  })
+function countPacking({ counter }: Instruments): Metrics["packed"] {
+  const entries = counter("tallystick_packed_entries_total")
+  const bytes = counter("tallystick_packed_bytes_total")
   return (count, length) => {
     entries.inc(count)
     bytes.inc(length)
   }
 }
 
-function countArchiving(registry: Registry): Pick<Metrics, "archived" | "archiveFailure"> {
-  const registers = [registry]
-  const segments = new Gauge({
-    name: "tallystick_archive_segments",
-    help: "Archive segments of the workspaces that this server follows",
-    registers,
-  })
-  const bytes = new Gauge({
-    name: "tallystick_archive_bytes",
-    help: "Bytes of these segments",
-    registers,
-  })
-  const overdue = new Gauge({
-    name: "tallystick_archive_overdue_seconds",
-    help: "For how long the oldest packed entry has been due that is not archived yet; 0 if none is",
-    registers,
-  })
-  const failures = new Counter({
-    name: "tallystick_archive_failures_total",
-    help: "Attempts to archive that failed; the log has why",
-    registers,
-  })
+function countArchiving({
+  counter,
+  gauge,
+}: Instruments): Pick<Metrics, "archived" | "archiveFailure"> {
+  const segments = gauge("tallystick_archive_segments")
+  const bytes = gauge("tallystick_archive_bytes")
+  const overdue = gauge("tallystick_archive_overdue_seconds")
+  const failures = counter("tallystick_archive_failures_total")
   return {
     archived(state) {
       segments.set(state.segments)
@@ -413,49 +273,19 @@ function countArchiving(registry: Registry): Pick<Metrics, "archived" | "archive
 }
 
 function countAudit(
-  registry: Registry,
+  { counter, gauge }: Instruments,
   clock: Clock,
 ): Pick<Metrics, "audited" | "integrityFailure"> & { readonly left: () => number } {
-  const registers = [registry]
-  const failures = new Counter({
-    name: "tallystick_integrity_failures_total",
-    help: "Chains found not to hold together",
-    registers,
-  })
-  const verified = new Counter({
-    name: "tallystick_audit_verified_entries_total",
-    help: "Entries that were re-verified",
-    registers,
-  })
-  const failed = new Gauge({
-    name: "tallystick_audit_failed_entries",
-    help: "Entries that are known not to hold: the first of each workspace that has one",
-    registers,
-  })
-  const unread = new Gauge({
-    name: "tallystick_audit_unread_workspaces",
-    help: "Workspaces that could not be read to their end in the present round of re-verifying",
-    registers,
-  })
-  const round = new Gauge({
-    name: "tallystick_audit_round",
-    help: "Which round of re-verifying all entries this is",
-    registers,
-  })
-  const entries = new Gauge({
-    name: "tallystick_audit_round_entries",
-    help: "Entries that were re-verified in the present round",
-    registers,
-  })
+  const failures = counter("tallystick_integrity_failures_total")
+  const verified = counter("tallystick_audit_verified_entries_total")
+  const failed = gauge("tallystick_audit_failed_entries")
+  const unread = gauge("tallystick_audit_unread_workspaces")
+  const round = gauge("tallystick_audit_round")
+  const entries = gauge("tallystick_audit_round_entries")
   let last: AuditSummary | undefined
-  new Gauge({
-    name: "tallystick_audit_unverified_age_seconds",
-    help: "How long ago, at most, the entries that were not re-verified in the present round were last known to hold",
-    registers,
-    collect() {
-      this.set(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000)
-    },
-  })
+  gauge("tallystick_audit_unverified_age_seconds", (it) =>
+    it.set(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000),
+  )
   return {
     audited(summary) {
       verified.inc(summary.verified - (last?.verified ?? 0))

@@ -1,0 +1,88 @@
+// The counters, gauges and histograms of the service, with what is said of each.
+
+import { Counter, Gauge, Histogram, type Registry } from "@prometheus-io/client"
+
+const help = {
+  tallystick_failures_total:
+    "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
+  tallystick_exported_entries_total: "Entries that exports have given out",
+  tallystick_build_info: "1, with the versions of the service and of its runtime",
+  tallystick_queued_entries: "Entries that wait for a commit",
+  tallystick_disk_free_bytes: "Left on the disk that holds the data, for the service's user",
+  tallystick_disk_reserve_bytes: "Writes are refused when less than this is left on the disk",
+  tallystick_database_up: "1 if the database answers and takes writes, else 0",
+  tallystick_database_synchronous_standbys:
+    "Standbys that a commit waits for; NaN if the database does not answer, or its role may not see them",
+  tallystick_database_unreachable_nodes:
+    "Nodes of a cluster whose workspaces cannot be written to; NaN if that is not known",
+  tallystick_commit_duration_seconds:
+    "Time until a workspace's group of entries is durable, with its wait for the commit before",
+  tallystick_commit_entries: "Entries of a workspace that were committed together",
+  tallystick_entries_total: "Entries that clients wrote, by lane",
+  tallystick_replays_total: "Writes answered with the receipt of an earlier one",
+  tallystick_failed_logins_total: "Passwords and set-up tokens that were wrong",
+  tallystick_expiry_runs_total:
+    "Workspaces that were looked through for contents that have passed their time",
+  tallystick_expiry_failures_total:
+    "Workspaces where that failed; it is tried again within the hour",
+  tallystick_expired_bodies_total:
+    "Entries whose contents were destroyed because their time was over",
+  tallystick_expiry_held_total:
+    "Entries that a run found past their time, and left because of a hold",
+  tallystick_erasures_total: "Erasures of persons that were carried out",
+  tallystick_erased_entries_total: "Entries that lost sealed fields or their content to an erasure",
+  tallystick_erasure_failures_total:
+    "Attempts to carry out an erasure that failed; it is tried again within seconds",
+  tallystick_follower_lag_entries:
+    "Entries that a follower has not taken yet, of the workspace where they are most; of the auditor, in the workspace whose turn it is",
+  tallystick_checkpoint_lag_seconds:
+    "How long the oldest entry under a new checkpoint had waited for it",
+  tallystick_checkpoint_age_seconds:
+    "For how long an entry has been waiting for the checkpoint that covers it; 0 when all are covered",
+  tallystick_packed_entries_total: "Entries whose bodies were packed into frames",
+  tallystick_packed_bytes_total: "Bytes of the frames that were packed",
+  tallystick_archive_segments: "Archive segments of the workspaces that this server follows",
+  tallystick_archive_bytes: "Bytes of these segments",
+  tallystick_archive_overdue_seconds:
+    "For how long the oldest packed entry has been due that is not archived yet; 0 if none is",
+  tallystick_archive_failures_total: "Attempts to archive that failed; the log has why",
+  tallystick_integrity_failures_total: "Chains found not to hold together",
+  tallystick_audit_verified_entries_total: "Entries that were re-verified",
+  tallystick_audit_failed_entries:
+    "Entries that are known not to hold: the first of each workspace that has one",
+  tallystick_audit_unread_workspaces:
+    "Workspaces that could not be read to their end in the present round of re-verifying",
+  tallystick_audit_round: "Which round of re-verifying all entries this is",
+  tallystick_audit_round_entries: "Entries that were re-verified in the present round",
+  tallystick_audit_unverified_age_seconds:
+    "How long ago, at most, the entries that were not re-verified in the present round were last known to hold",
+} as const
+
+type Name = keyof typeof help
+
+export type Instruments = ReturnType<typeof createInstruments>
+
+export function createInstruments(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: (name: Name, ...labelNames: string[]) =>
+      new Counter({ name, help: help[name], labelNames, registers }),
+    /** `collect` is called at each scrape. */
+    gauge: (
+      name: Name,
+      collect: (gauge: Gauge<string>) => void | Promise<void> = () => {},
+      ...labelNames: string[]
+    ) =>
+      new Gauge({
+        name,
+        help: help[name],
+        labelNames,
+        registers,
+        collect() {
+          return collect(this)
+        },
+      }),
+    histogram: (name: Name, buckets: number[]) =>
+      new Histogram({ name, help: help[name], buckets, registers }),
+  }
+}
