@@ -15,7 +15,8 @@ import type { Pace } from "../runtime/pace.ts"
 import type { VerificationSource } from "../query/verified-entries.ts"
 import type { EntryFeed } from "../query/entry-feed.ts"
 import type { Queries } from "../query/entry-queries.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { DocumentKind, ListedIn } from "../store/documents.ts"
+import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
 import {
   mayTouch,
   refusal,
@@ -42,7 +43,7 @@ import type { Sessions } from "../workspace/sessions.ts"
 import type { Tokens } from "../workspace/scoped-tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
 import type { Endpoint } from "./endpoint.ts"
-import type { Lists } from "./lists.ts"
+import type { Lists, Page } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
 import type { Shape } from "./shapes/check.ts"
@@ -174,6 +175,30 @@ export async function changeable(
 ): Promise<Document<"workspace">> {
   permitWriting(service, workspace)
   return service.workspaces.get(workspace)
+}
+
+interface ListCall {
+  readonly params: { readonly workspaceId: string }
+  readonly query: { readonly cursor?: string; readonly limit: number }
+  readonly incoming: { readonly signal: AbortSignal }
+}
+
+/**
+ * A page of the documents of this kind in the workspace, newest first. `name` is that of the list,
+ * to which its cursors belong.
+ */
+export async function pageOf<K extends Exclude<DocumentKind, "workspace">>(
+  { workspaces, lists, store }: Service,
+  kind: K,
+  { params, query, incoming: { signal } }: ListCall,
+  name = `${kind}s`,
+  sees?: (item: Listed<K>) => boolean,
+): Promise<Page<Listed<K>>> {
+  const { id } = await workspaces.get(params.workspaceId)
+  const read = (before: ListPlace | undefined, limit: number) =>
+    // TypeScript does not resolve the condition of a type parameter.
+    store.registry.list(kind, id as ListedIn<K>, before, limit)
+  return lists.page(`${id}/${name}`, query, signal, read, sees)
 }
 
 /** Throws if the caller may not do this. `tokens` are the types of scoped tokens that may. */

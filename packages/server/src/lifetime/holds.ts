@@ -12,7 +12,7 @@ import {
   type HoldScope,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
-import type { Document, Listed, JournalReader, ListPlace, Registry } from "../store/store.ts"
+import type { Document, JournalReader, Registry } from "../store/store.ts"
 import { nameOf, recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { createHoldsOf, type ActiveHold, type HoldsOf } from "./held-entries.ts"
@@ -36,12 +36,6 @@ export interface Holds {
     id: string,
     reason: string,
   ): Promise<Document<"hold">>
-  find(workspace: string, id: string): Promise<Document<"hold"> | undefined>
-  list(
-    workspace: string,
-    before: ListPlace | undefined,
-    limit: number,
-  ): Promise<readonly Listed<"hold">[]>
   /** The holds that were not released, as they are stored now. */
   active(workspace: string): Promise<readonly ActiveHold[]>
   /** The ids of the holds on a person, or on one of these entries, as they are stored now. */
@@ -76,8 +70,6 @@ export function createHolds(parts: HoldParts): Holds {
 
   return {
     active,
-    find,
-    list: (workspace, before, limit) => registry.list("hold", workspace, before, limit),
 
     async among(workspace, subject, sequences) {
       const holds = await active(workspace)

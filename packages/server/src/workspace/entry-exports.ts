@@ -16,6 +16,7 @@ import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
 import { recordEventsExport, recordEventsExportEnd } from "./export-entries.ts"
 import type { Principal } from "./permissions.ts"
+import { sent } from "./sent-content.ts"
 
 export interface ExportRequest
   extends Omit<CountRequest, "signal">, Pick<EventsExportQuery, "format" | "after"> {
@@ -80,9 +81,8 @@ export function createEntryExports(parts: ExportParts): EntryExports {
     waitMs: limits.exportPatienceMs,
   })
   return {
-    async begin(by, workspace, request, signal) {
-      const end = await sending.begin(workspace.id, signal)
-      try {
+    begin: (by, workspace, request, signal) =>
+      sent(sending, workspace.id, signal, async () => {
         const { format, after, filter } = request
         const sequence = (await store.journal.head(workspace.id))?.sequence ?? 0
         const asked = { filter, format, after, sequence }
@@ -92,19 +92,8 @@ export function createEntryExports(parts: ExportParts): EntryExports {
           objectMode: false,
           highWaterMark: aheadBytes,
         })
-        // Before the work that waits hears of it: a client that leaves is no failure.
-        const leave = (): void => void content.destroy()
-        signal.addEventListener("abort", leave)
-        content.once("close", () => {
-          signal.removeEventListener("abort", leave)
-          end()
-        })
         return { sequence, receipt, content }
-      } catch (error) {
-        end()
-        throw error
-      }
-    },
+      }),
   }
 }
 

@@ -41,6 +41,7 @@ import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 import { required } from "./required-document.ts"
+import { sent } from "./sent-content.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -167,7 +168,11 @@ export function createPacks(parts: PackParts): Packs {
       }
       // The place for sending comes first: slow clients of a workspace must not occupy places for
       // making.
-      return sent(sending, workspace.id, signal, () => making.run(workspace.id, signal, make))
+      return sent(sending, workspace.id, signal, async () => {
+        const { bytes, chunks } = await making.run(workspace.id, signal, make)
+        signal?.throwIfAborted()
+        return { bytes, content: Readable.from(chunks) }
+      })
     },
   }
 }
@@ -210,34 +215,6 @@ function linesFor(
     of: "evidence packs to be sent",
   })
   return { making, sending }
-}
-
-/**
- * Makes an archive when there is a place for sending. The place is free again when the content is
- * closed: at its end, on an error or a disconnect.
- */
-async function sent(
-  sending: FairQueue,
-  workspace: string,
-  signal: AbortSignal | undefined,
-  make: () => Promise<Archive>,
-): Promise<PackDownload> {
-  const end = await sending.begin(workspace, signal)
-  try {
-    const { bytes, chunks } = await make()
-    signal?.throwIfAborted()
-    const content = Readable.from(chunks)
-    const leave = (): void => void content.destroy()
-    signal?.addEventListener("abort", leave)
-    content.once("close", () => {
-      signal?.removeEventListener("abort", leave)
-      end()
-    })
-    return { bytes, content }
-  } catch (error) {
-    end()
-    throw error
-  }
 }
 
 /**

@@ -13,6 +13,7 @@ const nouns = {
   policy: "policy",
   pack: "evidence pack",
   erasure: "erasure",
+  hold: "hold",
 } as const
 
 /** Throws `not_found` if the document does not exist. */

@@ -3,7 +3,7 @@ import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import type { CredentialUse, Document } from "../../store/store.ts"
 import { created, ok } from "../endpoint.ts"
-import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { makerOf } from "../../workspace/makers.ts"
@@ -41,14 +41,8 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ApiKeyList },
-      async handle({ params, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/api-keys`,
-          query,
-          signal,
-          (before, limit) => service.store.registry.list("api-key", id, before, limit),
-        )
+      async handle(call) {
+        const { items, nextCursor } = await pageOf(service, "api-key", call)
         return ok({ apiKeys: await keysJson(service, items), nextCursor })
       },
     }),

@@ -1,11 +1,10 @@
 // Erasures: what the ledger has about a person is destroyed, and recorded as destroyed.
 
 import type * as wire from "@tallystick/client/wire"
-import type { Document } from "../../store/store.ts"
-import type { Listed, ListPlace } from "../../store/store.ts"
+import type { Document, Listed } from "../../store/store.ts"
 import { required } from "../../workspace/required-document.ts"
 import { ok } from "../endpoint.ts"
-import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
 import { Erasure, ErasureList, ErasurePreview, NewErasure } from "../shapes/erasure.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ErasureParams, WorkspaceParams } from "../shapes/path.ts"
@@ -49,12 +48,8 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ErasureList },
-      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(workspaceId)
-        const read = (before: ListPlace | undefined, limit: number) =>
-          service.store.registry.list("erasure", id, before, limit)
-        const page = await service.lists.page(`${id}/erasures`, query, signal, read)
-        const { items, nextCursor } = page
+      async handle(call) {
+        const { items, nextCursor } = await pageOf(service, "erasure", call)
         return ok({ erasures: items.map(erasureJson), nextCursor })
       },
     }),

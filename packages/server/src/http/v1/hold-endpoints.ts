@@ -8,10 +8,12 @@ import { wantedIn } from "../../query/entry-filter.ts"
 import type { HoldScope } from "../../store/documents.ts"
 import type { Listed } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
+import { required } from "../../workspace/required-document.ts"
 import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
+  pageOf,
   type Caller,
   type Service,
   type ServiceEndpoint,
@@ -52,14 +54,8 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: HoldList },
-      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(workspaceId)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/holds`,
-          query,
-          signal,
-          (before, limit) => service.holds.list(id, before, limit),
-        )
+      async handle(call) {
+        const { items, nextCursor } = await pageOf(service, "hold", call)
         const holds = await Promise.all(items.map((hold) => holdJson(service, hold)))
         return ok({ holds, nextCursor })
       },
@@ -76,8 +72,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Hold },
       async handle({ params: { workspaceId, holdId } }) {
         const { id } = await service.workspaces.get(workspaceId)
-        const hold = await service.holds.find(id, holdId)
-        if (hold === undefined) throw new LedgerError("not_found", "there is no such hold")
+        const hold = await required(service.store.registry, "hold", id, holdId)
         return ok(await holdJson(service, hold))
       },
     }),

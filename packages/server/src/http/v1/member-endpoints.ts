@@ -4,10 +4,11 @@ import type * as wire from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
-import { created, ok } from "../endpoint.ts"
+import { created, ok, type Answer } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
+  pageOf,
   permit,
   permitWriting,
   type Service,
@@ -51,10 +52,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
         const { document, token } = await service.members.invite(caller, workspace, body)
-        return created({
-          member: await memberJson(service, document),
-          setupUrl: setupUrl(service.publicUrl, token),
-        })
+        return invited(service, document, token)
       },
     }),
     endpoint({
@@ -67,14 +65,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: MemberList },
-      async handle({ params, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/members`,
-          query,
-          signal,
-          (before, limit) => service.store.registry.list("membership", id, before, limit),
-        )
+      async handle(call) {
+        const { items, nextCursor } = await pageOf(service, "membership", call, "members")
         return ok({ members: await membersJson(service, items), nextCursor })
       },
     }),
@@ -153,18 +145,20 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { token } = isInvited
           ? await service.members.inviteAgain(caller, workspace, memberId)
           : await service.accounts.offerPassword(caller, memberId)
-        return created({
-          member: await memberJson(service, member),
-          setupUrl: setupUrl(service.publicUrl, token),
-        })
+        return invited(service, member, token)
       },
     }),
   ]
 }
 
-/** The page that uses a set-up token. The token is in the fragment, which browsers do not send. */
-function setupUrl(publicUrl: string, token: string): string {
-  return `${publicUrl}/ui/setup#t=${token}`
+/** With the page that uses the token: it is in the fragment, which browsers do not send. */
+async function invited(
+  service: Service,
+  member: Document<"membership">,
+  token: string,
+): Promise<Answer> {
+  const setupUrl = `${service.publicUrl}/ui/setup#t=${token}`
+  return created({ member: await memberJson(service, member), setupUrl })
 }
 
 export function membersJson(

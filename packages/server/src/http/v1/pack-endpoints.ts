@@ -7,7 +7,7 @@ import type { CountRequest } from "../../query/entry-queries.ts"
 import { epochsOf } from "../../store/epochs.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
-import type { Document, Listed, ListPlace } from "../../store/store.ts"
+import type { Document, Listed } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.ts"
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import { withPublications } from "../../workspace/consent-selection.ts"
@@ -16,6 +16,7 @@ import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
+  pageOf,
   permitProject,
   permitWriting,
   type Service,
@@ -70,21 +71,13 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: PackList },
-      async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(workspaceId)
-        const read = (before: ListPlace | undefined, limit: number) =>
-          service.store.registry.list("pack", id, before, limit)
+      async handle(call) {
+        const { caller } = call
         const sees =
           reachOf(caller) === undefined
             ? undefined
             : (pack: Listed<"pack">) => reaches(caller, pack)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/packs`,
-          query,
-          signal,
-          read,
-          sees,
-        )
+        const { items, nextCursor } = await pageOf(service, "pack", call, "packs", sees)
         return ok({ packs: items.map(packJson), nextCursor })
       },
     }),
@@ -268,7 +261,7 @@ async function matchesOf(
 }
 
 /** A pack that the caller may see. A forbidden one is answered like a missing one. */
-async function packFor(
+export async function packFor(
   service: Service,
   caller: Principal,
   workspaceId: string,

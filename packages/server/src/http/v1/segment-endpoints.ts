@@ -1,7 +1,7 @@
 // The files of the archive that have the bodies of a workspace's old entries.
 
 import { ok } from "../endpoint.ts"
-import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import { ArchiveSegmentList } from "../shapes/segment.ts"
@@ -20,14 +20,8 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ArchiveSegmentList },
-      async handle({ params: { workspaceId }, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(workspaceId)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/segments`,
-          query,
-          signal,
-          (before, limit) => service.store.registry.list("archive-segment", id, before, limit),
-        )
+      async handle(call) {
+        const { items, nextCursor } = await pageOf(service, "archive-segment", call, "segments")
         const segments = items.map(({ value: { first, last, ...segment } }) => ({
           ...segment,
           firstSequence: first,

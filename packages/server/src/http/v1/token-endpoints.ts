@@ -2,6 +2,7 @@
 // list and revoke them.
 
 import type * as wire from "@tallystick/client/wire"
+import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
@@ -9,11 +10,13 @@ import type { Subject, TokenBound } from "../../store/documents.ts"
 import type { CredentialUse, Document } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
+import { required } from "../../workspace/required-document.ts"
 import type { TokenRequest } from "../../workspace/scoped-tokens.ts"
 import { created, ok, type Answer } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
+  pageOf,
   permitProject,
   type Service,
   type ServiceEndpoint,
@@ -32,6 +35,15 @@ import {
   TokenList,
   TokenListQuery,
 } from "../shapes/token.ts"
+import { packFor } from "./pack-endpoints.ts"
+
+/** What the endpoints that make tokens have in common. */
+const ofNewToken = {
+  method: "POST",
+  tag: "Tokens",
+  access: { action: "read" },
+  bodyMayBeAbsent: true,
+} as const
 
 export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -45,16 +57,13 @@ export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
 
 function receiptToken(service: Service): ServiceEndpoint {
   return endpoint({
-    method: "POST",
+    ...ofNewToken,
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
     operation: "createReceiptToken",
-    tag: "Tokens",
     summary: "Create a receipt token",
     description: "A token that opens this receipt alone. The answer is the only one that shows it.",
-    access: { action: "read" },
     params: ReceiptParams,
     body: NewReceiptToken,
-    bodyMayBeAbsent: true,
     answers: { 201: CreatedReceiptToken },
     async handle({ caller, params: { workspaceId, receiptId: receipt }, body }) {
       const workspace = await changeable(service, workspaceId)
@@ -79,17 +88,14 @@ function receiptToken(service: Service): ServiceEndpoint {
 
 function policyToken(service: Service): ServiceEndpoint {
   return endpoint({
-    method: "POST",
+    ...ofNewToken,
     path: "/v1/workspaces/{workspaceId}/published-policy/token",
     operation: "createPolicyToken",
-    tag: "Tokens",
     summary: "Create a policy token",
     description:
       "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
-    access: { action: "read" },
     params: WorkspaceParams,
     body: NewPolicyToken,
-    bodyMayBeAbsent: true,
     answers: { 201: CreatedPolicyToken },
     async handle({ caller, params: { workspaceId }, body }) {
       const { projectId = usualProject, version } = body
@@ -100,11 +106,7 @@ function policyToken(service: Service): ServiceEndpoint {
         (await service.policies.find(workspaceId, projectId, version)) === undefined
       )
         throw new LedgerError("not_found", "this version of the policy was not published")
-      const bound = {
-        type: "policy",
-        projectId,
-        ...(version === undefined ? {} : { version }),
-      } as const
+      const bound = { type: "policy", projectId, ...definedOf({ version }) } as const
       const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
       return mint(
         service,
@@ -123,26 +125,18 @@ function policyToken(service: Service): ServiceEndpoint {
 
 function evidenceToken(service: Service): ServiceEndpoint {
   return endpoint({
-    method: "POST",
+    ...ofNewToken,
     path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
     operation: "createPackToken",
-    tag: "Tokens",
     summary: "Create an evidence token",
     description:
       "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
-    access: { action: "read" },
     params: PackParams,
     body: NewEvidenceToken,
-    bodyMayBeAbsent: true,
     answers: { 201: CreatedEvidenceToken },
     async handle({ caller, params: { workspaceId, packId }, body }) {
       const workspace = await changeable(service, workspaceId)
-      const pack = await service.store.registry.get("pack", workspaceId, packId)
-      if (
-        pack === undefined ||
-        !pack.value.projectIds.every((projectId) => mayTouch(caller, projectId))
-      )
-        throw new LedgerError("not_found", "there is no such evidence pack")
+      const pack = await packFor(service, caller, workspaceId, packId)
       return mint(
         service,
         caller,
@@ -162,18 +156,15 @@ function evidenceToken(service: Service): ServiceEndpoint {
 
 function activityToken(service: Service): ServiceEndpoint {
   return endpoint({
-    method: "POST",
+    ...ofNewToken,
     path: "/v1/workspaces/{workspaceId}/activity/token",
     operation: "createActivityToken",
-    tag: "Tokens",
     summary: "Create an activity token",
     description:
       "A token with which a person sees the part of their activity that is visible to them. The answer is the only one that shows it.",
     refuses: ["activity_disabled"],
-    access: { action: "read" },
     params: WorkspaceParams,
     body: NewActivityToken,
-    bodyMayBeAbsent: true,
     answers: { 201: CreatedActivityToken },
     async handle({ caller, params: { workspaceId }, body }) {
       const workspace = await changeable(service, workspaceId)
@@ -206,16 +197,18 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: TokenListQuery,
       answers: { 200: TokenList },
-      async handle({ params, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(params.workspaceId)
-        const { packId } = query
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/tokens${packId === undefined ? "" : ` of ${packId}`}`,
-          query,
-          signal,
-          (before, limit) => service.store.registry.list("token", id, before, limit),
-          packId === undefined ? undefined : ({ value: { bound } }) => opens(bound, packId),
-        )
+      async handle(call) {
+        const { packId } = call.query
+        const { items, nextCursor } =
+          packId === undefined
+            ? await pageOf(service, "token", call)
+            : await pageOf(
+                service,
+                "token",
+                call,
+                `tokens of ${packId}`,
+                ({ value: { bound } }) => bound.type === "evidence" && bound.packId === packId,
+              )
         const uses = await service.uses.of(items.map((item) => item.id))
         const tokens = await Promise.all(
           items.map((item) => tokenJson(service, item, uses.get(item.id))),
@@ -245,10 +238,6 @@ function administration(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-function opens(bound: TokenBound, packId: string): boolean {
-  return bound.type === "evidence" && bound.packId === packId
-}
-
 async function projectFor(
   service: Service,
   by: Principal,
@@ -256,9 +245,7 @@ async function projectFor(
   projectId: string,
 ): Promise<Document<"project">> {
   permitProject(by, projectId)
-  const project = await service.projects.find(workspaceId, projectId)
-  if (project === undefined) throw new LedgerError("not_found", "there is no such project")
-  return project
+  return required(service.store.registry, "project", workspaceId, projectId)
 }
 
 /**
@@ -288,7 +275,7 @@ function fieldsOf({
     tokenId: id,
     workspaceId: workspace,
     ...bound,
-    ...(note === undefined ? {} : { note }),
+    ...definedOf({ note }),
     createdAt,
     expiresAt,
   }
@@ -303,7 +290,7 @@ async function tokenJson(
   const minterId = minter.kind === "instance" ? "instance" : minter.id
   return {
     ...fieldsOf(document),
-    ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...definedOf({ revokedAt }),
     state: await tokens.stateOf(document),
     mintedBy: await makerOf(store.registry, document.workspace, minterId),
     ...(use === undefined ? {} : { lastUsedAt: isoTime(use.atMs) }),
