@@ -140,16 +140,9 @@ export function createPacks(parts: PackParts): Packs {
             ? await sealPack(parts, by, workspace, pack.id, await creation())
             : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
-        const made = await measure(
-          await packFiles(
-            source,
-            workspace,
-            { packId: pack.id, ...value },
-            await verifierOf(registry, pack),
-          ),
-          limits.packBytesMax,
-          signal,
-        )
+        const html = await verifierOf(registry, pack)
+        const own = await packFiles(source, workspace, { packId: pack.id, ...value }, html)
+        const made = await measure(own, limits.packBytesMax, signal)
         const manifest = manifestOf(made)
         if (manifest.packHash !== value.packHash)
           throw new LedgerError(
