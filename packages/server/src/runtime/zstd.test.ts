@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import test from "node:test"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
-import { packZstd, unpackZstd } from "./zstd.ts"
+import { packZstd, unpacksTo, unpackZstd } from "./zstd.ts"
 
 const most = 64 * 1024 * 1024
 
@@ -21,6 +21,11 @@ test("what is packed is what zlib unpacks, of each length and level, one after a
         const packed = packZstd(bytes, level)
         assert.ok(zstdDecompressSync(packed).equals(bytes), `${length} bytes at level ${level}`)
         assert.ok(unpackZstd(packed, most).equals(bytes))
+        assert.ok(unpacksTo(packed, bytes))
+        if (length > 0) {
+          bytes[half] = (bytes[half] ?? 0) ^ 1
+          assert.ok(!unpacksTo(packed, bytes), "another text")
+        }
         assert.ok(packed.length <= byZlib(bytes, level).length + 16, "at the level that is asked")
       }
     }

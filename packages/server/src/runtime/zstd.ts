@@ -20,18 +20,22 @@ const scratchBytes = lengthMax + 16 * 1024
 
 export function packZstd(bytes: Uint8Array, level: number): Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level }
-  const made =
-    bytes.length <= lengthMax
-      ? packing(level, () => createZstdCompress({ params }))?.(bytes)
-      : undefined
-  return made ?? zstdCompressSync(bytes, { params })
+  const run =
+    bytes.length <= lengthMax ? packing(level, () => createZstdCompress({ params })) : undefined
+  return owned(run?.(bytes)) ?? zstdCompressSync(bytes, { params })
 }
 
 /** Throws if it is damaged, or has more than `maxOutputLength` bytes. */
 export function unpackZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
   const length = textLength(bytes)
   const run = length <= maxOutputLength ? unpacking(0, createZstdDecompress) : undefined
-  return run?.(bytes, length) ?? zstdDecompressSync(bytes, { maxOutputLength })
+  return owned(run?.(bytes, length)) ?? zstdDecompressSync(bytes, { maxOutputLength })
+}
+
+/** Whether it unpacks to this text, without a copy of it. */
+export function unpacksTo(bytes: Uint8Array, text: Uint8Array): boolean {
+  const run = textLength(bytes) === text.length ? unpacking(0, createZstdDecompress) : undefined
+  return (run?.(bytes, text.length) ?? zstdDecompressSync(bytes)).equals(text)
 }
 
 const magic = 0xfd2fb528
@@ -57,7 +61,10 @@ function textLength({ buffer, byteOffset, length }: Uint8Array): number {
   }
 }
 
-/** Undefined if it did not come to its end, or makes another length than this. */
+/**
+ * What it makes is valid until the next call. Undefined if it did not come to its end, or makes
+ * another length than this.
+ */
 type Run = (bytes: Uint8Array, length?: number) => Buffer | undefined
 
 /** What a stream of zlib has inside. */
@@ -108,8 +115,14 @@ function runOnce(stream: Transform, bytes: Uint8Array, length?: number): Buffer 
   const [outputLeft = 0, inputLeft = 0] = left
   // A full output may not be all.
   if (stream.destroyed || inputLeft > 0 || outputLeft === 0) return undefined
-  const made = Buffer.allocUnsafeSlow(scratchBytes - outputLeft)
-  if (length !== undefined && made.length !== length) return undefined
-  scratch.copy(made)
-  return made
+  const made = scratch.subarray(0, scratchBytes - outputLeft)
+  return length === undefined || made.length === length ? made : undefined
+}
+
+/** In memory of its own size, because what is unpacked is remembered by its size. */
+function owned(made: Buffer | undefined): Buffer | undefined {
+  if (made === undefined) return undefined
+  const own = Buffer.allocUnsafeSlow(made.length)
+  made.copy(own)
+  return own
 }

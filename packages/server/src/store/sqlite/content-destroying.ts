@@ -114,7 +114,8 @@ function emptying(
       if (gone.length === count) writes.push(() => disclosureWrites.remove(number, one.first))
       else {
         const before = disclosures.bytes(number, one)
-        const made = sealedWith(before, count, new Map(gone.map((place) => [place, null])))
+        const others = new Map(gone.map((place) => [place, null]))
+        const made = sealedWith(openSealed(before, count), count, others)
         writes.push(...replaced(disclosureWrites, number, one, before, made))
       }
     }
@@ -157,7 +158,7 @@ export function disclosureDestroying(
       isAny = isLess(all, disclosuresOf(sealed)) || isAny
     }
     return isAny
-      ? replaced(disclosureWrites, number, span, before, sealedWith(before, count, changed))
+      ? replaced(disclosureWrites, number, span, before, sealedWith(opened, count, changed))
       : []
   }
 

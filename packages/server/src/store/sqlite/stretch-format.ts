@@ -10,8 +10,9 @@
 // A record's other parts follow from the first entry's. Each value has its fixed place, so a byte
 // that is damaged damages one entry.
 
+import { strict as assert } from "node:assert"
 import { equalBytes, recordBytes } from "@tallystick/proof"
-import { packZstd, unpackZstd } from "../../runtime/zstd.ts"
+import { packZstd, unpacksTo, unpackZstd } from "../../runtime/zstd.ts"
 import { frameEntries } from "../body-frame.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
@@ -210,7 +211,10 @@ export function packSealed(entries: readonly unknown[]): Uint8Array {
     const one = plainSealed(sealed)
     return place === 0 ? [one] : [Buffer.of(between), one]
   })
-  return packZstd(Buffer.concat(parts), level)
+  const text = Buffer.concat(parts)
+  const bytes = packZstd(text, level)
+  assert(unpacksTo(bytes, text), "disclosures are read back as they were")
+  return bytes
 }
 
 function plainSealed(sealed: unknown): Uint8Array {
@@ -246,14 +250,12 @@ export function openSealed(bytes: Uint8Array, count: number): OpenSealed | strin
   }
 }
 
-/** The disclosures, with others at these places. */
+/** The disclosures, with others at these places. Of damaged ones there is nothing to keep. */
 export function sealedWith(
-  bytes: Uint8Array,
+  opened: OpenSealed | string,
   count: number,
   changed: ReadonlyMap<number, Sealed>,
 ): Uint8Array {
-  const opened = openSealed(bytes, count)
-  // Of damaged ones there is nothing to keep.
   return packSealed(
     Array.from({ length: count }, (_, place) => {
       const other = changed.get(place)
