@@ -175,6 +175,14 @@ export const defaultLimits = {
   holdsMax: 100,
   /** Receipts that one hold names. For more, it is given a filter. */
   holdReceiptsMax: 1000,
+  /**
+   * Requests for an erasure that look for a person's entries at once: each reads all of them, which
+   * takes seconds of a large ledger. Of one workspace it is one, so others get on.
+   */
+  erasureCountsAtOnceMax: 4,
+  /** Requests that wait for that; and how long: less than a client waits. */
+  erasureCountsWaitingMax: 256,
+  erasureCountWaitMs: 20_000,
   /** How often the service looks whether content has passed its time: days begin at midnight. */
   expiryEveryMs: 3_600_000,
   /** How long a preview of retention counts before it says how far it came. */

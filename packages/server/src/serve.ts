@@ -182,9 +182,10 @@ async function start(
   const [{ workspaces }, pages] = [administration, createBuiltPages()]
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
-  const lifetime = createLifetime(parts, store, filing)
+  const paced = { ...parts, pace: reads.pace }
+  const lifetime = createLifetime(paced, store, filing)
   const named = { store, file, filing, workspaces, log, metrics }
-  const erasureParts = { ...parts, ...lifetime, ...named }
+  const erasureParts = { ...paced, ...lifetime, ...named }
   const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
   const exporter = exporterOf(config, keyring, health, source, options)
   const service: Service = {
@@ -304,7 +305,7 @@ function hostOf({ url }: { readonly url: string }): string {
 
 /** How long contents are kept, and what keeps them longer. */
 function createLifetime(
-  parts: AdminParts,
+  parts: AdminParts & Pick<Service, "pace">,
   store: Store,
   filing: FilingBeside,
 ): Pick<Service, "holds" | "expiry" | "previews"> {

@@ -49,6 +49,8 @@ export interface DueEntries {
 }
 
 const entriesPerRead = 1000
+/** Each of them is compared with up to a hundred holds. */
+const entriesPerReadIfHeld = 50
 /** Some hundred milliseconds of work; the entry that records them has some ten kilobytes. */
 const entriesMax = 32_768
 const rangesMax = 2000
@@ -63,9 +65,10 @@ export async function findDue(
   const latest = Math.max(...before)
   const found = createFound(rules.length)
   const holdsOf = createHoldsOf(holds)
+  const perRead = holds.length === 0 ? entriesPerRead : entriesPerReadIfHeld
   let last = after
   while (last < upTo && last - after < entriesMax && found.ranges() < rangesMax) {
-    const entries = await journal.after(workspace, last, Math.min(entriesPerRead, upTo - last))
+    const entries = await journal.after(workspace, last, Math.min(perRead, upTo - last))
     if (entries.length === 0) return found.result(last, true)
     for (const stored of entries) {
       if (stored.sequence > upTo) break

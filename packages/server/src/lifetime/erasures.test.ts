@@ -1,11 +1,13 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { setImmediate } from "node:timers/promises"
 import { digest, parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { startFiling } from "../followers/filing.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
+import { unpaced, type Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
@@ -14,11 +16,15 @@ import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
 import { createErasures } from "./erasures.ts"
+import { createHolds } from "./holds.ts"
 
 const workspace = testWorkspace("acme", { personalKeys: ["note"] })
 const by = { kind: "instance" } as const
 
-function openHouse(holds: () => readonly string[] = () => []) {
+function openHouse(
+  holds: () => readonly string[] | Promise<readonly string[]> = () => [],
+  pace: Pace = unpaced,
+) {
   const store = openMemory()
   const { served, filing: filed } = store
   const ledger = openTestLedger(served.journal, { registry: served.registry })
@@ -43,6 +49,7 @@ function openHouse(holds: () => readonly string[] = () => []) {
     erasuresFile,
     erased: () => {},
     holdsOn: async () => holds(),
+    pace,
   })
   return {
     ...store,
@@ -259,4 +266,52 @@ test("many entries are said in several parts, and ids of any length and form are
   const { done } = await house.erase({ id: ada.id })
   assert.deepEqual([done.entries, done.fields, done.state], [1000, 4000, "done"])
   assert.ok(done.parts > 2)
+})
+
+test("a workspace's requests look for a person one after the other, and share the thread with others", async () => {
+  let [turns, under, most] = [0, 0, 0]
+  const pace: Pace = { isUp: () => true, next: async () => void turns++ }
+  const holds = async () => {
+    most = Math.max(most, ++under)
+    await setImmediate()
+    under -= 1
+    return []
+  }
+  await using house = openHouse(holds, pace)
+  await house.write(Array.from({ length: 100 }, () => testEvent({ actor: ada, target: bob })))
+  const asked = { subject: { id: ada.id }, scope: "fields" } as const
+  const looks = await Promise.all([1, 2, 3].map(() => house.erasures.preview(workspace, asked)))
+  assert.deepEqual(
+    looks.map(({ entries }) => entries),
+    [100, 100, 100],
+  )
+  assert.deepEqual([most, turns], [1, 300])
+})
+
+test("holds are compared with a person's entries in turns, until the client leaves", async () => {
+  let turns = 0
+  const left = new AbortController()
+  const pace: Pace = {
+    isUp: () => true,
+    next: async () => void (++turns === 50 && left.abort(new Error("the client has left"))),
+  }
+  await using house = openHouse()
+  await house.write(Array.from({ length: 100 }, () => testEvent({ actor: ada, target: bob })))
+  const { registry, journal } = house.served
+  const ledger = openTestLedger(journal, { registry })
+  const holds = createHolds({
+    registry,
+    ledger,
+    journal,
+    clock: systemClock,
+    limits: defaultLimits,
+    pace,
+  })
+  const scope = { filter: { query: "nothing has this word" } }
+  await holds.place(by, workspace, { name: "case 7", reason: "asked by letter", scope })
+  const sequences = Array.from({ length: 100 }, (_, at) => at + 1)
+  await assert.rejects(holds.among(workspace.id, { id: ada.id }, sequences, left.signal), {
+    message: "the client has left",
+  })
+  assert.equal(turns, 50)
 })

@@ -5,6 +5,8 @@
 import { strict as assert } from "node:assert"
 import { digest, parseBody, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
+import { createFairQueue } from "../runtime/fair-queue.ts"
+import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { every } from "../store/all-documents.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
@@ -91,7 +93,9 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
     workspace: string,
     subject: ErasureSubject,
     sequences: readonly number[],
+    signal?: AbortSignal,
   ) => Promise<readonly string[]>
+  readonly pace: Pace
 }
 
 const eraseAction = "privacy.subject.erase"
@@ -119,59 +123,69 @@ const keptMax = 20_000
 export function createErasures(given: ErasureParts): Erasures {
   const surveys: Surveys = new Map()
   const parts = { ...given, surveys }
-  const { registry, ledger, store } = parts
+  const { registry, ledger, store, limits, clock } = parts
+  const counting = createFairQueue(clock, {
+    atOnceMax: limits.erasureCountsAtOnceMax,
+    // Each works on the thread that serves everybody.
+    perWorkspaceMax: 1,
+    waitingMax: limits.erasureCountsWaitingMax,
+    waitMs: limits.erasureCountWaitMs,
+    of: "erasures to be counted",
+  })
   const running = new Map<string, Promise<void>>()
 
   return {
-    async preview(workspace, { subject, scope }, signal) {
-      const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
-      const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
-      const { entries, fields, sequences } = found
-      return {
-        entries,
-        fields,
-        holds: await parts.holdsOn(workspace.id, subject, sequences),
-        handedOut: await handedOut(sourceOf(parts), workspace.id, new Set(sequences), subject),
-      }
-    },
-
-    async request(by, workspace, request, signal) {
-      const { subject, scope, reason, reference } = request
-      const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
-      const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
-      const { entries, fields } = found
-      const sequences = new Set(found.sequences)
-      const out = await handedOut(sourceOf(parts), workspace.id, sequences, subject)
-      const said = { scope, reason, ...(reference !== undefined && { reference }) }
-      const { id } = await recordPlanned(parts, workspace, async (nowMs) => {
-        const id = ledger.makeId("era", nowMs)
-        // Whoever places a hold meanwhile changes it too, and this is planned again.
-        const state = await readState(registry, workspace.id)
-        const holds = await parts.holdsOn(workspace.id, subject, found.sequences)
-        const value: ErasureDocument = {
-          ...(holds.length > 0 ? { state: "held", holds } : { state: "recording" }),
-          ...said,
-          requestedAt: isoTime(nowMs),
-          requestedBy: nameOf(by),
-          subject,
-          after: 0,
-          parts: 0,
+    preview: (workspace, { subject, scope }, signal) =>
+      counting.run(workspace.id, signal, async () => {
+        const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
+        const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
+        const { entries, fields, sequences } = found
+        return {
           entries,
           fields,
-          handedOut: out,
+          holds: await parts.holdsOn(workspace.id, subject, sequences, signal),
+          handedOut: await handedOut(sourceOf(parts), workspace.id, new Set(sequences), subject),
         }
-        const types = subject.types === undefined ? {} : { types: [...subject.types] }
-        // The person is a member of the target, which is sealed; metadata of these entries is not.
-        const target = { ...targetOf(id), subject: { id: subject.id, ...types } }
-        const counts = { entries, fields }
-        const metadata = { erasureId: id, ...said, counts, holds: [...holds] }
-        const changes = [created("erasure", id, value), stateChange(state, state.value)]
-        return { by, action: requestAction, target, metadata, changes, id }
-      })
-      const made = await required(registry, "erasure", workspace.id, id)
-      if (made.value.state === "recording") surveys.set(id, found)
-      return made
-    },
+      }),
+
+    request: (by, workspace, request, signal) =>
+      counting.run(workspace.id, signal, async () => {
+        const { subject, scope, reason, reference } = request
+        const upTo = (await store.journal.head(workspace.id))?.sequence ?? 0
+        const found = await survey(parts, workspace.id, { subject, scope, upTo }, signal)
+        const { entries, fields } = found
+        const sequences = new Set(found.sequences)
+        const out = await handedOut(sourceOf(parts), workspace.id, sequences, subject)
+        const said = { scope, reason, ...(reference !== undefined && { reference }) }
+        const { id } = await recordPlanned(parts, workspace, async (nowMs) => {
+          const id = ledger.makeId("era", nowMs)
+          // Whoever places a hold meanwhile changes it too, and this is planned again.
+          const state = await readState(registry, workspace.id)
+          const holds = await parts.holdsOn(workspace.id, subject, found.sequences, signal)
+          const value: ErasureDocument = {
+            ...(holds.length > 0 ? { state: "held", holds } : { state: "recording" }),
+            ...said,
+            requestedAt: isoTime(nowMs),
+            requestedBy: nameOf(by),
+            subject,
+            after: 0,
+            parts: 0,
+            entries,
+            fields,
+            handedOut: out,
+          }
+          const types = subject.types === undefined ? {} : { types: [...subject.types] }
+          // The person is a member of the target, which is sealed; metadata of these entries is not.
+          const target = { ...targetOf(id), subject: { id: subject.id, ...types } }
+          const counts = { entries, fields }
+          const metadata = { erasureId: id, ...said, counts, holds: [...holds] }
+          const changes = [created("erasure", id, value), stateChange(state, state.value)]
+          return { by, action: requestAction, target, metadata, changes, id }
+        })
+        const made = await required(registry, "erasure", workspace.id, id)
+        if (made.value.state === "recording") surveys.set(id, found)
+        return made
+      }),
 
     async note(workspace) {
       for await (const { id, value } of every(registry, "erasure", workspace.id))
@@ -609,6 +623,6 @@ function targetOf(id: string) {
   return { id, type: "erasure" }
 }
 
-function sourceOf({ store, file }: WorkingParts) {
-  return { ...store, file }
+function sourceOf({ store, file, pace }: WorkingParts) {
+  return { ...store, file, pace }
 }

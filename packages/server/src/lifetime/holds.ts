@@ -3,6 +3,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Pace } from "../runtime/pace.ts"
 import { every } from "../store/all-documents.ts"
 import {
   changed,
@@ -43,6 +44,7 @@ export interface Holds {
     workspace: string,
     subject: HeldSubject,
     sequences: readonly number[],
+    signal?: AbortSignal,
   ): Promise<readonly string[]>
   /**
    * Says of each entry which holds cover it. Without holds it costs one look-up; what it says may be
@@ -53,6 +55,8 @@ export interface Holds {
 
 export interface HoldParts extends Pick<AdminParts, "registry" | "ledger" | "clock" | "limits"> {
   readonly journal: Pick<JournalReader, "at">
+  /** An entry is compared with a hundred holds, each of which may be a search. */
+  readonly pace: Pace
 }
 
 /** Entries that are read at once: some milliseconds of work. */
@@ -62,7 +66,7 @@ const readBytesMax = 4 * 1024 * 1024
 const none: HoldsOf = () => []
 
 export function createHolds(parts: HoldParts): Holds {
-  const { registry, ledger, limits, journal } = parts
+  const { registry, ledger, limits, journal, pace } = parts
   /** By workspace, for the version of its state. */
   const known = new Map<string, { readonly version: number; readonly holdsOf: Promise<HoldsOf> }>()
   const active = (workspace: string) => activeHolds(registry, workspace)
@@ -71,7 +75,7 @@ export function createHolds(parts: HoldParts): Holds {
   return {
     active,
 
-    async among(workspace, subject, sequences) {
+    async among(workspace, subject, sequences, signal) {
       const holds = await active(workspace)
       const found = new Set(
         holds.flatMap(({ id, scope }) => (concernsPerson(scope, subject) ? [id] : [])),
@@ -82,8 +86,11 @@ export function createHolds(parts: HoldParts): Holds {
       for (let at = 0; at < sequences.length && found.size < holds.length;) {
         const some = sequences.slice(at, at + readAtOnce)
         const entries = await journal.at(workspace, some, readBytesMax)
-        for (const entry of entries)
+        for (const entry of entries) {
+          if (pace.isUp()) await pace.next()
+          signal?.throwIfAborted()
           if (entry !== undefined) for (const id of holdsOf(entry)) found.add(id)
+        }
         at += entries.length
       }
       return [...found]

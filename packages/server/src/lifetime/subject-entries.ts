@@ -11,6 +11,7 @@ import {
   type JsonObject,
 } from "@tallystick/proof"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
+import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
@@ -42,6 +43,11 @@ export interface SubjectSource {
   readonly file: (workspace: string) => Promise<void>
 }
 
+export interface PersonSource extends SubjectSource {
+  /** Looking at an entry takes up to some milliseconds. */
+  readonly pace: Pace
+}
+
 export interface SubjectAsked {
   readonly workspace: string
   readonly subject: ErasureSubject
@@ -59,7 +65,7 @@ const readBytesMax = 4 * 1024 * 1024
 
 /** In the order of their sequences, in batches. */
 export async function* personalEntries(
-  { journal, ...finding }: SubjectSource,
+  { journal, pace, ...finding }: PersonSource,
   { workspace, subject, scope, after, upTo }: SubjectAsked,
 ): AsyncGenerator<readonly Personal[]> {
   const bounds = { firstSequence: after + 1, lastSequence: upTo }
@@ -71,7 +77,13 @@ export async function* personalEntries(
   for (let at = 0; at < sequences.length;) {
     const asked = [...sequences.subarray(at, at + readAtOnce)]
     const entries = await journal.at(workspace, asked, readBytesMax)
-    yield entries.flatMap((entry) => personalIn(entry, subject, scope) ?? [])
+    const personal: Personal[] = []
+    for (const entry of entries) {
+      if (pace.isUp()) await pace.next()
+      const one = personalIn(entry, subject, scope)
+      if (one !== undefined) personal.push(one)
+    }
+    yield personal
     at += entries.length
   }
 }

@@ -14,6 +14,7 @@ import { createExpiry } from "../lifetime/expiry.ts"
 import { createHolds } from "../lifetime/holds.ts"
 import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
 import { defaultLimits } from "../limits.ts"
+import { unpaced } from "../runtime/pace.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { readGone } from "../store/destroyed.ts"
@@ -108,7 +109,7 @@ async function openHouse(chance: Chances) {
       }),
   }
   const expiry = createExpiry({ ...parts, ...destroying, store, due })
-  const holds = createHolds({ ...parts, journal })
+  const holds = createHolds({ ...parts, journal, pace: unpaced })
   const erasures = createErasures({
     ...parts,
     ...destroying,
@@ -117,6 +118,7 @@ async function openHouse(chance: Chances) {
     erasuresFile: memoryErasures(),
     erased: () => {},
     holdsOn: (...asked) => holds.among(...asked),
+    pace: unpaced,
   })
   const previews = createPreviews({ ...parts, journal, due, secret: testKeyring.secret })
   return {

@@ -89,20 +89,15 @@ function isBefore({ occurredMs, occurredNs }: Filed, { ms, ns }: Instant): boole
 
 /** All terms must match; of several terms for one field without `-`, one is enough. */
 function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
-  return terms.every((term) =>
-    term.not
-      ? !fields.some((field) => meets(field, term))
-      : terms
-          .filter(
-            (other) =>
-              other === term ||
-              (!other.not &&
-                other.kind === "field" &&
-                term.kind === "field" &&
-                other.field === term.field),
-          )
-          .some((other) => fields.some((field) => meets(field, other))),
-  )
+  const isMet = (term: Term): boolean => fields.some((field) => meets(field, term))
+  return terms.every((term) => {
+    if (term.not) return !isMet(term)
+    if (isMet(term)) return true
+    if (term.kind === "text") return false
+    return terms.some(
+      (other) => !other.not && other.kind === "field" && other.field === term.field && isMet(other),
+    )
+  })
 }
 
 function meets({ field, value, words }: Words, term: Term): boolean {
