@@ -2,7 +2,7 @@ import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, queryOf, shapeOf } from "./wire-shape.ts"
 import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { open, scopes } from "./enumeration.ts"
 import { exampleMaker, Maker } from "./maker.ts"
 import { Member } from "./member.ts"
@@ -66,11 +66,7 @@ export const CreatedApiKey = answerOf<wire.CreatedApiKey>()(
   { key: sample.secret("k"), ...exampleKey },
 )
 
-export const ApiKeyList = answerOf<wire.ApiKeyList>()(
-  "ApiKeyList",
-  { apiKeys: Type.Array(ApiKey), nextCursor: NextCursor },
-  { apiKeys: [exampleKey], nextCursor: null },
-)
+export const ApiKeyList = listOf<wire.ApiKeyList>()("ApiKeyList", "apiKeys", ApiKey)
 
 export const RevokeQuery = queryOf<wire.RevokeQuery>()({
   cascade: Type.Boolean({ default: false }),

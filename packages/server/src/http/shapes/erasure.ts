@@ -3,7 +3,7 @@ import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { ErasureId, Label, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
 
@@ -48,22 +48,6 @@ export const ErasurePreview = answerOf<wire.ErasurePreview>()(
   { entries: 12, fields: 30, holds: [], handedOut: exampleHandedOut },
 )
 
-const exampleErasure: wire.Erasure = {
-  erasureId: sample.erasure,
-  workspaceId: "acme",
-  state: "done",
-  scope: "fields",
-  reason: "a request under Article 17",
-  reference: "DSR-2026-17",
-  subject: { id: "usr_1" },
-  entries: 12,
-  fields: 30,
-  handedOut: exampleHandedOut,
-  requestedAt: sample.time,
-  requestedBy: sample.id,
-  doneAt: sample.later,
-}
-
 export const Erasure = answerOf<wire.Erasure>()(
   "Erasure",
   {
@@ -83,11 +67,21 @@ export const Erasure = answerOf<wire.Erasure>()(
     requestedBy: Type.String(),
     doneAt: Type.Optional(Time),
   },
-  exampleErasure,
+  {
+    erasureId: sample.erasure,
+    workspaceId: "acme",
+    state: "done",
+    scope: "fields",
+    reason: "a request under Article 17",
+    reference: "DSR-2026-17",
+    subject: { id: "usr_1" },
+    entries: 12,
+    fields: 30,
+    handedOut: exampleHandedOut,
+    requestedAt: sample.time,
+    requestedBy: sample.id,
+    doneAt: sample.later,
+  },
 )
 
-export const ErasureList = answerOf<wire.ErasureList>()(
-  "ErasureList",
-  { erasures: Type.Array(Erasure), nextCursor: NextCursor },
-  { erasures: [exampleErasure], nextCursor: null },
-)
+export const ErasureList = listOf<wire.ErasureList>()("ErasureList", "erasures", Erasure)

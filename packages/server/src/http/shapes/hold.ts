@@ -4,7 +4,7 @@ import { answerOf, requestOf } from "./wire-shape.ts"
 import { lastingFilters } from "./entry-filter.ts"
 import { open } from "./enumeration.ts"
 import { HoldId, Label, ReceiptId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -44,16 +44,6 @@ export const HoldRelease = requestOf<wire.HoldRelease>()(
   { reason: "The case is closed" },
 )
 
-const exampleHold: wire.Hold = {
-  holdId: "hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
-  name: "Case 7",
-  reason: "Lawsuit",
-  filter: { projectId: "core" },
-  createdAt: sample.time,
-  createdBy: exampleMaker,
-  state: "active",
-}
-
 export const Hold = answerOf<wire.Hold>()(
   "Hold",
   {
@@ -69,11 +59,15 @@ export const Hold = answerOf<wire.Hold>()(
     releasedAt: Type.Optional(Time),
     releaseReason: Type.Optional(Type.String()),
   },
-  exampleHold,
+  {
+    holdId: "hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
+    name: "Case 7",
+    reason: "Lawsuit",
+    filter: { projectId: "core" },
+    createdAt: sample.time,
+    createdBy: exampleMaker,
+    state: "active",
+  },
 )
 
-export const HoldList = answerOf<wire.HoldList>()(
-  "HoldList",
-  { holds: Type.Array(Hold), nextCursor: NextCursor },
-  { holds: [exampleHold], nextCursor: null },
-)
+export const HoldList = listOf<wire.HoldList>()("HoldList", "holds", Hold)

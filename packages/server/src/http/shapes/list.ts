@@ -1,6 +1,7 @@
+import type { TArray, TObject, TSchema } from "typebox"
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
-import { queryOf } from "./wire-shape.ts"
+import { answerOf, queryOf, type SameAs, type WireShape } from "./wire-shape.ts"
 
 /** The parameters of every list; some have more. */
 export const listFields = {
@@ -12,5 +13,21 @@ export const listFields = {
 
 export const ListQuery = queryOf<wire.ListQuery>()(listFields)
 
-/** For a list's answer: where its next page begins. */
-export const NextCursor = Type.Union([Type.String(), Type.Null()])
+const NextCursor = Type.Union([Type.String(), Type.Null()])
+
+type ListOf<Name extends string, Item extends TSchema> = TObject<
+  { readonly [N in Name]: TArray<Item> } & { readonly nextCursor: typeof NextCursor }
+>
+
+/** A page of items, and where the next one begins. */
+export function listOf<Wire>() {
+  return <Name extends string, Item extends TSchema & { readonly "~example": unknown }>(
+    title: string,
+    name: SameAs<Wire, ListOf<Name, Item>, Name>,
+    item: Item,
+  ): WireShape<Wire> => {
+    const fields = { [name as Name]: Type.Array(item), nextCursor: NextCursor }
+    const example = { [name as Name]: [item["~example"]], nextCursor: null }
+    return answerOf<Wire>()(title, fields as never, example as Wire) // SameAs has shown it.
+  }
+}

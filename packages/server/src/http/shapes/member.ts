@@ -3,7 +3,7 @@ import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf } from "./wire-shape.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -63,8 +63,4 @@ export const InvitedMember = answerOf<wire.InvitedMember>()(
   { member: exampleMember, setupUrl: `${sample.url}/ui/setup#t=${sample.secret("x")}` },
 )
 
-export const MemberList = answerOf<wire.MemberList>()(
-  "MemberList",
-  { members: Type.Array(Member), nextCursor: NextCursor },
-  { members: [exampleMember], nextCursor: null },
-)
+export const MemberList = listOf<wire.MemberList>()("MemberList", "members", Member)

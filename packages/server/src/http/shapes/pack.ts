@@ -3,7 +3,7 @@ import type * as wire from "@tallystick/client/wire"
 import { answerOf, shapeOf } from "./wire-shape.ts"
 import { EntryFilter } from "./entry-filter.ts"
 import { Hash, Label, PackId, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
 
@@ -35,17 +35,6 @@ export function newPackOf(receiptsMax: number) {
   )
 }
 
-const examplePack: wire.Pack = {
-  packId: sample.pack,
-  workspaceId: "acme",
-  title: "Invoices of January",
-  receiptCount: 1,
-  projectIds: ["core"],
-  packHash: sample.hash,
-  sequence: 7,
-  createdAt: sample.time,
-}
-
 export const Pack = answerOf<wire.Pack>()(
   "Pack",
   {
@@ -58,17 +47,19 @@ export const Pack = answerOf<wire.Pack>()(
     sequence: Type.Optional(Type.Integer({ minimum: 1 })),
     createdAt: Time,
   },
-  examplePack,
-)
-
-export const PackList = answerOf<wire.PackList>()(
-  "PackList",
-  { packs: Type.Array(Pack), nextCursor: NextCursor },
   {
-    packs: [examplePack],
-    nextCursor: null,
+    packId: sample.pack,
+    workspaceId: "acme",
+    title: "Invoices of January",
+    receiptCount: 1,
+    projectIds: ["core"],
+    packHash: sample.hash,
+    sequence: 7,
+    createdAt: sample.time,
   },
 )
+
+export const PackList = listOf<wire.PackList>()("PackList", "packs", Pack)
 
 export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
 

@@ -3,7 +3,7 @@ import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { extensible } from "./event.ts"
 import { Hash, ProjectId, WorkspaceId } from "./id.ts"
-import { listFields, NextCursor } from "./list.ts"
+import { listFields, listOf } from "./list.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -86,11 +86,6 @@ export const PolicyAnswer = answerOf<wire.PolicyAnswer>()(
   },
 )
 
-export const PolicyList = answerOf<wire.PolicyList>()(
-  "PolicyList",
-  {
-    policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })),
-    nextCursor: NextCursor,
-  },
-  { policies: [exampleVersion], nextCursor: null },
-)
+const PolicyVersionShown = answerOf<wire.PolicyVersion>()("PolicyVersion", fields, exampleVersion)
+
+export const PolicyList = listOf<wire.PolicyList>()("PolicyList", "policies", PolicyVersionShown)

@@ -3,7 +3,7 @@ import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { Action } from "./event.ts"
 import { Label, ProjectId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -43,15 +43,6 @@ export function projectBodies(phrasesMax: number) {
   }
 }
 
-const exampleProject: wire.Project = {
-  id: "core",
-  workspaceId: "acme",
-  createdAt: sample.time,
-  receipts: "private",
-  activityLinks: true,
-  phrases: [examplePhrase],
-}
-
 export const ShownPhrases = Type.Array(Type.Object({ action: Type.String(), text: Type.String() }))
 
 export const Project = answerOf<wire.Project>()(
@@ -65,11 +56,14 @@ export const Project = answerOf<wire.Project>()(
     activityLinks: Type.Boolean(),
     phrases: ShownPhrases,
   },
-  exampleProject,
+  {
+    id: "core",
+    workspaceId: "acme",
+    createdAt: sample.time,
+    receipts: "private",
+    activityLinks: true,
+    phrases: [examplePhrase],
+  },
 )
 
-export const ProjectList = answerOf<wire.ProjectList>()(
-  "ProjectList",
-  { projects: Type.Array(Project), nextCursor: NextCursor },
-  { projects: [exampleProject], nextCursor: null },
-)
+export const ProjectList = listOf<wire.ProjectList>()("ProjectList", "projects", Project)

@@ -1,19 +1,9 @@
 import type * as wire from "@tallystick/client/wire"
 import { answerOf } from "./wire-shape.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { Type } from "./type.ts"
 
 const [ledgerId, sha256] = ["ad59".repeat(16), "4da7".repeat(16)]
-
-const exampleSegment: wire.ArchiveSegment = {
-  ledgerId,
-  firstSequence: 1,
-  lastSequence: 16_384,
-  file: `${ledgerId}/000000000000-${sha256}.jsonl.zst`,
-  bytes: 3_604_480,
-  sha256,
-  textBytes: 9_830_400,
-}
 
 const ArchiveSegment = answerOf<wire.ArchiveSegment>()(
   "ArchiveSegment",
@@ -26,11 +16,19 @@ const ArchiveSegment = answerOf<wire.ArchiveSegment>()(
     sha256: Type.String(),
     textBytes: Type.Integer(),
   },
-  exampleSegment,
+  {
+    ledgerId,
+    firstSequence: 1,
+    lastSequence: 16_384,
+    file: `${ledgerId}/000000000000-${sha256}.jsonl.zst`,
+    bytes: 3_604_480,
+    sha256,
+    textBytes: 9_830_400,
+  },
 )
 
-export const ArchiveSegmentList = answerOf<wire.ArchiveSegmentList>()(
+export const ArchiveSegmentList = listOf<wire.ArchiveSegmentList>()(
   "ArchiveSegmentList",
-  { segments: Type.Array(ArchiveSegment), nextCursor: NextCursor },
-  { segments: [exampleSegment], nextCursor: null },
+  "segments",
+  ArchiveSegment,
 )

@@ -5,7 +5,7 @@ import { tokenLetters, tokenLives } from "../../workspace/scoped-tokens.ts"
 import { answerOf, queryOf, requestOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
-import { listFields, NextCursor } from "./list.ts"
+import { listFields, listOf } from "./list.ts"
 import { Maker } from "./maker.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
@@ -183,14 +183,6 @@ export const CreatedActivityToken = answerOf<wire.CreatedActivityToken>()(
   },
 )
 
-const exampleToken: wire.Token = {
-  ...ofExample,
-  type: "receipt",
-  receipt: sample.receipt,
-  state: "live",
-  mintedBy: { type: "api_key", id: sample.id, name: "billing" },
-}
-
 const Token = answerOf<wire.Token>()(
   "Token",
   {
@@ -205,7 +197,13 @@ const Token = answerOf<wire.Token>()(
     mintedBy: Maker,
     lastUsedAt: Type.Optional(Time),
   },
-  exampleToken,
+  {
+    ...ofExample,
+    type: "receipt",
+    receipt: sample.receipt,
+    state: "live",
+    mintedBy: { type: "api_key", id: sample.id, name: "billing" },
+  },
 )
 
 export const TokenListQuery = queryOf<wire.TokenListQuery>()({
@@ -213,8 +211,4 @@ export const TokenListQuery = queryOf<wire.TokenListQuery>()({
   packId: Type.Optional(PackId),
 })
 
-export const TokenList = answerOf<wire.TokenList>()(
-  "TokenList",
-  { tokens: Type.Array(Token), nextCursor: NextCursor },
-  { tokens: [exampleToken], nextCursor: null },
-)
+export const TokenList = listOf<wire.TokenList>()("TokenList", "tokens", Token)

@@ -15,10 +15,10 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
 /** Says what differs, where a shape has another type than its wire type. */
-type SameAs<Wire, S extends TSchema, Given> =
+export type SameAs<Wire, S extends TSchema, Given> =
   Same<Of<S>, Named<Wire>> extends true ? Given : { differs: [shape: Of<S>, wire: Named<Wire>] }
 
-type WireShape<Wire> = Shape<Wire> & { readonly "~example": Wire }
+export type WireShape<Wire> = Shape<Wire> & { readonly "~example": Wire }
 
 /** A body: it has no other members. The example is for the description, and is realistic. */
 export function requestOf<Wire>() {

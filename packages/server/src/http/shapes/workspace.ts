@@ -2,7 +2,7 @@ import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { Hash, Label, ProjectId, WorkspaceId } from "./id.ts"
-import { NextCursor } from "./list.ts"
+import { listOf } from "./list.ts"
 import { lanes, open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
@@ -80,23 +80,6 @@ export const NewWorkspace = requestOf<wire.NewWorkspace>()(
   { id: "acme", name: "Acme", hotDays: 30 },
 )
 
-const exampleWorkspace: wire.Workspace = {
-  id: "acme",
-  name: "Acme",
-  createdAt: sample.time,
-  ledgerId: sample.previousHash,
-  origin: sample.origin,
-  policyVisibility: "private",
-  projects: "open",
-  transparency: "private",
-  hotDays: 30,
-  requirePublishedPolicy: false,
-  personalKeys: [],
-  laneRules: [{ prefix: "billing", lane: "data" }],
-  projectsMax: 1000,
-  retention: [{ lane: "operations", days: 400 }],
-}
-
 export const Workspace = answerOf<wire.Workspace>()(
   "Workspace",
   {
@@ -122,11 +105,22 @@ export const Workspace = answerOf<wire.Workspace>()(
       }),
     ),
   },
-  exampleWorkspace,
+  {
+    id: "acme",
+    name: "Acme",
+    createdAt: sample.time,
+    ledgerId: sample.previousHash,
+    origin: sample.origin,
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 30,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [{ prefix: "billing", lane: "data" }],
+    projectsMax: 1000,
+    retention: [{ lane: "operations", days: 400 }],
+  },
 )
 
-export const WorkspaceList = answerOf<wire.WorkspaceList>()(
-  "WorkspaceList",
-  { workspaces: Type.Array(Workspace), nextCursor: NextCursor },
-  { workspaces: [exampleWorkspace], nextCursor: null },
-)
+export const WorkspaceList = listOf<wire.WorkspaceList>()("WorkspaceList", "workspaces", Workspace)
