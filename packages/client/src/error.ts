@@ -42,43 +42,21 @@ export interface Failure {
 
 /** Every call that fails rejects with one of these. */
 export class TallystickError extends Error implements Failure {
-  readonly code: string
-  readonly detail: string
+  readonly code!: string
+  readonly detail!: string
   readonly systemCode: string | undefined
-  readonly status: number
-  readonly outcome: Outcome
+  readonly status!: number
+  readonly outcome!: Outcome
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly idempotencyKey: string | undefined
   readonly idempotencyKeys: readonly string[] | undefined
   readonly receipt: Receipt | undefined
 
-  constructor(failure: Failure) {
-    const {
-      code,
-      detail,
-      systemCode,
-      status,
-      outcome,
-      requestId,
-      retryAfterSeconds,
-      idempotencyKey,
-      idempotencyKeys,
-      receipt,
-      cause,
-    } = failure
-    super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
+  constructor({ cause, ...failure }: Failure) {
+    super(`${failure.code}: ${failure.detail}`, cause === undefined ? undefined : { cause })
+    Object.assign(this, failure)
     this.name = "TallystickError"
-    this.code = code
-    this.detail = detail
-    this.systemCode = systemCode
-    this.status = status
-    this.outcome = outcome
-    this.requestId = requestId
-    this.retryAfterSeconds = retryAfterSeconds
-    this.idempotencyKey = idempotencyKey
-    this.idempotencyKeys = idempotencyKeys
-    this.receipt = receipt
   }
 }
 
@@ -182,27 +160,14 @@ function textOf(error: unknown, member: "code" | "syscall"): string | undefined 
 export function withinCall(
   error: TallystickError,
   {
-    idempotencyKey,
-    idempotencyKeys,
     outcome,
+    ...keys
   }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & {
     readonly outcome: Outcome | undefined
   },
 ): TallystickError {
-  const { code, detail, systemCode, status, requestId, retryAfterSeconds, receipt, cause } = error
-  return new TallystickError({
-    code,
-    detail,
-    systemCode,
-    status,
-    requestId,
-    retryAfterSeconds,
-    receipt,
-    cause,
-    outcome: outcome ?? error.outcome,
-    idempotencyKey: idempotencyKey ?? error.idempotencyKey,
-    idempotencyKeys: idempotencyKeys ?? error.idempotencyKeys,
-  })
+  const { cause } = error
+  return new TallystickError({ ...error, cause, ...keys, outcome: outcome ?? error.outcome })
 }
 
 function problemOf(body: string): Problem | undefined {

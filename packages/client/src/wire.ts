@@ -496,13 +496,9 @@ export interface EventsPage {
 }
 
 /** The query of `GET …/activity`. */
-export interface ActivityQuery {
+export interface ActivityQuery extends Pick<EventsQuery, "query" | "cursor" | "limit" | "include"> {
   /** An activity token, where the Authorization header cannot be set. */
   readonly token?: string
-  readonly query?: string
-  readonly cursor: number
-  readonly limit: number
-  readonly include?: "proof"
 }
 
 /** A page of what concerns one person and is meant for that person to see. */
@@ -1131,8 +1127,8 @@ export interface RetentionRun {
 export interface HoldScope {
   /** Entries that it finds, also later ones. */
   readonly filter?: HoldFilter
-  /** Entries whose actor or target it is, also later ones. Without `types`: of every type. */
-  readonly subject?: { readonly id: string; readonly types?: readonly string[] }
+  /** Entries whose actor or target it is, also later ones. */
+  readonly subject?: ErasureSubject
   readonly receiptIds?: readonly string[]
 }
 
@@ -1190,17 +1186,7 @@ export interface ArchiveSegmentList {
 // Evidence packs ----------------------------------------------------------------------------------
 
 /** Which entries are meant: those that a query with these parameters finds, on all of its pages. */
-export interface EntryFilter {
-  readonly projectId?: string
-  readonly query?: string
-  readonly lane?: "all" | Lane
-  readonly storage?: "all" | StorageClass
-  readonly includeArchive?: boolean
-  readonly userVisible?: boolean
-  readonly from?: Time
-  readonly to?: Time
-  readonly includeSystem?: boolean
-}
+export type EntryFilter = Partial<EventsFilter>
 
 /** A person, as events name them as actor or target. Without types: whatever the type is. */
 export interface ErasureSubject {
@@ -1305,11 +1291,7 @@ export interface Pack {
 }
 
 /** The query of `GET …/evidence-packs/{packId}/entries`. */
-export interface PackEntriesQuery {
-  readonly cursor: number
-  readonly limit: number
-  readonly include?: "proof"
-}
+export type PackEntriesQuery = Pick<EventsQuery, "cursor" | "limit" | "include">
 
 /** A page of evidence packs, newest first. */
 export interface PackList {
