@@ -16,8 +16,7 @@ import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
-import type { Incoming } from "../incoming.ts"
-import { created, ok } from "../endpoint.ts"
+import { created, ok, type Answer, type Call } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
@@ -39,8 +38,17 @@ import {
 } from "../shapes/path.ts"
 
 /** What all endpoints of a log have in common. */
-const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
-const plainText = "text/plain; charset=utf-8"
+const ofLog = {
+  method: "GET",
+  tag: "Log",
+  access: { action: "read", anonymous: true },
+  cors: true,
+} as const
+const ofText = {
+  ...ofLog,
+  answers: { 200: PlainText },
+  answerType: "text/plain; charset=utf-8",
+} as const
 const noCache = { "cache-control": "no-cache" }
 const immutable = { "cache-control": "public, max-age=31536000, immutable" }
 
@@ -54,7 +62,6 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       ...ofLog,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs",
       operation: "listEpochs",
-      tag: "Log",
       summary: "List the epochs of a log",
       description:
         "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
@@ -97,138 +104,135 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
+type LogCall = Pick<Call<Caller, LogParams>, "caller" | "params">
+type TileCall = Pick<
+  Call<Caller, LogParams & { readonly tile: string }>,
+  "caller" | "params" | "incoming"
+>
+
+/** Each is an endpoint of the current epoch, and one of any epoch. */
 function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async ({ workspace, epoch }: NamedLog, headers: Record<string, string>) => {
-    const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
-    if (checkpoint === undefined) throw noResource()
-    return { status: 200, body: checkpoint.note, headers } as const
-  }
-  const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
+  const ofCheckpoint = {
+    ...ofText,
+    async handle({ caller, params }: LogCall): Promise<Answer> {
+      const { workspace, epoch } = await logFor(service, caller, params)
+      const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
+      if (checkpoint === undefined) throw noResource()
+      return { ...ok(checkpoint.note), headers: caller === undefined ? noCache : {} }
+    },
+  } as const
   return [
     endpoint({
-      ...ofText,
+      ...ofCheckpoint,
       path: "/v1/workspaces/{workspaceId}/tlog/checkpoint",
       operation: "getCheckpoint",
-      tag: "Log",
       summary: "Get the newest checkpoint",
       description: "The newest signed checkpoint, as a c2sp.org/tlog-checkpoint.",
       params: WorkspaceParams,
-      handle: async ({ caller, params }) =>
-        answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
     endpoint({
-      ...ofText,
+      ...ofCheckpoint,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/checkpoint",
       operation: "getEpochCheckpoint",
-      tag: "Log",
       summary: "Get the last checkpoint of an epoch",
       description:
         "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
       params: EpochParams,
-      handle: async ({ caller, params }) =>
-        answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
   ]
 }
 
 function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const { registry } = service.store
-  const vkey = async ({ workspace, epoch }: NamedLog) => {
-    const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
-    return ok(`${await vkeyOf(registry, epoch, checkpoint?.note)}\n`)
-  }
-  const keys = async ({ epoch }: NamedLog) => ok({ keys: await keysOf(service, epoch) })
-  const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
+  const ofKey = {
+    ...ofText,
+    async handle({ caller, params }: LogCall): Promise<Answer> {
+      const { workspace, epoch } = await logFor(service, caller, params)
+      const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
+      return ok(`${await vkeyOf(service.store.registry, epoch, checkpoint?.note)}\n`)
+    },
+  } as const
+  const ofKeys = {
+    ...ofLog,
+    answers: { 200: LogKeys },
+    async handle({ caller, params }: LogCall): Promise<Answer> {
+      const { epoch } = await logFor(service, caller, params)
+      return ok({ keys: await keysOf(service, epoch) })
+    },
+  } as const
   return [
     endpoint({
-      ...ofText,
+      ...ofKey,
       path: "/v1/workspaces/{workspaceId}/tlog/log.vkey",
       operation: "getLogKey",
-      tag: "Log",
       summary: "Get the key of a log",
       description:
         "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
       params: WorkspaceParams,
-      handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
     }),
     endpoint({
-      ...ofText,
+      ...ofKey,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/log.vkey",
       operation: "getEpochKey",
-      tag: "Log",
       summary: "Get the last key of an epoch",
       description: "The key that signed the last checkpoint of an epoch.",
       params: EpochParams,
-      handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
     }),
     endpoint({
-      ...ofLog,
+      ...ofKeys,
       path: "/v1/workspaces/{workspaceId}/tlog/keys",
       operation: "listLogKeys",
-      tag: "Log",
       summary: "List the keys of a log",
       description:
         "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
       params: WorkspaceParams,
-      answers: { 200: LogKeys },
-      handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
     }),
     endpoint({
-      ...ofLog,
+      ...ofKeys,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/keys",
       operation: "listEpochKeys",
-      tag: "Log",
       summary: "List the keys of an epoch",
       description:
         "Every key that has signed checkpoints of an epoch, and the sizes for which it signed.",
       params: EpochParams,
-      answers: { 200: LogKeys },
-      handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
     }),
   ]
 }
 
 function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (caller: Caller, log: NamedLog, path: string, { signal }: Incoming) => {
-    const { epoch } = log
-    const tile = parseTilePath(`tile/${path}`)
-    if (tile === undefined || !exists(tile, await sizeOf(service, log))) throw noResource()
-    const body = await service.reading.run(epoch.workspace, signal, () =>
-      tileBytes(service, epoch, tile),
-    )
-    return { status: 200, body, headers: caller === undefined ? immutable : {} } as const
-  }
   const ofTile = {
     ...ofLog,
+    refuses: ["overloaded"],
     answers: { 200: Bytes },
     answerType: "application/octet-stream",
+    async handle({ caller, params, incoming: { signal } }: TileCall): Promise<Answer> {
+      const log = await logFor(service, caller, params)
+      const { epoch } = log
+      const tile = parseTilePath(`tile/${params.tile}`)
+      if (tile === undefined || !exists(tile, await sizeOf(service, log))) throw noResource()
+      const body = await service.reading.run(epoch.workspace, signal, () =>
+        tileBytes(service, epoch, tile),
+      )
+      return { ...ok(body), headers: caller === undefined ? immutable : {} }
+    },
   } as const
   return [
     endpoint({
       ...ofTile,
       path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
       operation: "getTile",
-      tag: "Log",
       summary: "Get a tile",
       description:
         "Hashes of the tree, such as `0/000`, or a bundle of records, such as `entries/000`, as c2sp.org/tlog-tiles. The parameter takes the rest of the path, slashes included.",
-      refuses: ["overloaded"],
       params: TileParams,
-      handle: async ({ caller, params, incoming }) =>
-        answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
     endpoint({
       ...ofTile,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
       operation: "getEpochTile",
-      tag: "Log",
       summary: "Get a tile of an epoch",
       description:
         "Hashes of an epoch's tree, or a bundle of its records. The parameter takes the rest of the path, slashes included.",
-      refuses: ["overloaded"],
       params: EpochTileParams,
-      handle: async ({ caller, params, incoming }) =>
-        answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
   ]
 }
@@ -239,7 +243,6 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
     ...ofLog,
     path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/records",
     operation: "getRecords",
-    tag: "Log",
     summary: "Get records of an epoch",
     description:
       "The signed records of an epoch after the first `after`, one behind the other, 118 bytes each. Fewer than `limit` only at the end.",
@@ -283,6 +286,11 @@ async function workspaceFor(
   return workspace
 }
 
+interface LogParams {
+  readonly workspaceId: string
+  readonly epoch?: string
+}
+
 interface NamedLog {
   readonly workspace: Document<"workspace">
   readonly epoch: Epoch
@@ -292,7 +300,7 @@ interface NamedLog {
 async function logFor(
   service: Service,
   caller: Caller,
-  { workspaceId, epoch }: { readonly workspaceId: string; readonly epoch?: string },
+  { workspaceId, epoch }: LogParams,
 ): Promise<NamedLog> {
   const workspace = await workspaceFor(service, caller, workspaceId)
   const epochs = epochsOf(workspace)
