@@ -1,3 +1,4 @@
+import { definedOf } from "@tallystick/proof"
 import type { Problem, Receipt } from "./wire.ts"
 
 /**
@@ -159,15 +160,11 @@ function textOf(error: unknown, member: "code" | "syscall"): string | undefined 
  */
 export function withinCall(
   error: TallystickError,
-  {
-    outcome,
-    ...keys
-  }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & {
+  known: Partial<Pick<Failure, "idempotencyKey" | "idempotencyKeys">> & {
     readonly outcome: Outcome | undefined
   },
 ): TallystickError {
-  const { cause } = error
-  return new TallystickError({ ...error, cause, ...keys, outcome: outcome ?? error.outcome })
+  return Object.assign(new TallystickError(error), definedOf(known))
 }
 
 function problemOf(body: string): Problem | undefined {
