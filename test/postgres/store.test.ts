@@ -162,6 +162,43 @@ test("a lease belongs to one process, until another one takes it or the first on
   await close()
 })
 
+test("a process that has lost its lease changes no segment, even before it notices", async () => {
+  const url = await server.createDatabase()
+  const { served, other: slow, close } = await openBeside(url, openPostgresFiling)
+  const taker = openPostgresFiling(url)
+  const small = { level: 0, k: 0 }
+  const large = { level: 1, k: 0 }
+  await write(
+    served,
+    "acme",
+    Array.from({ length: 4096 }, (_, at) => `e${at}`),
+  )
+  const parts = [Buffer.alloc(40, "header"), Buffer.from("part")]
+  await slow.leases.take("acme")
+  await slow.segments.put("acme", small, parts, [])
+  await slow.segments.stage("acme", large, 1, [Buffer.from("part")])
+  await taker.leases.take("acme")
+  for (const change of [
+    () => slow.segments.stage("acme", large, 2, [Buffer.from("erased")]),
+    () => slow.segments.put("acme", { level: 0, k: 1 }, parts, []),
+    () => slow.segments.sweep("acme"),
+  ])
+    await assert.rejects(change, /another process/)
+  await taker.segments.put("acme", large, [Buffer.alloc(40, "header")], [small], {
+    count: 1,
+    bytes: 4,
+  })
+  while (await taker.segments.sweep("acme")) continue
+  assert.deepEqual(
+    (await taker.segments.list("acme")).map(({ level, k }) => ({ level, k })),
+    [large],
+  )
+  assert.equal(await taker.segments.part("acme", large, 2), undefined)
+  await taker.close()
+  await expectChain(served.journal, "acme")
+  await close()
+})
+
 for (const contract of [journalContract, registryContract, indexContract])
   contract("postgres", async () => openStore(await server.createDatabase()))
 

@@ -417,6 +417,34 @@ test("a workspace that another process follows is left to it, until somebody her
   await expectChain(house.served.journal, "acme")
 })
 
+test("a merge ends when another process takes the workspace", async () => {
+  let isOurs = true
+  let pieces = 0
+  const house = openHouse({
+    mergedBytesMax: 0,
+    leases: { hold: async () => isOurs, take: async () => {} },
+    segments: (it) => ({
+      ...it,
+      async stage(...asked) {
+        pieces++
+        isOurs = false
+        // The step ends.
+        house.wakeAll()
+        await it.stage(...asked)
+      },
+    }),
+  })
+  await writeUsual(house, usual)
+  for (let k = 0; k < 16; k++) await keepSmall(house, "acme", k)
+  house.loop.poke(["acme"])
+  for (let turns = 0; turns < 100; turns++) await settled()
+  assert.deepEqual(house.reports.at(-1), { kind: "left", workspace: "acme" })
+  assert.equal(pieces, 1)
+  assert.equal((await house.filing.segments.list("acme")).length, 16)
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
+})
+
 test("what was destroyed leaves the segments, which are as if made without it", async () => {
   const gone = { actor: [7, 4097, 5000], target: [8], bodies: [[4200, 4300]] as const }
   let isDestroyed = false

@@ -94,8 +94,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     step,
     left(workspace) {
       // What it stores meanwhile is read again when the workspace comes back.
-      lists.delete(workspace)
-      swept.delete(workspace)
+      forgetJobs(workspace)
       report({ kind: "left", workspace })
     },
     dueMs: () => Infinity,
@@ -117,7 +116,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       const cleanNext = createCleaner(store, limits, workspace, destroyed)
       await loop.ask(workspace, async () => drop(workspace))
       // One segment at a time, because other workspaces have turns too.
-      while (await loop.ask(workspace, cleanNext)) lists.delete(workspace)
+      while (await loop.ask(workspace, cleanNext)) drop(workspace)
       // A merge that began meanwhile has it in the parts that it has stored.
       await loop.ask(workspace, async () => {
         drop(workspace)
@@ -128,14 +127,18 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     close: () => loop.close(),
   }
 
-  /** Jobs that have read entries as they were before. They are begun again. */
+  /** Jobs that have read entries or segments as they were before. They are begun again. */
   function drop(workspace: string): void {
+    forgetJobs(workspace)
+    loop.line.add([workspace])
+  }
+
+  function forgetJobs(workspace: string): void {
     if (small?.workspace === workspace) small = undefined
     if (growing?.workspace === workspace) growing = undefined
     lists.delete(workspace)
     swept.delete(workspace)
     large.delete(workspace)
-    loop.line.add([workspace])
   }
 
   /** Does a step of a small segment that is due, or else of a merge. */
@@ -151,7 +154,6 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       const { done } = await job.steps.next()
       if (done === true) end(job)
     } catch (error) {
-      end(job)
       fail(workspace, error)
     }
   }
@@ -162,9 +164,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   }
 
   function fail(workspace: string, error: unknown): void {
-    lists.delete(workspace)
-    swept.delete(workspace)
-    large.delete(workspace)
+    forgetJobs(workspace)
     loop.line.retry([workspace])
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
   }

@@ -31,19 +31,26 @@ export interface DestroyedContent {
   readonly target: readonly number[]
 }
 
-type CleaningStore = Pick<FilingStore, "journal" | "segments">
+interface CleaningParts extends Pick<FilingStore, "journal" | "segments"> {
+  readonly pause: () => Promise<void>
+}
 
 /**
  * Returns what cleans the next segment of the workspace that needs it, and says whether there was
  * one.
  */
 export function createCleaner(
-  store: CleaningStore,
+  { journal, segments, leases }: Pick<FilingStore, "journal" | "segments" | "leases">,
   limits: Limits,
   workspace: string,
   { bodies: ranges, actor, target }: DestroyedContent,
 ): () => Promise<boolean> {
-  const { segments } = store
+  const pause = async (): Promise<void> => {
+    // A lease that nobody asks for is given back, and a large segment takes longer.
+    await leases.hold(workspace)
+    await turn()
+  }
+  const parts: CleaningParts = { journal, segments, pause }
   const bodies = ranges.toSorted((a, b) => a[0] - b[0])
   const owned = { actor: new Set(actor), target: new Set(target) }
   const fields = Float64Array.from([...actor, ...target]).sort()
@@ -56,23 +63,23 @@ export function createCleaner(
   const isErased: IsErased = (owner, sequence) => owned[owner].has(sequence)
   const make = (segment: KeptSegment): Promise<SegmentParts> => {
     const gone = within(bodies, firstOf(segment), lastOf(segment))
-    if (gone.length === 0) return strip(store, workspace, segment, isErased)
+    if (gone.length === 0) return strip(parts, workspace, segment, isErased)
     // Without its body an entry has other keys, such as its time. Few are put in their places.
     return 2 * gone.length < lastOf(segment) - firstOf(segment)
-      ? replace(store, workspace, segment, gone, isErased)
-      : rebuild(store, limits, workspace, segment)
+      ? replace(parts, workspace, segment, gone, isErased)
+      : rebuild(parts, limits, workspace, segment)
   }
 
   return async () => {
     const kept = await segments.list(workspace)
     const segment = kept.find((one) => !clean.has(one.hash) && lacks(one))
     if (segment === undefined) return false
-    const parts = await make(segment)
+    const made = await make(segment)
     const now = await segments.list(workspace)
     // Merged away meanwhile: what it became is the next.
     if (!now.some(({ hash }) => hash === segment.hash)) return true
-    const hash = hashOfHeader(parts)
-    if (hash !== segment.hash) await segments.put(workspace, segment, parts, [])
+    const hash = hashOfHeader(made)
+    if (hash !== segment.hash) await segments.put(workspace, segment, made, [])
     clean.add(hash)
     return true
   }
@@ -80,7 +87,7 @@ export function createCleaner(
 
 /** Made of the entries as they are now. */
 async function rebuild(
-  { journal }: CleaningStore,
+  { journal, pause }: CleaningParts,
   limits: Limits,
   workspace: string,
   segment: KeptSegment,
@@ -93,15 +100,15 @@ async function rebuild(
     if (entries.length === 0) throw new Error("the journal cannot be read, or ends before its head")
     for (const entry of entries) if (entry.sequence <= end) builder.add(entry)
     last = entries.at(-1)?.sequence ?? end
-    await turn()
+    await pause()
   }
   builder.addMissing(end)
-  return packedInTurns((take) => builder.finishing(take))
+  return packedInTurns(pause, (take) => builder.finishing(take))
 }
 
 /** Puts the entries whose bodies are gone into their places, as they are now. */
 async function replace(
-  { journal, segments }: CleaningStore,
+  { journal, segments, pause }: CleaningParts,
   workspace: string,
   segment: KeptSegment,
   gone: readonly number[],
@@ -113,7 +120,7 @@ async function replace(
     const entries = await journal.at(workspace, gone.slice(at, at + goneAtOnce), goneBytesMax)
     for (const entry of entries) if (entry !== undefined) builder.add(entry)
     at += entries.length
-    await turn()
+    await pause()
   }
   builder.addMissing(end)
   const other = openMade(builder.finish())
@@ -122,26 +129,28 @@ async function replace(
   const isReplaced = (sequence: number): boolean => isGone[sequence - first] === 1
   const opened = await open(segments, workspace, segment)
   return packedInTurns(
+    pause,
     (take) => replaceEntries(opened, { other, isReplaced, isErased }, take),
     (part) => segments.part(workspace, segment, part),
   )
 }
 
 async function strip(
-  { segments }: CleaningStore,
+  { segments, pause }: CleaningParts,
   workspace: string,
   segment: KeptSegment,
   isErased: IsErased,
 ): Promise<SegmentParts> {
   const opened = await open(segments, workspace, segment)
   return packedInTurns(
+    pause,
     (take) => mergeInto([opened], take, isErased),
     (part) => segments.part(workspace, segment, part),
   )
 }
 
 async function open(
-  segments: CleaningStore["segments"],
+  segments: CleaningParts["segments"],
   workspace: string,
   segment: KeptSegment,
 ): Promise<Segment> {
@@ -152,6 +161,7 @@ async function open(
 
 /** Makes a segment, and packs each part when it is finished. */
 async function packedInTurns(
+  pause: () => Promise<void>,
   making: (take: (part: StreamPart) => PartSum) => Steps<MadeSegment<PartSum>>,
   read: (part: number) => Promise<Uint8Array | undefined> = async () => undefined,
 ): Promise<SegmentParts> {
@@ -163,7 +173,7 @@ async function packedInTurns(
   let count = 0
   for (let step = steps.next(); ;) {
     if (step.done === true) return [headerOf(step.value), ...parts]
-    if (++count % stepsPerTurn === 0) await turn()
+    if (++count % stepsPerTurn === 0) await pause()
     step = steps.next(step.value && (await read(step.value.part)))
   }
 }

@@ -85,6 +85,9 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
       assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
     }
     assert.equal(await segments.part("acme", small(3), 0), undefined)
+    const more = [...partsOf("more of it"), Buffer.from("and more")]
+    await segments.put("acme", large, more, [])
+    assert.equal((await segments.part("acme", large, 4))?.length, more[4]?.length)
     await segments.put("acme", large, partsOf("less of it"), [])
     assert.deepEqual(await textsOf(store, "acme"), [[large, "less of it"]])
     assert.deepEqual(await textsOf(store, "other"), [[small(0), "another"]])

@@ -5,11 +5,16 @@
 import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import type { Leases } from "../store.ts"
-import type { Database, Statement } from "./connection.ts"
+import type { Database, Queries, Statement } from "./connection.ts"
 
 export type Task = "watch" | "file"
 
 export interface OwnLeases extends Leases {
+  /**
+   * In a transaction: throws if another process has the lease, and none takes it until the
+   * transaction ends. A lease that was lost is noticed only later.
+   */
+  requireOurs(rows: Queries["rows"], workspace: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -46,6 +51,11 @@ const dropLeases: Statement = {
   name: "drop leases",
   text: `DELETE FROM tallystick.leases
          WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3`,
+}
+
+const holderOfLease: Statement = {
+  name: "holder of lease",
+  text: `SELECT holder FROM tallystick.leases WHERE workspace_id = $1 AND task = $2 FOR SHARE`,
 }
 
 /** Times of this process's clock. */
@@ -109,6 +119,13 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     },
     async take(workspace) {
       await take(workspace, true)
+    },
+    async requireOurs(rows, workspace) {
+      const [found] = await rows(holderOfLease, [workspace, task])
+      if (found !== undefined && found[0] !== holder) {
+        held.delete(workspace)
+        throw new Error("another process has taken over")
+      }
     },
     async close() {
       closing = true

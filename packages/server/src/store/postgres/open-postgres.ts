@@ -146,7 +146,7 @@ export function openPostgresFiling(url: string): FilingStore {
     leases,
     registry: registryOf(database),
     index: indexReads(database),
-    segments: createSegments(database, journal),
+    segments: createSegments(database, journal, leases),
     content: createContentKeeper(database),
     async close() {
       await leases.close()

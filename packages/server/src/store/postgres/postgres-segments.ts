@@ -7,6 +7,7 @@ import { hashOfHeader } from "../search/segment-format.ts"
 import { lastOf } from "../search/segment-plan.ts"
 import { partsPerSweep, type SegmentKeeper, type SegmentReader } from "../search/segments.ts"
 import type { JournalReader } from "../store.ts"
+import type { OwnLeases } from "./leases.ts"
 import { optionalBytes, type Database, type Queries, type Statement } from "./connection.ts"
 
 const listOfSegments: Statement = {
@@ -26,11 +27,18 @@ const removeSegment: Statement = {
   name: "remove segment",
   text: "DELETE FROM tallystick.segments WHERE workspace_id = $1 AND level = $2 AND k = $3",
 }
+const removePartsFrom: Statement = {
+  name: "remove parts from",
+  text: `DELETE FROM tallystick.parts
+         WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part >= $4`,
+}
+/** A segment without what was erased has most of its parts as they were. */
 const addPart: Statement = {
   name: "add part",
-  text: `INSERT INTO tallystick.parts (workspace_id, level, k, part, bytes)
+  text: `INSERT INTO tallystick.parts AS p (workspace_id, level, k, part, bytes)
          VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`,
+         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes
+         WHERE p.bytes <> excluded.bytes`,
 }
 const addSegment: Statement = {
   name: "add segment",
@@ -93,7 +101,14 @@ export function segmentReads(database: Queries): SegmentReader {
 export function createSegments(
   database: Database,
   journal: Pick<JournalReader, "recordsAt" | "head">,
+  leases: Pick<OwnLeases, "requireOurs">,
 ): SegmentKeeper {
+  /** Another process that has taken the lease may have removed what these changes would bring back. */
+  const change = <T>(workspace: string, act: (rows: Queries["rows"]) => Promise<T>): Promise<T> =>
+    database.within(async ({ rows }) => {
+      await leases.requireOurs(rows, workspace)
+      return act(rows)
+    })
   return {
     ...segmentReads(database),
     async put(workspace, name, parts, absorbed, staged) {
@@ -101,15 +116,16 @@ export function createSegments(
       assert(sequence >= lastOf(name), "the journal has the last entry of the segment")
       const [record] = await journal.recordsAt(workspace, [lastOf(name)])
       const lastRecord = record === undefined ? new Uint8Array() : eventHash(record, sha256)
-      await database.within(async ({ rows }) => {
-        if (staged !== undefined) {
-          const [found] = await rows(stagedParts, [workspace, name.level, name.k])
+      await change(workspace, async (rows) => {
+        const { level, k } = name
+        if (staged === undefined) await rows(removePartsFrom, [workspace, level, k, parts.length])
+        else {
+          const [found] = await rows(stagedParts, [workspace, level, k])
           assert(Number(found?.[0]) === staged.count, "all parts were staged")
         }
         const removes = staged === undefined ? [removeSegment, removeParts] : [unlistSegment]
-        for (const { level, k } of staged === undefined ? [name, ...absorbed] : absorbed)
-          for (const remove of removes) await rows(remove, [workspace, level, k])
-        const { level, k } = name
+        for (const gone of absorbed)
+          for (const remove of removes) await rows(remove, [workspace, gone.level, gone.k])
         let bytes = staged?.bytes ?? 0
         for (const [part, kept] of parts.entries()) {
           await rows(addPart, [workspace, level, k, part, Buffer.from(kept)])
@@ -120,7 +136,7 @@ export function createSegments(
       })
     },
     async stage(workspace, { level, k }, from, parts) {
-      await database.within(async ({ rows }) => {
+      await change(workspace, async (rows) => {
         const [listed] = await rows(hashOfSegment, [workspace, level, k])
         assert((listed?.[0] ?? "") === "", "a listed segment is not staged")
         await rows(addSegment, [workspace, level, k, "", 0, Buffer.alloc(0)])
@@ -128,15 +144,14 @@ export function createSegments(
           await rows(addPart, [workspace, level, k, from + at, Buffer.from(kept)])
       })
     },
-    async sweep(workspace) {
-      const [found] = await database.rows(unlistedSegment, [workspace])
-      if (found === undefined) return false
-      const name = [workspace, found[0], found[1]]
-      await database.within(async ({ rows }) => {
+    sweep: (workspace) =>
+      change(workspace, async (rows) => {
+        const [found] = await rows(unlistedSegment, [workspace])
+        if (found === undefined) return false
+        const name = [workspace, found[0], found[1]]
         if ((await rows(removeSomeParts, name)).length === 0) await rows(removeSegment, name)
-      })
-      return true
-    },
+        return true
+      }),
     // Rows as they were before are the operator's to vacuum.
     clearLog: async () => true,
   }

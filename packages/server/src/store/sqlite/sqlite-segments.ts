@@ -25,6 +25,7 @@ export function segmentReads(search: DatabaseSync) {
   const one = search.prepare(
     "SELECT bytes FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part = ?",
   )
+  const unlisted = search.prepare("SELECT level, k FROM segments WHERE workspace = ? AND hash = ''")
   const ids = search.prepare("SELECT id FROM workspaces ORDER BY number")
   const rows = (workspace: string): SegmentRow[] =>
     listed.all(numberOf(workspace) ?? -1).map((row) => {
@@ -38,6 +39,11 @@ export function segmentReads(search: DatabaseSync) {
     /** In the order of their entries. */
     list: (workspace: string): readonly SegmentRow[] =>
       rows(workspace).toSorted((segment, other) => lastOf(segment) - lastOf(other)),
+    /** Those without a hash. */
+    unlisted: (workspace: string): readonly SegmentName[] =>
+      unlisted
+        .all(numberOf(workspace) ?? -1)
+        .map((row) => ({ level: Number(row["level"]), k: Number(row["k"]) })),
     part(workspace: string, { level, k }: SegmentName, part: number): Uint8Array | undefined {
       const bytes = one.get(numberOf(workspace) ?? -1, level, k, part)?.["bytes"]
       return bytes instanceof Uint8Array ? bytes : undefined
@@ -103,8 +109,13 @@ export function createSegments(
   const addSegment = search.prepare(
     "INSERT OR REPLACE INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
   )
+  // A segment without what was erased has most of its parts as they were.
   const addPart = search.prepare(
-    "INSERT OR REPLACE INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)",
+    `INSERT INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes`,
+  )
+  const removePartsFrom = search.prepare(
+    "DELETE FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part >= ?",
   )
   const hashOf = search.prepare(
     "SELECT hash FROM segments WHERE workspace = ? AND level = ? AND k = ?",
@@ -128,10 +139,11 @@ export function createSegments(
       const lastRecord = lastRecordOf(journal, workspace, name)
       within(search, () => {
         const number = numbered(workspace)
-        if (staged === undefined)
-          for (const gone of [name, ...absorbed])
+        if (staged === undefined) {
+          removePartsFrom.run(number, level, k, parts.length)
+          for (const gone of absorbed)
             for (const statement of remove) statement.run(number, gone.level, gone.k)
-        else {
+        } else {
           const found = countStaged.get(number, level, k)?.["n"]
           assert(found === staged.count, "all parts were staged")
           for (const gone of absorbed) unlist.run(number, gone.level, gone.k)
