@@ -873,6 +873,11 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       /^search.db has segments of a segment 7 of level 1 that it does not list$/,
       "INSERT INTO segments VALUES (88, 1, 7, '', 0, zeroblob(32))",
     ),
+    "the search has a segment without a hash": planted(
+      "search",
+      /^segment 7 of level 1 in search.db has no hash, and no merge has left it$/,
+      "INSERT INTO segments SELECT number, 1, 7, '', 0, x'' FROM workspaces LIMIT 1",
+    ),
     "the search has a part of no segment": planted(
       "search",
       /^search.db has parts of a segment 7 of level 1 that it does not list$/,

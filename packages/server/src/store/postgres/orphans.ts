@@ -2,7 +2,7 @@
 
 import { equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import { firstOf, gapsIn } from "../search/segment-plan.ts"
+import { firstOf, gapsIn, straysOf } from "../search/segment-plan.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { Stray, Whole } from "../whole-ledger.ts"
 import { bytes, type Queries, type Statement } from "./connection.ts"
@@ -174,6 +174,10 @@ const segmentWorkspaces: Statement = {
   name: "workspaces with segments",
   text: "SELECT DISTINCT workspace_id FROM tallystick.segments",
 }
+const unlistedSegments: Statement = {
+  name: "segments without a hash",
+  text: "SELECT level, k FROM tallystick.segments WHERE workspace_id = $1 AND hash = ''",
+}
 const lostPart: Statement = {
   name: "part of no segment",
   text: `SELECT p.workspace_id, p.level, p.k FROM tallystick.parts p
@@ -183,7 +187,7 @@ const lostPart: Statement = {
          ) LIMIT 1`,
 }
 
-/** Segments of no workspace, segments with a gap before them, and parts of no segment. */
+/** Segments of no workspace, with a gap before them, or without a hash; and parts of no segment. */
 export async function* searchStrays(
   database: Queries,
   { search }: PartNames,
@@ -197,11 +201,22 @@ export async function* searchStrays(
         workspace,
         what: `${search} has segments of it, but the registry has no such workspace`,
       }
-    for (const { segment, position } of gapsIn(await segments(workspace)))
+    const listed = await segments(workspace)
+    for (const { segment, position } of gapsIn(listed))
       yield {
         workspace,
         sequence: firstOf(segment),
         what: `segment ${segment.k} of level ${segment.level} in ${search} does not follow the previous one, which ends with entry ${position}`,
+      }
+    const unlisted = (await database.rows(unlistedSegments, [workspace])).map(([level, k]) => ({
+      level: Number(level),
+      k: Number(k),
+    }))
+    for (const segment of straysOf(unlisted, listed))
+      yield {
+        workspace,
+        sequence: firstOf(segment),
+        what: `segment ${segment.k} of level ${segment.level} in ${search} has no hash, and no merge has left it`,
       }
   }
   const [lost] = await database.rows(lostPart)

@@ -54,6 +54,24 @@ export function* gapsIn<S extends SegmentName>(
   }
 }
 
+/**
+ * Of segments without a hash those that no merge has left: what they would be merged of is not
+ * listed, and no larger segment has absorbed them.
+ */
+export function straysOf(
+  unlisted: readonly SegmentName[],
+  kept: readonly SegmentName[],
+): readonly SegmentName[] {
+  return unlisted.filter((name) => {
+    const [first, last] = [firstOf(name), lastOf(name)]
+    const isIn = (one: SegmentName): boolean => first <= firstOf(one) && lastOf(one) <= last
+    const sources = kept.filter((one) => one.level === name.level - 1 && isIn(one))
+    const isStaged =
+      sources.length > 0 && sources.length === sizeOf(name.level) / sizeOf(name.level - 1)
+    return !isStaged && !kept.some((one) => firstOf(one) <= first && last <= lastOf(one))
+  })
+}
+
 /** The segment that has this entry, which is not behind their position. */
 export function coverOf<S extends SegmentName>(kept: readonly S[], sequence: number): S {
   const found = kept.findLast((one) => firstOf(one) <= sequence && sequence <= lastOf(one))

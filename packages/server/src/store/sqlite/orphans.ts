@@ -10,7 +10,7 @@ import { partReads, type PartTable } from "./part-tables.ts"
 import { logName } from "./reads.ts"
 import { openSealed } from "./stretch-format.ts"
 import { buckets, runEntries } from "./key-runs.ts"
-import { firstOf, gapsIn } from "../search/segment-plan.ts"
+import { firstOf, gapsIn, straysOf } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -233,7 +233,7 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
 }
 
 /**
- * Segments of no workspace, and segments with a gap before them. Their contents are made again and
+ * Segments of no workspace, with a gap before them, or without a hash. Their contents are made again and
  * compared in operator/fsck/segment-check.ts.
  */
 export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
@@ -256,6 +256,12 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
         workspace,
         sequence: firstOf(segment),
         what: `segment ${segment.k} of level ${segment.level} in search.db does not follow the previous one, which ends with entry ${position}`,
+      }
+    for (const segment of straysOf(reads.unlisted(workspace), reads.list(workspace)))
+      yield {
+        workspace,
+        sequence: firstOf(segment),
+        what: `segment ${segment.k} of level ${segment.level} in search.db has no hash, and no merge has left it`,
       }
   }
   for (const table of ["segments", "parts"] as const) {
