@@ -2,6 +2,7 @@
 // page, and shows what the reader may see.
 
 import { unpaced } from "../runtime/pace.ts"
+import { frameEntries } from "../store/body-frame.ts"
 import { bytesOf } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Wanted } from "../store/search/search.ts"
@@ -46,8 +47,8 @@ export interface ExporterParts extends Pick<ReadStore, "journal" | "registry"> {
 const readBytesMax = 1024 * 1024
 /** What the search has found can be found. */
 const position = Number.MAX_SAFE_INTEGER
-/** Entries that are read at once: few, so that what was read is garbage before it is old. */
-const readEntriesMax = 128
+/** Entries that are read at once, those of a frame: what was read is garbage before it is old. */
+const readEntriesMax = frameEntries
 
 export function createEntryExporter(parts: ExporterParts): EntryExporter {
   return {

@@ -8,9 +8,12 @@ import { entryColumns, textOf, type EntryColumn } from "./entry-columns.ts"
 import type { ExportWriter, PieceRows, PlacedNote } from "./export-file.ts"
 import { seenEntry } from "./verified-entries.ts"
 
-/** Rows and characters of a group, whichever come first: what an export has in memory. */
-const groupRowsMax = 16_384
-const groupCharactersMax = 16 * 1024 * 1024
+/**
+ * Rows and characters of a group, whichever come first: each thread has one in memory. Readers are
+ * slower with groups of fewer than some thousand rows.
+ */
+const groupRowsMax = 8192
+const groupCharactersMax = 8 * 1024 * 1024
 
 /** Most of a file are hashes and ids, which no level makes smaller. */
 const compression = {

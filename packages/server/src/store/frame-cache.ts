@@ -19,7 +19,7 @@ export interface FrameCache {
 }
 
 /** Of a thread: some hundred frames of ordinary entries. */
-const cacheBytesMax = 4 * 1024 * 1024
+const usualBytesMax = 4 * 1024 * 1024
 
 const noBodies: OpenFrame = {
   indexes: [],
@@ -28,7 +28,7 @@ const noBodies: OpenFrame = {
   without: () => undefined,
 }
 
-export function createFrameCache(bytesMax = cacheBytesMax): FrameCache {
+export function createFrameCache(bytesMax = usualBytesMax): FrameCache {
   const frames = new Map<string, CachedFrame>()
   let bytes = 0
   const remove = (place: string): void => {

@@ -26,8 +26,6 @@ export interface ExportingBeside extends EntryExporter {
 
 /** Main can send what two of them write. */
 const exportThreads = 2
-/** The rows of a group of Parquet are held until it is complete. */
-const youngGenerationMb = 48
 /** Requests go before. */
 const niceness = 5
 
@@ -55,8 +53,10 @@ export function exportBeside(
   const threads: { readonly started: Promise<Thread<ExportQuestions>>; asked: number }[] = []
   const start = (): (typeof threads)[number] => {
     const onReport = (at: Suspect): void => suspect(...at)
-    const listener = { onDeath, onReport, youngGenerationMb }
-    const started = startThread<ExportQuestions, Suspect>(import.meta.filename, options, listener)
+    const started = startThread<ExportQuestions, Suspect>(import.meta.filename, options, {
+      onDeath,
+      onReport,
+    })
     const thread = { started, asked: 0 }
     threads.push(thread)
     return thread

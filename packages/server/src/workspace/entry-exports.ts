@@ -59,8 +59,8 @@ export interface ExportParts {
 const aheadBytes = 512 * 1024
 /** Pieces of an export that are made or wait: one for each thread, and one at hand. */
 const piecesAhead = 3
-/** Entries of a piece, if they are not large. A piece of Parquet is a group of rows. */
-const entriesOfPiece = { jsonl: 1000, csv: 1000, parquet: 16_384 } as const
+/** Entries of a piece, if they are not large: whole frames. A piece of Parquet is a group of rows. */
+const entriesOfPiece = { jsonl: 1024, csv: 1024, parquet: 8192 } as const
 
 export function createEntryExports(parts: ExportParts): EntryExports {
   const { store, clock, limits } = parts

@@ -18,7 +18,7 @@ import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
 import { lockFolder, type Lock } from "./lock.ts"
-import { indexReads, journalReads, readerOf } from "./reads.ts"
+import { briefCacheBytes, indexReads, journalReads, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
@@ -185,7 +185,7 @@ export function openSqliteReading(folder: string): ReadStore {
   const index = openForReading(join(folder, "index.db"))
   const reads = indexReads(index)
   return {
-    journal: readerOf(journalReads(journal)),
+    journal: readerOf(journalReads(journal, briefCacheBytes)),
     registry: registryOf(journal),
     index: {
       tiles: async (...asked) => reads.tiles(...asked),

@@ -30,15 +30,23 @@ import { frameReads, stretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Reads of the journal. Statements are made once; a workspace's number never changes. */
-export function journalReads(journal: DatabaseSync) {
+/** Some hundred frames of ordinary entries, and hundreds of all else. */
+const usualCacheBytes = 8 * 1024 * 1024
+/** For who reads each entry once: what stays until it is old is garbage for long. */
+export const briefCacheBytes = 512 * 1024
+
+/**
+ * Reads of the journal. Statements are made once; a workspace's number never changes. `cacheBytes`:
+ * of what was read last, opened.
+ */
+export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes) {
   const numberOf = workspaceNumbers(journal)
   const atOnce = momentOf(journal)
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
-  const frames = frameReads(journal)
-  const stretches = stretchReads(journal, frames)
+  const frames = frameReads(journal, cacheBytes / 2)
+  const stretches = stretchReads(journal, frames, cacheBytes / 4)
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
   const consecutive = consecutiveReads(journal, frames, stretches)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")

@@ -28,9 +28,6 @@ export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array 
  */
 export type FrameReads = (number: number) => FramedBodies
 
-/** Opened ones of a thread: hundreds of each. */
-const [stretchCacheBytes, sealedCacheBytes] = [2 * 1024 * 1024, 2 * 1024 * 1024]
-
 const noDisclosures: OpenSealed = { bytes: 0, sealed: () => null }
 
 /** One of the workspace's stretches, with the entry at each of its places. */
@@ -42,11 +39,12 @@ export interface Stretch {
 
 export type StretchReads = ReturnType<typeof stretchReads>
 
-export function stretchReads(journal: DatabaseSync, frames: FrameReads) {
+/** `cacheBytes`: of the opened stretches, and as many of their disclosures. */
+export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheBytes: number) {
   const stretches = partReads(journal, "stretches")
   const disclosures = partReads(journal, "disclosures")
-  const opened = createVersions<OpenStretch>(stretchCacheBytes)
-  const unsealed = createVersions<OpenSealed>(sealedCacheBytes)
+  const opened = createVersions<OpenStretch>(cacheBytes)
+  const unsealed = createVersions<OpenSealed>(cacheBytes)
 
   const opening = (number: number, span: Span): Stretch => {
     const { first, end } = span
@@ -187,9 +185,9 @@ class PackedEntry implements Stored {
 
 const saltBytes = 16
 
-export function frameReads(journal: DatabaseSync): FrameReads {
+export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameReads {
   const frames = partReads(journal, "frames")
-  const cache = createFrameCache()
+  const cache = createFrameCache(cacheBytes)
   return (number) => {
     let span: Pick<Span, "first" | "end"> | undefined
     let frame: OpenFrame | undefined
