@@ -165,6 +165,34 @@ test("a workspace that is named is never replaced by another one", { skip }, asy
   await watched.expectQuiet()
 })
 
+test("menus and dialogs have what their width needs", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await page.goto(`${service.url}/ui/packs`)
+  const menu = page.locator("#account")
+  const shown = async (): Promise<readonly boolean[]> => {
+    await page.getByRole("button", { name: "Account" }).click()
+    await menu.getByRole("button", { name: "Sign out" }).waitFor()
+    const seen = ["All times in UTC", "Keyboard shortcuts"].map((name) =>
+      menu.getByRole("button", { name }).isVisible(),
+    )
+    const both = await Promise.all(seen)
+    await page.keyboard.press("Escape")
+    return both
+  }
+  assert.deepEqual(await shown(), [false, true], "on a desk")
+  await page.setViewportSize({ width: 390, height: 844 })
+  assert.deepEqual(await shown(), [true, false], "on a telephone")
+  await page.getByRole("button", { name: "New pack" }).click()
+  await page.getByRole("dialog").waitFor()
+  const [content, width] = (await page.evaluate(
+    "[document.querySelector('dialog').scrollWidth, document.querySelector('dialog').clientWidth]",
+  )) as [number, number]
+  assert.ok(content <= width, `${content} px of dialog in ${width}`)
+  await watched.expectQuiet()
+})
+
 test("two tabs show one person, and a dialog does not outlive its session", { skip }, async () => {
   const other = await join(service, workspace.path, "viewer", "other@example.com")
   await using watched = await watch(browser, { origin: service.url })

@@ -267,7 +267,7 @@ test(
     await page.getByRole("button", { name: "Filters" }).click()
     await page.getByRole("checkbox", { name: /security/ }).check()
     await recomputed(page, /All 50/)
-    await page.keyboard.press("Escape")
+    await page.getByRole("button", { name: "Close filters" }).click()
     await page.locator("tr[data-sequence]").nth(3).click()
     const drawer = page.getByRole("complementary", { name: "Entry" })
     await drawer.getByText("Verified").waitFor()

@@ -36,9 +36,7 @@ export function EntryDetails({ of: { entry, verdict, state }, reader }: RowProps
           [
             words.receipt,
             <>
-              <code>
-                <Text of={entry.receipt} />
-              </code>
+              <Text of={entry.receipt} in="code" />
               <Copy text={entry.receipt} label={words.copyReceipt} words={words} />
             </>,
           ],

@@ -71,18 +71,8 @@ export function EntryRow({ of, reader }: RowProps) {
 /** A sentence where there is one, else the name of the action. */
 function What({ of: { entry, isOwn }, reader: { words, actions } }: RowProps) {
   const did = phraseOf(entry.action, actions)
-  if (did === undefined)
-    return (
-      <b class="mono">
-        <Text of={entry.action} />
-      </b>
-    )
-  if (typeof did !== "string")
-    return (
-      <b>
-        <Text of={did[isOwn ? 0 : 1]} />
-      </b>
-    )
+  if (did === undefined) return <Text of={entry.action} in="b" class="mono" />
+  if (typeof did !== "string") return <Text of={did[isOwn ? 0 : 1]} in="b" />
   return <b>{filled(isOwn ? words.you : words.somebody, { did })}</b>
 }
 

@@ -1,6 +1,7 @@
 // A link with which a person sees their own activity, and what whoever has it reads.
 
 import type { CreatedActivityToken, ProjectList, Workspace } from "@tallystick/client/wire"
+import { Button } from "../parts/button.tsx"
 import { openDialog } from "../parts/dialog.tsx"
 import { Field, RefusedLine, textIn } from "../parts/form.tsx"
 import { Text } from "../parts/text.tsx"
@@ -81,9 +82,7 @@ function NoneAllows({ desk, close }: { readonly desk: Desk; readonly close: () =
         )}
       </p>
       <p class="actions">
-        <button type="button" class="button" onClick={close}>
-          Close
-        </button>
+        <Button onClick={close}>Close</Button>
       </p>
     </>
   )

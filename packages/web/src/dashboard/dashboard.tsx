@@ -3,6 +3,7 @@
 import type { Session } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../ask.ts"
 import { keep } from "../kept.ts"
+import { showCutText } from "../parts/cut-text.ts"
 import { closeDialogs, openDialog } from "../parts/dialog.tsx"
 import { RefusedLine } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
@@ -148,6 +149,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   }
   addEventListener("popstate", draw, over)
   document.addEventListener("click", (event) => follow(event, go), over)
+  document.addEventListener("pointerover", showCutText, over)
   draw()
 }
 

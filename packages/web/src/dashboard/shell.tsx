@@ -121,17 +121,13 @@ function AccountMenu({ session: { member }, signOut, showKeys, changePassword }:
       id="account"
       label={
         <>
-          <span class="wide-only">
-            <Text of={name} />
-          </span>
+          <Text of={name} in="span" class="wide-only" />
           <span class="slim-only">{name.slice(0, 1).toUpperCase()}</span>
         </>
       }
       kind="Account"
     >
-      <p class="small quiet">
-        <Text of={member.email} />
-      </p>
+      <Text of={member.email} in="p" class="small quiet" />
       <p class="slim-only">
         <ZoneToggle />
       </p>

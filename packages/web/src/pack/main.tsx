@@ -3,6 +3,7 @@
 
 import { ask, type Refusal } from "../ask.ts"
 import { redraw } from "../elements/redraw.ts"
+import { Button } from "../parts/button.tsx"
 import { Icon, saveIcon } from "../parts/icon.tsx"
 import { elementOf, openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
@@ -32,9 +33,9 @@ else offer()
 function offer(): void {
   const place = elementOf(<div class="fetching small soft" />)
   const button = elementOf(
-    <button type="button" class="button main" onClick={() => void fetchPack()}>
+    <Button kind="main" onClick={() => void fetchPack()}>
       <Icon of={saveIcon} /> Fetch and check
-    </button>,
+    </Button>,
   )
   page.show(
     <section class="top">
@@ -47,9 +48,7 @@ function offer(): void {
       <div class="actions">{button}</div>
       {place}
       <p class="quiet small pack-id">
-        <code>
-          <Text of={packId} />
-        </code>
+        <Text of={packId} in="code" />
       </p>
     </section>,
   )
@@ -100,9 +99,9 @@ function show(file: File): void {
     <section class="top">
       <h1>Evidence pack</h1>
       <div class="actions pack-actions">
-        <button type="button" class="button main" onClick={() => save(file.name, file, file.type)}>
+        <Button kind="main" onClick={() => save(file.name, file, file.type)}>
           <Icon of={saveIcon} /> Save the pack
-        </button>
+        </Button>
       </div>
     </section>,
     job.place,

@@ -1,5 +1,6 @@
 import type { Child } from "../elements/jsx-runtime.ts"
-import { Icon, crossIcon } from "./icon.tsx"
+import { IconButton } from "./icon-button.tsx"
+import { crossIcon } from "./icon.tsx"
 
 /**
  * Opens a dialog over the page. Escape closes it, and the keyboard returns to where it was. `draw`
@@ -12,9 +13,7 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.append(
     <header>
       <h2 id="dialog-title">{title}</h2>
-      <button type="button" class="icon-button" aria-label="Close" onClick={close}>
-        <Icon of={crossIcon} />
-      </button>
+      <IconButton icon={crossIcon} label="Close" onClick={close} />
     </header>,
     <>{draw(close)}</>,
   )

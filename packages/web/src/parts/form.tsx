@@ -3,6 +3,7 @@
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
+import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
 import { elementOf } from "./page.tsx"
@@ -136,11 +137,7 @@ export function Form({ action, submit, cancel, children }: FormProps) {
       {refused}
       <p class="actions">
         {button}
-        {cancel && (
-          <button type="button" class="button" onClick={cancel}>
-            Cancel
-          </button>
-        )}
+        {cancel && <Button onClick={cancel}>Cancel</Button>}
       </p>
     </form>
   )
@@ -160,14 +157,16 @@ export function RefusedLine({ refusal, retry }: RefusedLineProps) {
       <Icon of={attentionIcon} />
       <span>
         <Text of={`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`} />{" "}
-        <code class="quiet">
-          <Text of={requestId === undefined ? code : `${code}, request ${requestId}`} />
-        </code>
+        <Text
+          of={requestId === undefined ? code : `${code}, request ${requestId}`}
+          in="code"
+          class="quiet"
+        />
         {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}
         {retry !== undefined && (
-          <button type="button" class="plain" onClick={retry}>
+          <Button kind="plain" onClick={retry}>
             Try again
-          </button>
+          </Button>
         )}
       </span>
     </p>

@@ -1,5 +1,6 @@
 // One key of a log, and how a reader comes to trust it.
 
+import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Hash } from "./hash.tsx"
 import { Text } from "./text.tsx"
@@ -22,15 +23,10 @@ export function KeyPanel({ vkey, publicKey, trust }: KeyPanelProps) {
         <Hash of={publicKey} />
       </p>
       <p>
-        <code>
-          <Text of={vkey} />
-        </code>{" "}
-        <Copy text={vkey} label="Copy key" />
+        <Text of={vkey} in="code" /> <Copy text={vkey} label="Copy key" />
       </p>
       <p class="actions">
-        <button type="button" class="button" onClick={trust}>
-          It is the same: trust this key
-        </button>
+        <Button onClick={trust}>It is the same: trust this key</Button>
       </p>
     </div>
   )

@@ -3,6 +3,7 @@
 import type { Refusal, Told } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
+import { Button } from "./button.tsx"
 import { CopyCurl } from "./curl.tsx"
 import { elementOf } from "./page.tsx"
 import { Refused, Skeleton } from "./refused.tsx"
@@ -52,9 +53,7 @@ export function pagedList<Item>({ load, draw, url, empty }: ListProps<Item>): Pa
         )}
         <p class="actions older">
           {refusal === undefined && typeof cursor === "string" && (
-            <button type="button" class="button" onClick={() => void next(cursor)}>
-              Show older
-            </button>
+            <Button onClick={() => void next(cursor)}>Show older</Button>
           )}
           <CopyCurl url={url} />
         </p>

@@ -22,9 +22,7 @@ export function WhatWasRecorded({ of: content, recordedAt }: WhatProps) {
             <Party of={actor} />
           </Term>
           <Term name="Did what">
-            <code>
-              <Text of={action} />
-            </code>
+            <Text of={action} in="code" />
           </Term>
           <Term name="To whom">
             <Party of={target} />

@@ -37,20 +37,13 @@ export function RefusalSection({
   return (
     <section class="top" part="refusal" role="alert">
       <Verdict tone="attention" title={title} isPart={isPart}>
-        <p>
-          <Text of={sentence} />
-        </p>
+        <Text of={sentence} in="p" />
         <p class="small">
-          <code>
-            <Text of={code} />
-          </code>
+          <Text of={code} in="code" />
           {requestId !== undefined && (
             <>
               {`, ${words.request} `}
-              <code>
-                <Text of={requestId} />
-              </code>{" "}
-              {beside}
+              <Text of={requestId} in="code" /> {beside}
             </>
           )}
         </p>

@@ -1,4 +1,5 @@
 import type { Child } from "../elements/jsx-runtime.ts"
+import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
 
@@ -23,9 +24,9 @@ export function Secret({ secret, label, stored, children }: SecretProps) {
         <Icon of={attentionIcon} /> <span>It is shown this once, and kept nowhere.</span>
       </p>
       <p class="actions">
-        <button type="button" class="button main" onClick={stored}>
+        <Button kind="main" onClick={stored}>
           I stored it
-        </button>
+        </Button>
       </p>
     </div>
   )

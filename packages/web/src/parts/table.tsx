@@ -1,4 +1,5 @@
 import type { Child } from "../elements/jsx-runtime.ts"
+import { Text } from "./text.tsx"
 
 export interface Column<Item> {
   /** On a narrow screen it stands beside each value. */
@@ -43,12 +44,21 @@ export function Table<Item>({ columns, items, isOver }: TableProps<Item>): Node 
   )
 }
 
+interface BelowProps {
+  /** Text from outside. */
+  readonly of?: string
+  readonly children?: Child
+}
+
 /** A second line, in quiet ink. */
-export function Below({ children }: { readonly children?: Child }): Node {
+export function Below({ of, children }: BelowProps): Node {
   return (
     <>
       <br />
-      <span class="quiet">{children}</span>
+      <span class="quiet">
+        {of !== undefined && <Text of={of} />}
+        {children}
+      </span>
     </>
   )
 }

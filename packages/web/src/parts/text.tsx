@@ -3,15 +3,23 @@
 
 import { hiddenCharacters } from "@tallystick/proof"
 
-export function Text({ of: text }: { readonly of: string }) {
-  const parts = hiddenCharacters(text)
-  return (
+interface TextProps {
+  readonly of: string
+  /** The element around it, if it has one of its own, with its class and what it leads to. */
+  readonly in?: string
+  readonly class?: string
+  readonly href?: string
+}
+
+export function Text({ of: text, in: Around, ...attributes }: TextProps): Node {
+  const shown = (
     <bdi>
-      {parts.map(({ text: part, isHidden }) =>
+      {hiddenCharacters(text).map(({ text: part, isHidden }) =>
         isHidden ? <span class="hidden-character">{part}</span> : part,
       )}
     </bdi>
   )
+  return Around === undefined ? shown : <Around {...attributes}>{shown}</Around>
 }
 
 /** A value of any kind, as text. */

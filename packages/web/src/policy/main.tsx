@@ -183,9 +183,7 @@ function Contents({ sections }: { readonly sections: readonly PolicySection[] })
       <ol>
         {sections.map(({ id, title }) => (
           <li>
-            <a href={`#${anchorOf(id)}`}>
-              <Text of={title} />
-            </a>
+            <Text of={title} in="a" href={`#${anchorOf(id)}`} />
           </li>
         ))}
       </ol>

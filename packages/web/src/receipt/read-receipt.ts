@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from "@tallystick/proof"
 import type { CheckRow, CheckState } from "../parts/checks.tsx"
+import { number } from "../parts/counted.ts"
 import {
   membersOf,
   recordedContent,
@@ -141,7 +142,7 @@ function checksOf(
   const state = (group: keyof typeof groups): CheckState => stateOf(checks, groups[group])
   const wrong = verdict.verdict === "refuted" ? verdict : undefined
   const differs = (group: keyof typeof groups) => differenceIn(wrong, checks, groups[group])
-  const size = checkpoint?.size.toLocaleString("en-GB")
+  const size = checkpoint && number(checkpoint.size)
   const content = state("Content")
   const isGone = content === "intact" && verdict.content === undefined
   return [

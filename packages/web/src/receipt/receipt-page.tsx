@@ -1,11 +1,14 @@
 // A receipt: the verdict first, then what was recorded, then each check.
 
 import type { Child } from "../elements/jsx-runtime.ts"
+import { Button } from "../parts/button.tsx"
 import { Checks, type CheckRow } from "../parts/checks.tsx"
 import { Copy } from "../parts/copy.tsx"
+import { number, numbered } from "../parts/counted.ts"
 import { Facts } from "../parts/facts.tsx"
+import { Fold } from "../parts/fold.tsx"
 import { Hash } from "../parts/hash.tsx"
-import { Icon, rightIcon, saveIcon, waitingIcon } from "../parts/icon.tsx"
+import { Icon, saveIcon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
 import { laneOf } from "../parts/lane.tsx"
 import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
@@ -79,10 +82,7 @@ export function ReceiptView(props: ReceiptProps) {
           Checked <Time at={checkedAt} /> in this browser
         </p>
         <p>
-          <code>
-            <Text of={receiptId} />
-          </code>{" "}
-          <Copy text={receiptId} label="Copy receipt id" />
+          <Text of={receiptId} in="code" /> <Copy text={receiptId} label="Copy receipt id" />
         </p>
       </footer>
     </div>
@@ -172,16 +172,12 @@ function ledgersHalf({ size, vkey, outcome }: ReceiptReading): string {
   if (size === undefined)
     return outcome === "broken" ? "not reached" : "no signed checkpoint covers it yet"
   const key = vkey === undefined ? "" : `, key ${keyIdOf(vkey)}`
-  return `sealed by the checkpoint over ${size.toLocaleString("en-GB")} entries${key}`
+  return `sealed by the checkpoint over ${number(size)} entries${key}`
 }
 
 /** Two halves that do not belong together are never drawn alike. */
 function turned(named: string, computed: string): string {
   return named === computed ? [...named].toReversed().join("") : named
-}
-
-function numbered(sequence: number | undefined): string {
-  return sequence === undefined ? "" : `#${sequence.toLocaleString("en-GB")}`
 }
 
 function Recorded({ reading: { content, outcome, recordedAt } }: Pick<ReceiptProps, "reading">) {
@@ -221,9 +217,9 @@ function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
         </button>
       )
     return trusted === undefined ? undefined : (
-      <button type="button" id="pin" class="plain" onClick={() => distrust(trusted.vkey)}>
+      <Button kind="plain" id="pin" onClick={() => distrust(trusted.vkey)}>
         unpin
-      </button>
+      </Button>
     )
   }
   return (
@@ -244,13 +240,9 @@ function turnPanel({ currentTarget }: Event): void {
 function Actions({ text, receiptId, apiAddress, verifierAddress }: ReceiptProps) {
   return (
     <div class="actions">
-      <button
-        type="button"
-        class="button main"
-        onClick={() => save(`${receiptId}.json`, text, "application/json")}
-      >
+      <Button kind="main" onClick={() => save(`${receiptId}.json`, text, "application/json")}>
         <Icon of={saveIcon} /> Receipt and proof
-      </button>
+      </Button>
       <a class="button" href={verifierAddress} download="verify.html">
         <Icon of={saveIcon} /> Offline verifier
       </a>
@@ -263,18 +255,15 @@ function More({ reading, text }: ReceiptProps) {
   const { content, stated, steps } = reading
   return (
     <div class="more">
-      <details id="all">
-        <summary>
-          <Icon of={rightIcon} /> All that was recorded
-        </summary>
+      <Fold id="all" title="All that was recorded">
         <Facts rows={furtherRows(content)} />
-      </details>
+      </Fold>
       {steps.length > 0 && (
-        <details id="steps">
-          <summary>
-            <Icon of={rightIcon} /> The {steps.length === 1 ? "step" : `${steps.length} steps`}{" "}
-            <span class="quiet">from the entry to the signed root</span>
-          </summary>
+        <Fold
+          id="steps"
+          title={<>The {steps.length === 1 ? "step" : `${steps.length} steps`}</>}
+          beside="from the entry to the signed root"
+        >
           <ol class="steps">
             {steps.map((step) => (
               <li>
@@ -282,25 +271,22 @@ function More({ reading, text }: ReceiptProps) {
               </li>
             ))}
           </ol>
-        </details>
+        </Fold>
       )}
       {stated.length > 0 && (
-        <details id="stated">
-          <summary>
-            <Icon of={rightIcon} /> Stated by the server{" "}
-            <span class="quiet">covered by no hash, so it proves nothing</span>
-          </summary>
+        <Fold
+          id="stated"
+          title="Stated by the server"
+          beside="covered by no hash, so it proves nothing"
+        >
           <Facts rows={stated.map(([path, value]) => [path, <Value of={value} />] as const)} />
-        </details>
+        </Fold>
       )}
-      <details id="raw">
-        <summary>
-          <Icon of={rightIcon} /> Raw receipt <span class="quiet">{sizeOf(text)}</span>
-        </summary>
+      <Fold id="raw" title="Raw receipt" beside={sizeOf(text)}>
         <pre class="code" tabIndex={0} aria-label="Raw receipt">
           <Text of={text} />
         </pre>
-      </details>
+      </Fold>
     </div>
   )
 }

@@ -3,9 +3,10 @@
 import type { Finding } from "@tallystick/proof"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { Checks, type CheckRow, type CheckState } from "../parts/checks.tsx"
+import { counted, number, numbered } from "../parts/counted.ts"
 import { Facts } from "../parts/facts.tsx"
+import { Fold } from "../parts/fold.tsx"
 import { Hash } from "../parts/hash.tsx"
-import { Icon, rightIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
 import type { RecordedContent } from "../parts/recorded-content.ts"
 import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
@@ -87,20 +88,19 @@ function OneFinding({ of: finding, recorded }: FindingProps) {
         </div>
       )}
       {notCovered.length > 0 && (
-        <details>
-          <summary>
-            <Icon of={rightIcon} /> Covered by no hash{" "}
-            <span class="quiet">
+        <Fold
+          title="Covered by no hash"
+          beside={
+            <>
               {notCovered.length === 1
                 ? "1 member, which proves"
                 : `${notCovered.length} members, which prove`}{" "}
               nothing
-            </span>
-          </summary>
-          <p class="small soft">
-            <Text of={notCovered.join(", ")} />
-          </p>
-        </details>
+            </>
+          }
+        >
+          <Text of={notCovered.join(", ")} in="p" class="small soft" />
+        </Fold>
       )}
     </>
   )
@@ -121,7 +121,8 @@ function sentenceOf({ verdict, what, reason = "", difference, facts }: Finding):
 
 /** Never "genuine" without what that is said of. */
 function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
-  const all = typeof entries === "number" ? `all ${counted(entries)}` : "all entries"
+  const all =
+    typeof entries === "number" ? `all ${counted(entries, "entry", "entries")}` : "all entries"
   switch (what) {
     case "pack":
       return `Manifest, seal and ${all} were recomputed here: nothing was added, left out or changed since.`
@@ -134,10 +135,6 @@ function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
     case "nothing":
       return "It stood in the ledger at its time and place, and is unchanged since. All of it was recomputed here."
   }
-}
-
-function counted(entries: number): string {
-  return entries === 1 ? "1 entry" : `${entries.toLocaleString("en-GB")} entries`
 }
 
 function rowsOf({ checks, difference }: Finding): readonly CheckRow[] {
@@ -225,13 +222,9 @@ function factRow(name: string, value: string | number): readonly [string, Child]
   if (name === "sequence") return [label, numbered(Number(value))]
   // The tree counts from 0, and people do not.
   if (name === "index") return [label, numbered(Number(value) + 1)]
-  if (typeof value === "number") return [label, value.toLocaleString("en-GB")]
+  if (typeof value === "number") return [label, number(value)]
   if (name === "recorded") return [label, <Time at={value} />]
   return [label, /^[0-9a-f]{64}$/.test(value) ? <Hash of={value} /> : <Text of={value} />]
-}
-
-function numbered(sequence: number): string {
-  return `#${sequence.toLocaleString("en-GB")}`
 }
 
 function capital(name: string): string {
@@ -243,22 +236,20 @@ function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
   const worst = worstOf(findings)
   const wrong = findings.filter((one) => outcomeOf(one) === worst && worst !== "genuine")
   const genuine = findings.filter(({ verdict }) => verdict === "genuine").length
-  const total = findings.length.toLocaleString("en-GB")
+  const total = number(findings.length)
   return (
     <>
       <Verdict tone={outcomes[worst][1]} title={outcomes[worst][0]} isPart>
         <p>
           {worst === "genuine"
             ? `All ${total} entries were recomputed here.`
-            : `${genuine.toLocaleString("en-GB")} of ${total} are genuine.`}
+            : `${number(genuine)} of ${total} are genuine.`}
         </p>
       </Verdict>
       <ol class="wrong">
         {wrong.slice(0, shownMax).map((finding) => (
           <li>
-            <b>
-              <Text of={finding.item ?? finding.what} />
-            </b>
+            <Text of={finding.item ?? finding.what} in="b" />
             <p class="soft small">{sentenceOf(finding)}</p>
           </li>
         ))}

@@ -2,6 +2,7 @@
 
 import { printable, type Finding } from "@tallystick/proof"
 import { redraw } from "../elements/redraw.ts"
+import { Button } from "../parts/button.tsx"
 import { Icon, fileIcon, saveIcon } from "../parts/icon.tsx"
 import { announce, elementOf } from "../parts/page.tsx"
 import { sizeText } from "../parts/size.ts"
@@ -77,17 +78,15 @@ function FileName({ of: { name, bytes }, remove, label }: FileNameProps) {
   return (
     <div class="file-name">
       <Icon of={fileIcon} />
-      <b>
-        <Text of={name} />
-      </b>
+      <Text of={name} in="b" />
       <span class="quiet">{sizeText(bytes)}</span>
-      <button type="button" class="plain" onClick={remove}>
+      <Button kind="plain" onClick={remove}>
         {label}
         <span class="unseen">
           {" "}
           <Text of={name} />
         </span>
-      </button>
+      </Button>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 // The verifier: takes files of evidence, and says of each whether it is genuine. Served by the
 // service, and saved as one file that works without it.
 
+import { Button } from "../parts/button.tsx"
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { elementOf, openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
@@ -73,12 +74,10 @@ function DropZone() {
         <b>Drop a file here</b>, or a folder
       </p>
       <div class="actions">
-        <button type="button" class="button main" onClick={() => files.click()}>
+        <Button kind="main" onClick={() => files.click()}>
           Choose files
-        </button>
-        <button type="button" class="button" onClick={() => folder.click()}>
-          Choose the folder of an export
-        </button>
+        </Button>
+        <Button onClick={() => folder.click()}>Choose the folder of an export</Button>
       </div>
       <p class="quiet small">.json, .tlog-proof, .zip, or the folder of an export</p>
       {files}

@@ -1,5 +1,6 @@
 // What a pack holds, entry by entry.
 
+import { number } from "../parts/counted.ts"
 import { LaneLetter } from "../parts/lane.tsx"
 import { Party } from "../parts/recorded.tsx"
 import { Text } from "../parts/text.tsx"
@@ -15,8 +16,8 @@ export function PackedEntries({ of: packed }: { readonly of: Packed | undefined 
         What it holds{" "}
         <span class="quiet">
           {total === entries.length
-            ? `${total.toLocaleString("en-GB")} entries`
-            : `the first ${entries.length} of ${total.toLocaleString("en-GB")} entries`}
+            ? `${number(total)} entries`
+            : `the first ${entries.length} of ${number(total)} entries`}
         </span>
       </h3>
       <div class="table" tabIndex={0} role="region" aria-label="Entries of the pack">
@@ -34,16 +35,14 @@ export function PackedEntries({ of: packed }: { readonly of: Packed | undefined 
           <tbody>
             {entries.map(({ sequence, action, actor, target, lane, occurredAt }) => (
               <tr>
-                <td>#{sequence.toLocaleString("en-GB")}</td>
+                <td>#{number(sequence)}</td>
                 <td>
                   <Time at={occurredAt} />
                 </td>
                 <td>
                   <Party of={actor} />
                 </td>
-                <td class="mono">
-                  <Text of={action} />
-                </td>
+                <Text of={action} in="td" class="mono" />
                 <td>
                   <Party of={target} />
                 </td>

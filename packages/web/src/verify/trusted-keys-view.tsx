@@ -36,9 +36,7 @@ function List() {
     <ul class="keys">
       {keys.map(({ vkey, since }) => (
         <li>
-          <code>
-            <Text of={vkey} />
-          </code>
+          <Text of={vkey} in="code" />
           <span class="quiet small">
             since <Time at={since} form="date" />
           </span>

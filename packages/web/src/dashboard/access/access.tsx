@@ -1,9 +1,9 @@
 // Who may come in: keys of programs, links for one thing, and people.
 
-import type { Child } from "../../elements/jsx-runtime.ts"
 import { elementOf } from "../../parts/page.tsx"
-import { Verdict } from "../../parts/verdict.tsx"
-import type { Desk, OpenView } from "../desk.ts"
+import type { OpenView } from "../desk.ts"
+import { NotAdmin } from "../not-admin.tsx"
+import { Tabs } from "../tabs.tsx"
 import { keysPart } from "./keys.tsx"
 import { membersPart } from "./members.tsx"
 import { tokensPart } from "./tokens.tsx"
@@ -22,7 +22,14 @@ export const openAccess: OpenView = (desk, place) => {
     const tab = isTab(wanted) ? wanted : "keys"
     content.replaceChildren(
       <h1>Access</h1>,
-      <Tabs desk={desk} tab={tab} />,
+      <Tabs
+        label="Access"
+        tabs={Object.entries(names).map(([each, name]) => ({
+          name,
+          href: desk.link(["access"], { tab: each }),
+          isCurrent: each === tab,
+        }))}
+      />,
       desk.isAdmin ? parts[tab](desk) : <NotAdmin />,
     )
   }
@@ -36,32 +43,4 @@ export const openAccess: OpenView = (desk, place) => {
 
 function isTab(text: string | null): text is keyof typeof parts {
   return text !== null && Object.hasOwn(parts, text)
-}
-
-function Tabs({ desk, tab }: { readonly desk: Desk; readonly tab: keyof typeof parts }): Node {
-  return (
-    <nav class="tabs" aria-label="Access">
-      {Object.entries(names).map(([each, name]): Child => (
-        <a
-          href={desk.link(["access"], { tab: each })}
-          aria-current={each === tab ? "page" : undefined}
-        >
-          {name}
-        </a>
-      ))}
-    </nav>
-  )
-}
-
-function NotAdmin() {
-  return (
-    <section class="top">
-      <Verdict tone="neutral" title="For admins of this workspace" isPart>
-        <p>
-          You may read here. Whoever is an admin sees and changes this, and can make you one under
-          Access, Members.
-        </p>
-      </Verdict>
-    </section>
-  )
 }

@@ -4,6 +4,7 @@ import type { ApiKey, ApiKeyList, CreatedApiKey, MadeByKey, Scope } from "@tally
 import type { Refusal, Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Ago } from "../../parts/ago.tsx"
+import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Check, Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
@@ -41,9 +42,9 @@ export function keysPart(desk: Desk): Node {
   return (
     <section class="top">
       <p class="actions">
-        <button type="button" class="button main" onClick={() => openNewKey(desk, list)}>
+        <Button kind="main" onClick={() => openNewKey(desk, list)}>
           New key
-        </button>
+        </Button>
       </p>
       {list.node}
     </section>
@@ -57,9 +58,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
       isPlain: true,
       draw: ({ name, keyId, scopes }) => (
         <>
-          <b>
-            <Text of={name} />
-          </b>
+          <Text of={name} in="b" />
           <Below>
             <code>{beginningOf(keyId)}</code>
             {scopes.includes("write") && (
@@ -88,16 +87,16 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
       isEnd: true,
       draw: (key) =>
         stateOf(key) === "live" ? (
-          <button type="button" class="plain" onClick={() => revoke(desk, key, changed)}>
+          <Button kind="plain" onClick={() => revoke(desk, key, changed)}>
             Revoke<span class="unseen"> {key.name !== undefined && <Text of={key.name} />}</span>
-          </button>
+          </Button>
         ) : (
           <>
             {stateOf(key)}
             <br />
-            <button type="button" class="plain" onClick={() => void askLeft(desk, key, changed)}>
+            <Button kind="plain" onClick={() => void askLeft(desk, key, changed)}>
               What it made<span class="unseen">: {key.name}</span>
-            </button>
+            </Button>
           </>
         ),
     },

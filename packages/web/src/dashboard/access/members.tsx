@@ -3,6 +3,7 @@
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
@@ -31,9 +32,9 @@ export function membersPart(desk: Desk): Node {
   return (
     <section class="top">
       <p class="actions">
-        <button type="button" class="button main" onClick={() => openInvitation(desk, list)}>
+        <Button kind="main" onClick={() => openInvitation(desk, list)}>
           Invite somebody
-        </button>
+        </Button>
       </p>
       {list.node}
     </section>
@@ -47,12 +48,8 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Member>[] {
       isPlain: true,
       draw: ({ name, email }) => (
         <>
-          <b>
-            <Text of={name ?? email} />
-          </b>
-          <Below>
-            <Text of={email} />
-          </Below>
+          <Text of={name ?? email} in="b" />
+          <Below of={email} />
         </>
       ),
     },

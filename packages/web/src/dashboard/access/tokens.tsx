@@ -2,6 +2,7 @@
 
 import type { Token, TokenList } from "@tallystick/client/wire"
 import { Ago } from "../../parts/ago.tsx"
+import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { pagedList } from "../../parts/paged-list.tsx"
 import { Below, Table, type Column } from "../../parts/table.tsx"
@@ -32,13 +33,12 @@ export function tokensPart(desk: Desk): Node {
   return (
     <section class="top">
       <p class="actions">
-        <button
-          type="button"
-          class="button main"
+        <Button
+          kind="main"
           onClick={() => void openActivityLink(desk, { made: () => list.reload() })}
         >
           Link to a person's activity
-        </button>
+        </Button>
       </p>
       {list.node}
     </section>
@@ -53,11 +53,7 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
       draw: (token) => (
         <>
           <Opens desk={desk} token={token} />
-          {token.note !== undefined && (
-            <Below>
-              <Text of={token.note} />
-            </Below>
-          )}
+          {token.note !== undefined && <Below of={token.note} />}
         </>
       ),
     },
@@ -72,9 +68,9 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
       isEnd: true,
       draw: (token) =>
         token.state === "live" ? (
-          <button type="button" class="plain" onClick={() => revoke(desk, token, changed)}>
+          <Button kind="plain" onClick={() => revoke(desk, token, changed)}>
             Revoke<span class="unseen"> {token.tokenId}</span>
-          </button>
+          </Button>
         ) : (
           token.state
         ),
@@ -92,10 +88,7 @@ function Opens({ desk, token }: OpensProps) {
   if (type === "receipt")
     return (
       <>
-        receipt{" "}
-        <code>
-          <Text of={receipt ?? ""} />
-        </code>
+        receipt <Text of={receipt ?? ""} in="code" />
       </>
     )
   if (type === "evidence")
@@ -103,9 +96,7 @@ function Opens({ desk, token }: OpensProps) {
       <>
         pack{" "}
         <a href={desk.link(["packs", packId ?? ""])}>
-          <code>
-            <Text of={packId ?? ""} />
-          </code>
+          <Text of={packId ?? ""} in="code" />
         </a>
       </>
     )
@@ -119,10 +110,8 @@ function Opens({ desk, token }: OpensProps) {
   return (
     <>
       activity of{" "}
-      <a href={desk.link(["people", subject?.id ?? ""])}>
-        <Text of={subject?.id ?? ""} />
-      </a>{" "}
-      in <Text of={projectId ?? ""} />
+      <Text of={subject?.id ?? ""} in="a" href={desk.link(["people", subject?.id ?? ""])} /> in{" "}
+      <Text of={projectId ?? ""} />
     </>
   )
 }

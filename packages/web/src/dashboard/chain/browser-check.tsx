@@ -4,8 +4,10 @@ import type { Epochs, LogKeys } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
+import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
-import { Icon, rightIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
@@ -73,21 +75,18 @@ export function browserCheck(desk: Desk): BrowserCheck {
           shown.
         </p>
         <p class="actions check-actions">
-          <button type="button" class="button main" onClick={() => void start()}>
+          <Button kind="main" onClick={() => void start()}>
             Verify everything
-          </button>
+          </Button>
         </p>
-        <details>
-          <summary>
-            <Icon of={rightIcon} /> Verify a range
-          </summary>
+        <Fold title="Verify a range">
           <Form action="Verify it" submit={submit}>
             <div class="form-pair">
               <Field name="from" label="From entry" type="number" min={1} value={1} />
               <Field name="to" label="To entry" type="number" min={1} value={size ?? ""} />
             </div>
           </Form>
-        </details>
+        </Fold>
         {place}
       </section>
     ),
@@ -140,15 +139,15 @@ function progress(cancel: () => void) {
     node: (
       <div class="progress small soft">
         {bar} {text}{" "}
-        <button type="button" class="plain" onClick={cancel}>
+        <Button kind="plain" onClick={cancel}>
           Cancel
-        </button>
+        </Button>
       </div>
     ),
     tell(done: number, of: number): void {
       bar.max = of
       bar.value = done
-      text.textContent = `${done.toLocaleString("en-GB")} of ${of.toLocaleString("en-GB")} entries`
+      text.textContent = `${number(done)} of ${number(of)} entries`
     },
   }
 }
@@ -164,18 +163,17 @@ function Outcome({ of: report }: { readonly of: WorkerReport }): Node {
   const { finding, entries, ms } = report
   if (!finding.holds) return <Broken finding={finding} />
   const { from, to, signedTo, isTrusted } = finding
-  const [count, seconds] = [entries.toLocaleString("en-GB"), (ms / 1000).toFixed(1)]
+  const [count, seconds] = [number(entries), (ms / 1000).toFixed(1)]
   return (
     <Verdict
       tone={isTrusted ? "intact" : "attention"}
-      title={`#${from.toLocaleString("en-GB")} to #${to.toLocaleString("en-GB")} hold`}
+      title={`#${number(from)} to #${number(to)} hold`}
       isPart
     >
       <p>
         {count} {entries === 1 ? "entry was" : "entries were"} read, hashed and linked again in this
-        browser, and the root agrees with the checkpoint of #{signedTo.toLocaleString("en-GB")}.{" "}
-        {seconds} s, {Math.round(entries / Math.max(ms / 1000, 0.001)).toLocaleString("en-GB")} a
-        second.
+        browser, and the root agrees with the checkpoint of #{number(signedTo)}. {seconds} s,{" "}
+        {Math.round(entries / Math.max(ms / 1000, 0.001)).toLocaleString("en-GB")} a second.
       </p>
       <p>
         {isTrusted
@@ -200,7 +198,7 @@ const reasons = {
 
 function Broken({ finding }: { readonly finding: Extract<ChainFinding, { holds: false }> }): Node {
   const { what, sequence, expected, found } = finding
-  const where: Child = sequence === undefined ? "" : ` at #${sequence.toLocaleString("en-GB")}`
+  const where: Child = sequence === undefined ? "" : ` at #${number(sequence)}`
   return (
     <Verdict tone="broken" title={`Does not hold${where}`} isPart>
       <p>{reasons[what]}</p>

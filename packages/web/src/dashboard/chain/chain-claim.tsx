@@ -2,6 +2,7 @@
 
 import type { ChainState } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { number } from "../../parts/counted.ts"
 import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -19,7 +20,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
   const [fault] = state.faults
   const [icon, title] = (
     {
-      intact: [sealIcon, `Chain intact to #${intactTo.toLocaleString("en-GB")}`],
+      intact: [sealIcon, `Chain intact to #${number(intactTo)}`],
       broken: [crossIcon, "Chain broken"],
       neutral: [waitingIcon, unearned(state)],
     } as const
@@ -35,10 +36,10 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
       <p>
         {fault !== undefined ? (
           <>
-            At <b>#{fault.sequence.toLocaleString("en-GB")}</b>: <Text of={fault.detail} />. Found{" "}
+            At <b>#{number(fault.sequence)}</b>: <Text of={fault.detail} />. Found{" "}
             <Time at={fault.foundAt} />.{" "}
             {intactTo > 0 &&
-              `Entries up to #${intactTo.toLocaleString("en-GB")} still hold, and so do copies that were exported. `}
+              `Entries up to #${number(intactTo)} still hold, and so do copies that were exported. `}
             The workspace takes no writes until its operator has looked:{" "}
             <code>tallystick fsck</code> says what is damaged.
           </>
@@ -62,9 +63,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
 /** Nothing of it was checked since it was written. */
 function unearned({ size, checkpoint }: ChainState): string {
   if (size === 0) return "Nothing recorded yet"
-  return checkpoint === undefined
-    ? "Not sealed yet"
-    : `Sealed to #${checkpoint.sequence.toLocaleString("en-GB")}`
+  return checkpoint === undefined ? "Not sealed yet" : `Sealed to #${number(checkpoint.sequence)}`
 }
 
 function checkedSentence(unchecked: number, { checkpoint }: ChainState): string {
@@ -73,5 +72,5 @@ function checkedSentence(unchecked: number, { checkpoint }: ChainState): string 
   if (unchecked <= 0) return "Every sealed entry was read and hashed again in the last 7 days."
   if (unchecked >= sealed)
     return "The service reads every entry again in turns, and has yet to begin with these."
-  return `All but ${unchecked.toLocaleString("en-GB")} sealed entries were read and hashed again in the last 7 days.`
+  return `All but ${number(unchecked)} sealed entries were read and hashed again in the last 7 days.`
 }

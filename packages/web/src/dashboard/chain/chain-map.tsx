@@ -1,6 +1,7 @@
 // The chain as a stick laid down. A cut is earned: no check, no cut.
 
 import type { ChainState } from "@tallystick/client/wire"
+import { number } from "../../parts/counted.ts"
 import { Time } from "../../parts/time.tsx"
 import { cellsOf, cellSizeOf, type Cell, type CellState } from "./chain-verdict.ts"
 
@@ -47,7 +48,7 @@ export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
           </li>
         ))}
         <li class="quiet">
-          {each === 1 ? "one cell, one entry" : `one cell, ${each.toLocaleString("en-GB")} entries`}
+          {each === 1 ? "one cell, one entry" : `one cell, ${number(each)} entries`}
         </li>
       </ul>
     </div>
@@ -69,14 +70,14 @@ function Scale({ cells, times }: Pick<MapProps, "times"> & { readonly cells: rea
         const time = times?.get(from)
         return (
           <li>
-            #{from.toLocaleString("en-GB")}
+            #{number(from)}
             {time !== undefined && <Time at={time} form="date" />}
           </li>
         )
       })}
       {last !== undefined && (
         <li>
-          #{last.to.toLocaleString("en-GB")}
+          #{number(last.to)}
           <span>now</span>
         </li>
       )}
@@ -89,10 +90,7 @@ function keyOf({ state, isArchived }: Cell): string {
 }
 
 function nameOf({ from, to, state, isArchived }: Cell): string {
-  const range =
-    from === to
-      ? `Entry ${from.toLocaleString("en-GB")}`
-      : `Entries ${from.toLocaleString("en-GB")} to ${to.toLocaleString("en-GB")}`
+  const range = from === to ? `Entry ${number(from)}` : `Entries ${number(from)} to ${number(to)}`
   return `${range}: ${isArchived ? "archived, " : ""}${words[state]}`
 }
 

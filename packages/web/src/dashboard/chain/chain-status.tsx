@@ -1,6 +1,7 @@
 // In the bar, on every page: how the chain of the workspace is. A break is seen from everywhere.
 
 import { redraw } from "../../elements/redraw.ts"
+import { number } from "../../parts/counted.ts"
 import { attentionIcon, crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
 import type { Desk } from "../desk.ts"
 import { verdictOf } from "./chain-verdict.ts"
@@ -14,12 +15,12 @@ export function drawChainStatus(place: Element, { chain, link }: Desk): void {
   const [icon, word, rest] = (
     {
       broken: [crossIcon, "broken", ` at #${(intactTo + 1).toLocaleString("en-GB")}`],
-      intact: [sealIcon, "intact", ` to #${intactTo.toLocaleString("en-GB")}`],
+      intact: [sealIcon, "intact", ` to #${number(intactTo)}`],
       neutral: [
         waitingIcon,
         ...(intactTo === 0
           ? (["not sealed yet", ""] as const)
-          : (["sealed", ` to #${intactTo.toLocaleString("en-GB")}`] as const)),
+          : (["sealed", ` to #${number(intactTo)}`] as const)),
       ],
     } as const
   )[tone]

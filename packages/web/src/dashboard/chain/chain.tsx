@@ -2,6 +2,7 @@
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
+import { number, numbered } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { elementOf } from "../../parts/page.tsx"
@@ -131,7 +132,7 @@ async function drawCell(
     <section class="cell">
       <h2>
         {cell.from === cell.to
-          ? `#${number(cell.from)}`
+          ? numbered(cell.from)
           : `#${number(cell.from)} – #${number(cell.to)}`}
       </h2>
       <CellFacts
@@ -184,8 +185,4 @@ function CellFacts({ cell, first, last, checkedAt }: CellFactsProps) {
       ]}
     />
   )
-}
-
-function number(of: number): string {
-  return of.toLocaleString("en-GB")
 }

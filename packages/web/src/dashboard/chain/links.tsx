@@ -2,6 +2,7 @@
 // check.
 
 import type { ListedEntry } from "@tallystick/client/wire"
+import { number } from "../../parts/counted.ts"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -28,10 +29,8 @@ export function Links({ entries, entryHref, children }: LinksProps) {
               <span class="notch-place">
                 <Notch lane={entry.lane} state={notchState(entry.integrity)} />
               </span>
-              <a href={entryHref(entry)}>#{entry.sequence.toLocaleString("en-GB")}</a>
-              <code>
-                <Text of={entry.action} />
-              </code>
+              <a href={entryHref(entry)}>#{number(entry.sequence)}</a>
+              <Text of={entry.action} in="code" />
             </li>
           </>
         )

@@ -4,17 +4,21 @@
 import type { LogKeys } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
+import { number } from "../../parts/counted.ts"
 import { CopyCurl } from "../../parts/curl.tsx"
 import { Facts } from "../../parts/facts.tsx"
-import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
-import { Icon, rightIcon, saveIcon } from "../../parts/icon.tsx"
+import { Fold } from "../../parts/fold.tsx"
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Icon, saveIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
+import { showTold } from "../../parts/show-told.tsx"
 import { save } from "../../save.ts"
 import { trust, trustedKeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
@@ -35,31 +39,19 @@ export function signedPart(desk: Desk) {
       place,
       <Facts
         rows={[
-          ["Covers", `#1 to #${checkpoint.sequence.toLocaleString("en-GB")}`],
+          ["Covers", `#1 to #${number(checkpoint.sequence)}`],
           ["Signed", <Time at={checkpoint.signedAt} />],
-          [
-            "Key",
-            <code>
-              <Text of={checkpoint.vkey} />
-            </code>,
-          ],
+          ["Key", <Text of={checkpoint.vkey} in="code" />],
         ]}
       />,
     )
   }
-  const drawKeys = async (): Promise<void> => {
-    const told = await desk.get<LogKeys>(["tlog", "keys"])
-    redraw(
-      keys,
-      told.ok ? (
-        <Keys keys={told.value} changed={() => void drawKeys()} />
-      ) : (
-        <RefusedLine refusal={told.refusal} retry={() => void drawKeys()} />
-      ),
-    )
-  }
   draw()
-  void drawKeys()
+  void showTold(
+    keys,
+    () => desk.get<LogKeys>(["tlog", "keys"]),
+    (value, again) => <Keys keys={value} changed={again} />,
+  )
   return {
     draw,
     node: (
@@ -67,9 +59,9 @@ export function signedPart(desk: Desk) {
         <h2>Signed</h2>
         {place}
         <p class="actions signed-actions">
-          <button type="button" class="button" onClick={() => void saveCheckpoint(desk)}>
+          <Button onClick={() => void saveCheckpoint(desk)}>
             <Icon of={saveIcon} /> Save this checkpoint
-          </button>
+          </Button>
           <CopyCurl url={apiUrl(desk.workspace, "integrity").href} />
         </p>
         {keys}
@@ -97,17 +89,14 @@ function Keys({ keys: { keys }, changed }: KeysProps) {
       isPlain: true,
       draw: ({ vkey }) => (
         <>
-          <code>
-            <Text of={vkey} />
-          </code>{" "}
-          <Copy text={vkey} label="Copy key" />
+          <Text of={vkey} in="code" /> <Copy text={vkey} label="Copy key" />
         </>
       ),
     },
     {
       name: "Signs for sizes",
       draw: ({ fromSize, toSize }) =>
-        `${fromSize.toLocaleString("en-GB")} ${toSize === null ? "and on" : `to ${toSize.toLocaleString("en-GB")}`}`,
+        `${number(fromSize)} ${toSize === null ? "and on" : `to ${number(toSize)}`}`,
     },
     {
       name: "In this browser",
@@ -115,16 +104,15 @@ function Keys({ keys: { keys }, changed }: KeysProps) {
         trusted.has(vkey) ? (
           "you trust it"
         ) : (
-          <button
-            type="button"
-            class="plain"
+          <Button
+            kind="plain"
             onClick={() => {
               trust(vkey, new Date())
               changed()
             }}
           >
             I compared it: trust it
-          </button>
+          </Button>
         ),
     },
   ]
@@ -180,10 +168,7 @@ function Compare({ desk }: { readonly desk: Desk }) {
     })
   }
   return (
-    <details>
-      <summary>
-        <Icon of={rightIcon} /> Compare with a checkpoint that you kept
-      </summary>
+    <Fold title="Compare with a checkpoint that you kept">
       <Form action="Compare" submit={submit}>
         <Field
           name="kept"
@@ -194,6 +179,6 @@ function Compare({ desk }: { readonly desk: Desk }) {
         />
       </Form>
       {place}
-    </details>
+    </Fold>
   )
 }

@@ -3,13 +3,15 @@
 import type { ConsentCount, ConsentSummary } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { RefusedLine } from "../../parts/form.tsx"
+import { number } from "../../parts/counted.ts"
 import { elementOf } from "../../parts/page.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { Table } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { ProjectChoice } from "../project-choice.tsx"
+import { Tabs } from "../tabs.tsx"
 import { DayChart } from "./day-chart.tsx"
 import { ConsentLookUp } from "./look-up.tsx"
 
@@ -24,7 +26,7 @@ export const openConsents: OpenView = (desk, place) => {
     const days = to.query.get("days")
     const href = (each: string): string => desk.link(["consents", each], { days: days ?? "" })
     redraw(choice, <ProjectChoice desk={desk} project={project} href={href} />)
-    load = () => void drawCounts({ desk, project, days }, counts)
+    load = () => drawCounts({ desk, project, days }, counts)
     load()
     // What was found of a person stays while the counts are of other days.
     if (shown === project) return
@@ -72,36 +74,31 @@ const ranges = [
 
 const dayMs = 24 * 60 * 60 * 1000
 
-async function drawCounts(asked: Asked, place: HTMLElement): Promise<void> {
-  const { desk, project, days } = asked
+function drawCounts({ desk, project, days }: Asked, place: HTMLElement): void {
   const from =
     days === null || !/^\d{1,5}$/.test(days)
       ? undefined
       : new Date((Math.floor(Date.now() / dayMs) - Number(days) + 1) * dayMs).toISOString()
-  const told = await desk.get<ConsentSummary>(["consents", "summary"], { projectId: project, from })
-  place.removeAttribute("aria-busy")
-  if (!told.ok)
-    return redraw(
-      place,
-      <RefusedLine refusal={told.refusal} retry={() => void drawCounts(asked, place)} />,
-    )
-  const { given, withdrawn } = told.value
-  redraw(
+  void showTold(
     place,
-    <nav class="sides small" aria-label="Days">
-      {ranges.map(([each, text]) => (
-        <a
-          href={desk.link(["consents", project], { days: each ?? "" })}
-          aria-current={each === days ? "true" : undefined}
-        >
-          {text}
-        </a>
-      ))}
-    </nav>,
-    given + withdrawn === 0 ? (
-      <Nothing isAll={from === undefined} />
-    ) : (
-      <Counts of={told.value} desk={desk} />
+    () => desk.get<ConsentSummary>(["consents", "summary"], { projectId: project, from }),
+    (summary) => (
+      <>
+        <Tabs
+          label="Days"
+          isSmall
+          tabs={ranges.map(([each, name]) => ({
+            name,
+            href: desk.link(["consents", project], { days: each ?? "" }),
+            isCurrent: each === days,
+          }))}
+        />
+        {summary.given + summary.withdrawn === 0 ? (
+          <Nothing isAll={from === undefined} />
+        ) : (
+          <Counts of={summary} desk={desk} />
+        )}
+      </>
     ),
   )
 }
@@ -123,9 +120,7 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
     number === null ? (
       "Every version"
     ) : (
-      <a href={desk.link(["policies", projectId])}>
-        <Text of={`Version ${number}`} />
-      </a>
+      <Text of={`Version ${number}`} in="a" href={desk.link(["policies", projectId])} />
     )
   return (
     <>
@@ -172,8 +167,4 @@ function Counted({ name, of }: CountedProps) {
       />
     </div>
   )
-}
-
-function number(of: number): string {
-  return of.toLocaleString("en-GB")
 }

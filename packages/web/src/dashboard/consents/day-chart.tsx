@@ -1,7 +1,8 @@
 // Consents by day: a bar upwards for those given, and downwards for those withdrawn.
 
 import type { DayConsents } from "@tallystick/client/wire"
-import { Icon, rightIcon } from "../../parts/icon.tsx"
+import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { Table } from "../../parts/table.tsx"
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -13,19 +14,16 @@ export function DayChart({ of: days }: { readonly of: readonly DayConsents[] }) 
   return (
     <>
       {spans.length > 1 && <Bars spans={spans} />}
-      <details id="consents-by-day" open={days.length <= 7}>
-        <summary>
-          <Icon of={rightIcon} /> By day <span class="quiet">of UTC</span>
-        </summary>
+      <Fold id="consents-by-day" open={days.length <= 7} title="By day" beside="of UTC">
         <Table
           columns={[
             { name: "Day", isPlain: true, draw: ({ day }) => day },
-            { name: "Given", draw: ({ given }) => given.toLocaleString("en-GB") },
-            { name: "Withdrawn", draw: ({ withdrawn }) => withdrawn.toLocaleString("en-GB") },
+            { name: "Given", draw: ({ given }) => number(given) },
+            { name: "Withdrawn", draw: ({ withdrawn }) => number(withdrawn) },
           ]}
           items={days.toReversed()}
         />
-      </details>
+      </Fold>
     </>
   )
 }

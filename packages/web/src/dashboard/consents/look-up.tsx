@@ -4,10 +4,13 @@
 import type { ConsentState, ListedEntry, Pack, ProjectList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
+import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { attentionIcon, Icon, rightIcon } from "../../parts/icon.tsx"
+import { attentionIcon, Icon } from "../../parts/icon.tsx"
 import { Lines } from "../../parts/lines.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
@@ -138,7 +141,7 @@ function Found({ desk, state: found, isNow }: FoundProps) {
           <h3>How it came to that</h3>
           {hasMore && (
             <p class="soft small">
-              The newest {events.length} of {total.toLocaleString("en-GB")}.
+              The newest {events.length} of {number(total)}.
             </p>
           )}
           <Table columns={columns(desk)} items={events} />
@@ -208,18 +211,18 @@ function Shown({ of }: { readonly of: ConsentState }) {
           </span>
         </p>
       )}
-      <details id="policy-text">
-        <summary>
-          <Icon of={rightIcon} /> The text of version {policyVersion}{" "}
-          <span class="quiet">
+      <Fold
+        id="policy-text"
+        title={<>The text of version {policyVersion}</>}
+        beside={
+          <>
             published <Time at={publishedAt} form="date" />
-          </span>
-        </summary>
+          </>
+        }
+      >
         {sections.map(({ title, body }) => (
           <>
-            <h3 class="section-title">
-              <Text of={title} />
-            </h3>
+            <Text of={title} in="h3" class="section-title" />
             <p class="policy-body">
               <Lines of={body} />
             </p>
@@ -230,7 +233,7 @@ function Shown({ of }: { readonly of: ConsentState }) {
             SHA-256 of its sections: <Hash of={sectionHash} />
           </p>
         )}
-      </details>
+      </Fold>
     </>
   )
 }
@@ -256,7 +259,7 @@ function columns(desk: Desk): readonly Column<ListedEntry>[] {
       name: "Receipt",
       draw: ({ sequence, receipt }) => (
         <span class="short-hash">
-          <a href={desk.link(["events", String(sequence)])}>#{sequence.toLocaleString("en-GB")}</a>{" "}
+          <a href={desk.link(["events", String(sequence)])}>#{number(sequence)}</a>{" "}
           <Copy text={receipt} label="Copy receipt id" />
         </span>
       ),
@@ -282,9 +285,7 @@ function PackOffer({ desk, state }: { readonly desk: Desk; readonly state: Conse
   return (
     <>
       <p class="actions">
-        <button type="button" class="button" onClick={(event: Event) => void make(event)}>
-          Evidence pack of it
-        </button>
+        <Button onClick={(event: Event) => void make(event)}>Evidence pack of it</Button>
       </p>
       {refused}
     </>

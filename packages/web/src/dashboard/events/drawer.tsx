@@ -4,7 +4,11 @@ import type { CreatedReceiptToken, ListedEntry } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
+import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
 import { Icon, crossIcon, heldIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
@@ -88,37 +92,10 @@ function Head({ title, entry, step, close, entryHref }: HeadProps) {
   return (
     <div class="drawer-head">
       <h2>{title}</h2>
-      <button
-        type="button"
-        id="entry-above"
-        class="icon-button"
-        aria-label="Newer entry"
-        title="Newer entry"
-        onClick={() => step(-1)}
-      >
-        <Icon of={leftIcon} />
-      </button>
-      <button
-        type="button"
-        id="entry-below"
-        class="icon-button"
-        aria-label="Older entry"
-        title="Older entry"
-        onClick={() => step(1)}
-      >
-        <Icon of={rightIcon} />
-      </button>
+      <IconButton id="entry-above" icon={leftIcon} label="Newer entry" onClick={() => step(-1)} />
+      <IconButton id="entry-below" icon={rightIcon} label="Older entry" onClick={() => step(1)} />
       {entry !== undefined && <Copy text={entryHref(entry.sequence)} label="Copy link" />}
-      <button
-        type="button"
-        id="entry-close"
-        class="icon-button"
-        aria-label="Close"
-        title="Close"
-        onClick={close}
-      >
-        <Icon of={crossIcon} />
-      </button>
+      <IconButton id="entry-close" icon={crossIcon} label="Close" onClick={close} />
     </div>
   )
 }
@@ -167,21 +144,17 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ReceiptProps) {
         <Copy text={receipt} label="Copy receipt id" />
       </h3>
       <p class="receipt-id">
-        <code>
-          <Text of={receipt} />
-        </code>
+        <Text of={receipt} in="code" />
       </p>
       <p class="actions receipt-actions">
         <a class="button" href={page}>
           Open receipt page
         </a>
-        <button type="button" class="button" onClick={() => openLink(desk, receipt)}>
-          Share it…
-        </button>
+        <Button onClick={() => openLink(desk, receipt)}>Share it…</Button>
         {goneText(entry) === undefined && (
-          <button type="button" id="entry-mark" class="button" onClick={() => mark(entry)}>
+          <Button id="entry-mark" onClick={() => mark(entry)}>
             {markText(isMarked(entry))}
-          </button>
+          </Button>
         )}
       </p>
     </>
@@ -221,35 +194,29 @@ function Provenance({ of, find }: ProvenanceProps) {
     ["visible to its person", userVisible ? "yes" : "no"],
   ]
   return (
-    <details class="fold" id="provenance">
-      <summary>
-        <Icon of={rightIcon} /> Provenance{" "}
-        <span class="quiet">
-          {[provenance.environment, provenance.keyId && `key ${provenance.keyId}`]
-            .filter((text) => text !== undefined)
-            .map((text) => (
-              <Text of={String(text)} />
-            ))}
-        </span>
-      </summary>
+    <Fold
+      id="provenance"
+      title="Provenance"
+      beside={[provenance.environment, provenance.keyId && `key ${provenance.keyId}`]
+        .filter((text) => text !== undefined)
+        .map((text) => (
+          <Text of={String(text)} />
+        ))}
+    >
       <dl class="particulars">
         {rows
           .filter(([, value]) => value !== undefined)
           .map(([name, value]) => (
             <>
-              <dt>
-                <Text of={name} />
-              </dt>
+              <Text of={name} in="dt" />
               <dd>
-                <code>
-                  <Text of={String(value)} />
-                </code>
+                <Text of={String(value)} in="code" />
                 <Terms term={provenanceTerm(name, value)} find={find} />
               </dd>
             </>
           ))}
       </dl>
-    </details>
+    </Fold>
   )
 }
 
@@ -262,11 +229,11 @@ function Canonical({ of: { proof } }: { readonly of: ListedEntry }) {
   if (proof === undefined || proof.body === null) return <></>
   const bytes = new TextEncoder().encode(proof.body).length
   return (
-    <details class="fold" id="canonical">
-      <summary>
-        <Icon of={rightIcon} /> Canonical bytes{" "}
-        <span class="quiet">{bytes.toLocaleString("en-GB")} B, hashed exactly as shown</span>
-      </summary>
+    <Fold
+      id="canonical"
+      title="Canonical bytes"
+      beside={<>{number(bytes)} B, hashed exactly as shown</>}
+    >
       <pre class="code" tabIndex={0} aria-label="Canonical bytes">
         <Text of={proof.body} />
       </pre>
@@ -274,6 +241,6 @@ function Canonical({ of: { proof } }: { readonly of: ListedEntry }) {
         <Copy text={proof.body} label="Copy bytes" isWide />
         <Copy text={proof.record} label="Copy record" isWide />
       </p>
-    </details>
+    </Fold>
   )
 }

@@ -14,6 +14,7 @@ import {
   waitingIcon,
 } from "../../parts/icon.tsx"
 import { clockApart } from "../../parts/clock-apart.ts"
+import { number, numbered } from "../../parts/counted.ts"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -102,7 +103,7 @@ function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
             <span class="unseen">marked for a pack, </span>
           </span>
         )}
-        {sequence.toLocaleString("en-GB")}
+        {number(sequence)}
       </td>
       <td class="chk">
         <StateMark row={row} entry={entry} />
@@ -190,7 +191,7 @@ export function CheckpointLine({ of }: { readonly of: Checkpoint }) {
     <tr class="rule checkpoint">
       <td class="wood" colspan={7}>
         <span class="band" />
-        Sealed up to here · checkpoint #{of.sequence.toLocaleString("en-GB")} signed{" "}
+        Sealed up to here · checkpoint #{number(of.sequence)} signed{" "}
         <Time at={of.signedAt} form="second" /> by key <code>{key}</code>
       </td>
     </tr>
@@ -198,7 +199,6 @@ export function CheckpointLine({ of }: { readonly of: Checkpoint }) {
 }
 
 export function BreakLine({ above, below }: { readonly above: Row; readonly below: Row }) {
-  const number = (sequence: number): string => `#${sequence.toLocaleString("en-GB")}`
   return (
     <tr class="rule break">
       <td class="wood" colspan={7}>
@@ -210,8 +210,8 @@ export function BreakLine({ above, below }: { readonly above: Row; readonly belo
           <Icon of={crossIcon} />
           <b>Link broken.</b>
         </span>{" "}
-        {number(above.sequence)} says the entry before it is{" "}
-        <code>{above.entry?.previousHash.slice(-4)}</code>; {number(below.sequence)} hashes to{" "}
+        {numbered(above.sequence)} says the entry before it is{" "}
+        <code>{above.entry?.previousHash.slice(-4)}</code>; {numbered(below.sequence)} hashes to{" "}
         <code>{below.entry?.hash.slice(-4)}</code>
       </td>
     </tr>

@@ -1,6 +1,7 @@
 // The hash of an entry, and its link to the one before it.
 
 import { Copy } from "../../parts/copy.tsx"
+import { numbered } from "../../parts/counted.ts"
 import { Hash } from "../../parts/hash.tsx"
 import { Icon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import type { OpenedEntry } from "./entry-panel.ts"
@@ -14,7 +15,6 @@ interface LinkProps {
 export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkProps) {
   const hash = found.hash ?? entry.hash
   const previous = found.previousHash ?? entry.previousHash
-  const number = (sequence: number): string => `#${sequence.toLocaleString("en-GB")}`
   const isEqual = before?.hash === previous
   return (
     <>
@@ -30,7 +30,7 @@ export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkP
         {before === undefined ? (
           <span class="quiet">{entry.sequence === 1 ? "the ledger itself" : ""}</span>
         ) : (
-          <a href={entryHref(before.sequence)}>{number(before.sequence)}</a>
+          <a href={entryHref(before.sequence)}>{numbered(before.sequence)}</a>
         )}
         <Copy text={previous} label="Copy previous hash" />
       </h3>
@@ -39,14 +39,14 @@ export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkP
       </p>
       {before !== undefined && (
         <p class="join">
-          <span>{number(before.sequence)} is</span>
+          <span>{numbered(before.sequence)} is</span>
           <b>{before.hash.slice(-4)}</b>
           <span class={isEqual ? "intact" : "broken"}>
             <Icon of={isEqual ? checkIcon : crossIcon} />
             <span class="unseen">{isEqual ? "equal" : "not equal"}</span>
           </span>
           <b>{previous.slice(-4)}</b>
-          <span>says {number(entry.sequence)}</span>
+          <span>says {numbered(entry.sequence)}</span>
         </p>
       )}
     </>

@@ -1,6 +1,7 @@
 // How far an entry is proven, on the stick; and what differs, if it is not what was recorded.
 
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { number } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon, pendingIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -21,7 +22,7 @@ export function Trail({ entry, found }: OpenedEntry) {
   return (
     <ol class="trail">
       <Step tone="intact" icon={checkIcon} word="Recorded">
-        #{entry.sequence.toLocaleString("en-GB")}, on disk
+        #{number(entry.sequence)}, on disk
         <br />
         <Time at={entry.timestamp} form="second" />
       </Step>
@@ -73,10 +74,7 @@ export function Failure({ of: { failure, expected, found } }: { readonly of: Rec
     <div class="panel small">
       <p class="broken">
         What is shown here does not hash to what was recorded. It differs in{" "}
-        <code>
-          <Text of={failure ?? ""} />
-        </code>
-        .
+        <Text of={failure ?? ""} in="code" />.
       </p>
       {expected !== undefined && (
         <p>

@@ -3,7 +3,10 @@
 import type { ChainState, EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
+import { number } from "../../parts/counted.ts"
 import { RefusedLine } from "../../parts/form.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
 import { Icon, crossIcon, downIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { elementOf } from "../../parts/page.tsx"
@@ -88,6 +91,10 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts):
   system.type = "checkbox"
   system.addEventListener("change", () => withSystem(system.checked))
   node.append(
+    <header class="slim-only">
+      <h2>Filters</h2>
+      <IconButton icon={crossIcon} label="Close filters" onClick={() => node.hidePopover()} />
+    </header>,
     ...facets.map(({ fold }) => fold),
     <details id="facet-integrity" open>
       <summary>
@@ -219,7 +226,7 @@ function ChainCounts({ of: { size, pending, archived, faults }, href }: ChainCou
       {rows.map(([name, count]) => (
         <p class={name === "broken" && count > 0 ? "counted broken" : "counted"}>
           {name === "broken" && count > 0 ? <a href={href}>broken</a> : <span>{name}</span>}
-          <data value={count}>{count.toLocaleString("en-GB")}</data>
+          <data value={count}>{number(count)}</data>
         </p>
       ))}
     </>
@@ -238,33 +245,28 @@ function Saved({ now, search, changed }: SavedProps) {
     <>
       {saved.map((text) => (
         <p class="saved">
-          <button type="button" class="plain" onClick={() => search(text)}>
+          <Button kind="plain" onClick={() => search(text)}>
             <Text of={text} />
-          </button>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`Forget ${text}`}
+          </Button>
+          <IconButton
+            icon={crossIcon}
+            label={`Forget ${text}`}
             onClick={() => {
               forgetSearch(text)
               changed()
             }}
-          >
-            <Icon of={crossIcon} />
-          </button>
+          />
         </p>
       ))}
       {now !== "" && !saved.includes(now) && (
-        <button
-          type="button"
-          class="button"
+        <Button
           onClick={() => {
             saveSearch(now)
             changed()
           }}
         >
           Save this search
-        </button>
+        </Button>
       )}
       {now === "" && saved.length === 0 && (
         <p class="quiet small">Search for something, and keep it here.</p>

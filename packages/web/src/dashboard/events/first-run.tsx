@@ -2,7 +2,9 @@
 
 import type { CreatedApiKey, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
+import { number } from "../../parts/counted.ts"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Icon, attentionIcon, checkIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
@@ -63,10 +65,7 @@ export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
         ) : (
           <p class="soft">
             An event is sent with a key that may write. An admin of{" "}
-            <b>
-              <Text of={desk.workspace} />
-            </b>{" "}
-            can make one for you.
+            <Text of={desk.workspace} in="b" /> can make one for you.
           </p>
         )}
       </div>
@@ -83,11 +82,9 @@ function Recorded({ of: entry, desk }: { readonly of: ListedEntry; readonly desk
       <Notch lane={lane} state="sealed" />
       <div>
         <b class="state intact">
-          <Icon of={checkIcon} /> Recorded as #{sequence.toLocaleString("en-GB")}
+          <Icon of={checkIcon} /> Recorded as #{number(sequence)}
         </b>
-        <code>
-          <Text of={action} />
-        </code>
+        <Text of={action} in="code" />
         <a href={desk.link(["events", String(sequence)], { range: "all" })}>See it in the list</a>
         <a href={new URL(`r/${encodeURIComponent(desk.workspace)}/${receipt}`, root).href}>
           Open its receipt
@@ -117,9 +114,9 @@ function firstKey(desk: Desk): HTMLElement {
   place.append(
     <Call workspace={desk.workspace} />,
     <p class="actions">
-      <button type="button" class="button main" onClick={(event: Event) => void make(event)}>
+      <Button kind="main" onClick={(event: Event) => void make(event)}>
         Make a key for it
-      </button>
+      </Button>
     </p>,
   )
   return place

@@ -1,6 +1,8 @@
 // Entries that are marked for an evidence pack, and what to do with them.
 
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
+import { number } from "../../parts/counted.ts"
 import { announce, elementOf } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { clearMarks, markedIn, turnMark, type Marked } from "../marked.ts"
@@ -40,13 +42,11 @@ export function createMarkBar({ desk, changed }: BarParts): MarkBar {
       if (!isNew) return
       redraw(
         node,
-        <span>{count.toLocaleString("en-GB")} marked for a pack</span>,
+        <span>{number(count)} marked for a pack</span>,
         <a class="button main" href={desk.link(["packs"], { marked: 1 })}>
           Make evidence pack
         </a>,
-        <button type="button" class="button" onClick={clear}>
-          Clear
-        </button>,
+        <Button onClick={clear}>Clear</Button>,
       )
     },
   }

@@ -2,6 +2,7 @@
 
 import type { EventsFeed } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -27,19 +28,11 @@ export function nothingFound({ desk, asked, change, firstRun }: NothingParts): H
       {chips.length > 0 && (
         <p class="actions">
           {chips.map(({ text }) => (
-            <button
-              type="button"
-              class="button"
-              onClick={() => clear(withoutTerm(asked.text, text))}
-            >
+            <Button onClick={() => clear(withoutTerm(asked.text, text))}>
               Clear <code>{<Text of={text} />}</code>
-            </button>
+            </Button>
           ))}
-          {chips.length > 1 && (
-            <button type="button" class="button" onClick={() => clear("")}>
-              Clear all
-            </button>
-          )}
+          {chips.length > 1 && <Button onClick={() => clear("")}>Clear all</Button>}
         </p>
       )}
       {outside}
@@ -60,9 +53,9 @@ export function nothingFound({ desk, asked, change, firstRun }: NothingParts): H
       <p class="soft">
         Outside your range there are entries. The oldest is of{" "}
         <Time at={oldest.occurredAt} form="date" />.{" "}
-        <button type="button" class="plain" onClick={() => change(everything)}>
+        <Button kind="plain" onClick={() => change(everything)}>
           Show
-        </button>
+        </Button>
       </p>,
     )
   }

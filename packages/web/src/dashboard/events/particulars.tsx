@@ -117,13 +117,9 @@ function Thing({ of: party, desk }: ThingProps) {
           <Name of={party} /> <Icon of={historyIcon} />
         </a>
       )}
-      <code class="quiet">
-        <Text of={aside(party)} />
-      </code>
+      <Text of={aside(party)} in="code" class="quiet" />
       {typeof email === "string" && name !== undefined && (
-        <span class="quiet">
-          <Text of={email} />
-        </span>
+        <Text of={email} in="span" class="quiet" />
       )}
     </>
   )

@@ -2,7 +2,8 @@
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
-import { Icon, rightIcon } from "../../parts/icon.tsx"
+import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -20,13 +21,12 @@ export function related(
   const place = elementOf(<div class="related" />)
   const named = receiptsIn(entry)
   const fold = elementOf(
-    <details class="fold" id="related">
-      <summary>
-        <Icon of={rightIcon} /> Related receipts{" "}
-        {named.length > 0 && <span class="quiet">{named.length}</span>}
-      </summary>
+    <Fold
+      id="related"
+      title={<>Related receipts {named.length > 0 && <span class="quiet">{named.length}</span>}</>}
+    >
       {place}
-    </details>,
+    </Fold>,
   )
   const look = async (): Promise<void> => {
     const query = named.map((receipt) => `receipt:${receipt}`).join(" ")
@@ -74,10 +74,8 @@ function List({ of: entries, entryHref }: ListProps) {
     <ul class="small">
       {entries.map((entry) => (
         <li>
-          <a href={entryHref(entry.sequence)}>#{entry.sequence.toLocaleString("en-GB")}</a>{" "}
-          <code>
-            <Text of={goneText(entry) ?? entry.action} />
-          </code>{" "}
+          <a href={entryHref(entry.sequence)}>#{number(entry.sequence)}</a>{" "}
+          <Text of={goneText(entry) ?? entry.action} in="code" />{" "}
           <span class="quiet">
             <Time at={timeOf(entry)} form="minute" />
           </span>

@@ -1,6 +1,8 @@
 // What was found: the table, or why there is nothing in it.
 
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
+import { number } from "../../parts/counted.ts"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import type { Desk } from "../desk.ts"
@@ -50,7 +52,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
 
   function drawTable(rows: Rows, { open, waiting }: Beside): void {
     if (!table.node.isConnected) redraw(node, table.node, more)
-    fresh.textContent = `${waiting.toLocaleString("en-GB")} new, show`
+    fresh.textContent = `${number(waiting)} new, show`
     table.show({
       rows: rows.all,
       total: rows.total,
@@ -133,12 +135,12 @@ function More({ of: rows }: { readonly of: Rows }) {
   return (
     <>
       <span>
-        {all.length.toLocaleString("en-GB")} of {total.toLocaleString("en-GB")}
+        {number(all.length)} of {number(total)}
       </span>
       {hasMore && (
-        <button type="button" id="older" class="plain" onClick={() => void rows.older()}>
+        <Button kind="plain" id="older" onClick={() => void rows.older()}>
           {isLoading ? "Loading …" : "Load older"}
-        </button>
+        </Button>
       )}
     </>
   )

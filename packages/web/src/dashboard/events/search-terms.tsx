@@ -2,7 +2,8 @@
 // input, to be written over.
 
 import { redraw } from "../../elements/redraw.ts"
-import { Icon, crossIcon } from "../../parts/icon.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
+import { crossIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { chipsOf, type Chip } from "./asked.ts"
@@ -89,13 +90,9 @@ function ChipView({ of: chip, remove }: { readonly of: Chip; readonly remove: ()
         {isNot && "−"}
         {field !== undefined && `${field}:`}
       </span>
-      <span class="chip-value">
-        <Text of={rest} />
-      </span>
+      <Text of={rest} in="span" class="chip-value" />
       {isUnknownField && <span class="chip-note">searched as text</span>}
-      <button type="button" class="icon-button" aria-label={`Remove ${text}`} onClick={remove}>
-        <Icon of={crossIcon} />
-      </button>
+      <IconButton icon={crossIcon} label={`Remove ${text}`} onClick={remove} />
     </span>
   )
 }

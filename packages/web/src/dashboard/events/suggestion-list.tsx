@@ -136,12 +136,7 @@ function Option({ of: { text, beside }, at, isChosen, accept }: OptionProps) {
   }
   return (
     <li id={`suggestion-${at}`} role="option" aria-selected={isChosen} onPointerdown={take}>
-      <span class="mono">
-        <Text of={text} />
-      </span>{" "}
-      <span class="quiet">
-        <Text of={beside} />
-      </span>
+      <Text of={text} in="span" class="mono" /> <Text of={beside} in="span" class="quiet" />
     </li>
   )
 }

@@ -1,7 +1,7 @@
 // One line about the page: how much is found, and how far it was recomputed.
 
 import type { ChainState } from "@tallystick/client/wire"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import { timeText } from "../../parts/time.tsx"
 import type { Row } from "./rows.ts"
@@ -17,7 +17,7 @@ export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
   return (
     <>
       <span>
-        <b>{total.toLocaleString("en-GB")}</b>
+        <b>{number(total)}</b>
         {chain !== undefined && ` of ${counted(chain.size, "entry", "entries")}`}
       </span>
       {rows.length > 0 && <RecomputedSentence rows={rows} />}
@@ -38,14 +38,14 @@ export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) 
   const unproven = count("unproven")
   const unchecked = count("unchecked")
   const some = (part: number): string =>
-    `${part.toLocaleString("en-GB")} of ${all.toLocaleString("en-GB")} rows on this page ${part === 1 ? "is" : "are"}`
+    `${number(part)} of ${number(all)} rows on this page ${part === 1 ? "is" : "are"}`
   if (broken > 0) return <Sentence tone="broken" icon={crossIcon} text={`${some(broken)} broken`} />
   if (unproven > 0)
     return (
       <Sentence tone="attention" icon={attentionIcon} text={`${some(unproven)} without a proof`} />
     )
   if (unchecked > 0) return <span class="quiet">recomputing …</span>
-  const rowsText = all === 1 ? "The one row" : `All ${all.toLocaleString("en-GB")} rows`
+  const rowsText = all === 1 ? "The one row" : `All ${number(all)} rows`
   return <Sentence tone="intact" icon={checkIcon} text={`${rowsText} on this page recomputed`} />
 }
 

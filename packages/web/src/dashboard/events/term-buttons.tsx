@@ -1,6 +1,7 @@
 // Beside a value: search for what has it, and for all that has not.
 
-import { Icon, minusIcon, plusIcon } from "../../parts/icon.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
+import { minusIcon, plusIcon } from "../../parts/icon.tsx"
 
 interface TermProps {
   readonly term: string
@@ -25,24 +26,8 @@ export function TermButtons({ term, find }: TermProps) {
   const [searches, excludes] = [`Search ${term}`, `Search without ${term}`]
   return (
     <>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={searches}
-        title={searches}
-        onClick={() => find(term)}
-      >
-        <Icon of={plusIcon} />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={excludes}
-        title={excludes}
-        onClick={() => find(`-${term}`)}
-      >
-        <Icon of={minusIcon} />
-      </button>
+      <IconButton icon={plusIcon} label={searches} onClick={() => find(term)} />
+      <IconButton icon={minusIcon} label={excludes} onClick={() => find(`-${term}`)} />
     </>
   )
 }

@@ -1,7 +1,7 @@
 // Which time each bucket of a timeline is about, and what it says of it.
 
 import type { Timeline } from "@tallystick/client/wire"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { timeText } from "../../parts/time.tsx"
 
 /** Security lies on the base line, where its changes can be read. */
@@ -21,7 +21,7 @@ export function bucketText(timeline: Timeline, place: number): string {
   if (bucket === undefined) return "Nothing occurred"
   const counts = timelineLanes.flatMap((lane) => {
     const count = bucket.counts[lane] ?? 0
-    return count === 0 ? [] : [`${count.toLocaleString("en-GB")} ${lane}`]
+    return count === 0 ? [] : [`${number(count)} ${lane}`]
   })
   return `${spanOf(timeline, place)}: ${[counted(bucket.total, "entry", "entries"), ...counts].join(", ")}`
 }

@@ -1,6 +1,7 @@
 // The numbers of a timeline.
 
 import type { Timeline } from "@tallystick/client/wire"
+import { number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { spanOf, timelineLanes } from "./timeline-spans.ts"
 
@@ -31,7 +32,7 @@ export function openTimelineTable(timeline: Timeline): void {
               {timelineLanes.map((lane) => (
                 <td class="end">{(counts[lane] ?? 0).toLocaleString("en-GB")}</td>
               ))}
-              <td class="end">{total.toLocaleString("en-GB")}</td>
+              <td class="end">{number(total)}</td>
             </tr>
           ))}
         </tbody>

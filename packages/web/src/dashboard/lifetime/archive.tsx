@@ -7,7 +7,7 @@ import type {
   Workspace,
 } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
@@ -106,9 +106,7 @@ function columns(desk: Desk): readonly Column<ArchiveSegment>[] {
       name: "File",
       draw: ({ file, sha256 }) => (
         <>
-          <code class="file-name">
-            <Text of={file} />
-          </code>
+          <Text of={file} in="code" class="file-name" />
           <Below>
             SHA-256 <Hash of={sha256} short />
           </Below>
@@ -116,8 +114,4 @@ function columns(desk: Desk): readonly Column<ArchiveSegment>[] {
       ),
     },
   ]
-}
-
-function number(of: number): string {
-  return of.toLocaleString("en-GB")
 }

@@ -10,7 +10,8 @@ import type {
 import type { Refusal } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { counted } from "../../parts/counted.ts"
+import { Button } from "../../parts/button.tsx"
+import { counted, number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Facts } from "../../parts/facts.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
@@ -129,13 +130,9 @@ function Preview({ desk, request, of, done }: PreviewProps) {
       <HandedOutFacts desk={desk} of={handedOut} />
       {entries > 0 && (
         <p class="actions">
-          <button
-            type="button"
-            class="button danger"
-            onClick={() => openConfirmation({ desk, request, of, done })}
-          >
+          <Button kind="danger" onClick={() => openConfirmation({ desk, request, of, done })}>
             Erase it…
-          </button>
+          </Button>
         </p>
       )}
     </section>
@@ -160,10 +157,7 @@ function openConfirmation({ desk, request, of: { entries }, done }: PreviewProps
       <Form action="Erase for ever" submit={submit} cancel={close}>
         <p class="soft">
           {counted(entries, "entry loses", "entries lose")} something for ever. To go on, type{" "}
-          <code>
-            <Text of={id} />
-          </code>
-          .
+          <Text of={id} in="code" />.
         </p>
         <Field name="again" label="The person's id" isMono />
       </Form>
@@ -191,9 +185,7 @@ function columns(desk: Desk): readonly Column<Erasure>[] {
         subject === undefined ? (
           <span class="quiet">forgotten</span>
         ) : (
-          <code>
-            <Text of={subject.id} />
-          </code>
+          <Text of={subject.id} in="code" />
         ),
     },
     {
@@ -206,9 +198,9 @@ function columns(desk: Desk): readonly Column<Erasure>[] {
       name: "Handed out",
       isEnd: true,
       draw: (erasure) => (
-        <button type="button" class="plain" onClick={() => openHandedOut(desk, erasure)}>
+        <Button kind="plain" onClick={() => openHandedOut(desk, erasure)}>
           Copies<span class="unseen"> of {erasure.erasureId}</span>
-        </button>
+        </Button>
       ),
     },
   ]
@@ -275,7 +267,7 @@ function HandedOutFacts({ desk, of }: { readonly desk: Desk; readonly of: Handed
         ["Packs that had it", some(packs, (id) => desk.link(["packs", id]))],
         ["Links that show it", some(tokens, () => desk.link(["access"], { tab: "tokens" }))],
         ["Exports since then", some(exports, (id) => desk.link(["events", id]))],
-        ["Besides these", more === 0 ? undefined : more.toLocaleString("en-GB")],
+        ["Besides these", more === 0 ? undefined : number(more)],
       ]}
     />
   )
@@ -291,9 +283,7 @@ function Codes({ of: ids, href }: CodesProps) {
     <span class="ids">
       {ids.map((id) => (
         <a href={href(id)}>
-          <code>
-            <Text of={id} />
-          </code>{" "}
+          <Text of={id} in="code" />{" "}
         </a>
       ))}
     </span>

@@ -3,6 +3,7 @@
 import type { Hold, HoldList, NewHold } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
@@ -36,13 +37,9 @@ export function holdsPart(desk: Desk): Part {
           that it stops is carried out then.
         </p>
         <p class="actions">
-          <button
-            type="button"
-            class="button main"
-            onClick={() => openNewHold(desk, () => list.reload())}
-          >
+          <Button kind="main" onClick={() => openNewHold(desk, () => list.reload())}>
             Place a hold
-          </button>
+          </Button>
         </p>
         {list.node}
       </>
@@ -57,12 +54,8 @@ function columns(desk: Desk, changed: () => void): readonly Column<Hold>[] {
       isPlain: true,
       draw: ({ name, reason }) => (
         <>
-          <b>
-            <Text of={name} />
-          </b>
-          <Below>
-            <Text of={reason} />
-          </Below>
+          <Text of={name} in="b" />
+          <Below of={reason} />
         </>
       ),
     },
@@ -73,9 +66,9 @@ function columns(desk: Desk, changed: () => void): readonly Column<Hold>[] {
       isEnd: true,
       draw: (hold) =>
         hold.state === "active" ? (
-          <button type="button" class="plain" onClick={() => openRelease(desk, hold, changed)}>
+          <Button kind="plain" onClick={() => openRelease(desk, hold, changed)}>
             Release<span class="unseen"> {hold.name}</span>
-          </button>
+          </Button>
         ) : (
           <Released of={hold} />
         ),
@@ -87,11 +80,7 @@ function Released({ of: { releasedAt, releaseReason } }: { readonly of: Hold }) 
   return (
     <span>
       released {releasedAt !== undefined && <Time at={releasedAt} form="date" />}
-      {releaseReason !== undefined && (
-        <Below>
-          <Text of={releaseReason} />
-        </Below>
-      )}
+      {releaseReason !== undefined && <Below of={releaseReason} />}
     </span>
   )
 }
@@ -101,10 +90,7 @@ function Covered({ desk, of }: { readonly desk: Desk; readonly of: Hold }) {
   if (subject !== undefined)
     return (
       <>
-        about{" "}
-        <a href={desk.link(["people", subject.id])}>
-          <Text of={subject.id} />
-        </a>
+        about <Text of={subject.id} in="a" href={desk.link(["people", subject.id])} />
       </>
     )
   if (receiptIds !== undefined) return <>{counted(receiptIds.length, "receipt", "receipts")}</>
@@ -115,13 +101,7 @@ function Covered({ desk, of }: { readonly desk: Desk; readonly of: Hold }) {
     ...(lane === "all" ? [] : [`lane:${lane}`]),
     ...Object.entries(others).map(([name, value]) => `${name}=${String(value)}`),
   ].filter((text) => text !== "")
-  return shown.length === 0 ? (
-    <>every entry</>
-  ) : (
-    <code>
-      <Text of={shown.join(" ")} />
-    </code>
-  )
+  return shown.length === 0 ? <>every entry</> : <Text of={shown.join(" ")} in="code" />
 }
 
 function openRelease(desk: Desk, { holdId, name }: Hold, changed: () => void): void {

@@ -1,10 +1,10 @@
 // What becomes of entries as they grow old: how long they are kept, what keeps them longer, what is
 // erased, and where they lie.
 
-import type { Child } from "../../elements/jsx-runtime.ts"
 import { elementOf } from "../../parts/page.tsx"
-import { Verdict } from "../../parts/verdict.tsx"
-import type { Desk, OpenView } from "../desk.ts"
+import type { OpenView } from "../desk.ts"
+import { NotAdmin } from "../not-admin.tsx"
+import { Tabs } from "../tabs.tsx"
 import { archivePart } from "./archive.tsx"
 import { erasuresPart } from "./erasures.tsx"
 import { holdsPart } from "./holds.tsx"
@@ -37,7 +37,14 @@ export const openLifetime: OpenView = (desk, place) => {
         What becomes of entries as they grow old. Whatever happens to what they said, that they were
         recorded, when, and in which place, holds for ever.
       </p>,
-      <Tabs desk={desk} tab={tab} />,
+      <Tabs
+        label="Lifetime"
+        tabs={Object.entries(names).map(([each, name]) => ({
+          name,
+          href: desk.link(["lifetime", each]),
+          isCurrent: each === tab,
+        }))}
+      />,
       shown.node,
     )
   }
@@ -52,24 +59,4 @@ export const openLifetime: OpenView = (desk, place) => {
 
 function isTab(text: string | null): text is keyof typeof parts {
   return text !== null && Object.hasOwn(parts, text)
-}
-
-function Tabs({ desk, tab }: { readonly desk: Desk; readonly tab: keyof typeof parts }): Node {
-  return (
-    <nav class="tabs" aria-label="Lifetime">
-      {Object.entries(names).map(([each, name]): Child => (
-        <a href={desk.link(["lifetime", each])} aria-current={each === tab ? "page" : undefined}>
-          {name}
-        </a>
-      ))}
-    </nav>
-  )
-}
-
-function NotAdmin() {
-  return (
-    <Verdict tone="neutral" title="For admins of this workspace" isPart>
-      <p>Whoever is an admin sees and changes this, and can make you one under Access, Members.</p>
-    </Verdict>
-  )
 }

@@ -12,11 +12,14 @@ import type {
 import type { Refusal, Told } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { counted } from "../../parts/counted.ts"
+import { Button } from "../../parts/button.tsx"
+import { counted, number } from "../../parts/counted.ts"
 import { Check, Form } from "../../parts/form.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
 import { attentionIcon, crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Skeleton } from "../../parts/refused.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { sizeText } from "../../parts/size.ts"
 import { Table } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -25,19 +28,12 @@ import type { Part } from "./part.ts"
 
 export function retentionPart(desk: Desk): Part {
   const place = elementOf(<div />)
-  const load = async (): Promise<void> => {
-    const told = await desk.get<Workspace>([])
-    redraw(
-      place,
-      told.ok ? (
-        <Rules desk={desk} rules={told.value.retention} saved={() => void load()} />
-      ) : (
-        <Refused refusal={told.refusal} retry={() => void load()} isPart />
-      ),
-    )
-  }
   place.append(<Skeleton />)
-  void load()
+  void showTold(
+    place,
+    () => desk.get<Workspace>([]),
+    ({ retention }, again) => <Rules desk={desk} rules={retention} saved={again} />,
+  )
   return { node: place }
 }
 
@@ -66,8 +62,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
       redraw(
         preview,
         <p class="soft" role="status">
-          {counted(counting.counted, "entry", "entries")} of {counting.of.toLocaleString("en-GB")}{" "}
-          counted …
+          {counted(counting.counted, "entry", "entries")} of {number(counting.of)} counted …
         </p>,
       ),
     )
@@ -84,9 +79,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
       </p>
       {rows}
       <p class="actions">
-        <button
-          type="button"
-          class="button"
+        <Button
           onClick={() => {
             add()
             renumber()
@@ -94,7 +87,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
           }}
         >
           <Icon of={plusIcon} /> Rule
-        </button>
+        </Button>
       </p>
     </Form>,
   )
@@ -148,18 +141,14 @@ function RuleRow({ rule, number, changed }: RuleRowProps) {
         <span>Action begins with</span>
         <input class="field mono" name="action" placeholder="any" value={rule?.action ?? ""} />
       </label>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="Remove this rule"
-        title="Remove this rule"
+      <IconButton
+        icon={crossIcon}
+        label="Remove this rule"
         onClick={() => {
           row.remove()
           changed()
         }}
-      >
-        <Icon of={crossIcon} />
-      </button>
+      />
     </fieldset>,
   )
   return row
@@ -276,7 +265,7 @@ function Counted({ name, of }: CountedProps) {
       <Table
         columns={[
           { name, isPlain: true, draw: ([what]) => what },
-          { name: "Entries", draw: ([, { entries }]) => entries.toLocaleString("en-GB") },
+          { name: "Entries", draw: ([, { entries }]) => number(entries) },
           { name: "Size", draw: ([, { bytes }]) => sizeText(bytes) },
         ]}
         items={of}

@@ -2,6 +2,7 @@
 
 import type { ChainState, Timeline } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
+import { number } from "../../parts/counted.ts"
 import type { Desk } from "../desk.ts"
 import { part, type Part } from "./part.tsx"
 
@@ -55,7 +56,7 @@ function Bars({ totals }: { readonly totals: readonly number[] }) {
       aria-label={
         busiest === undefined
           ? "No event yet today"
-          : `By the hour; the most, ${most.toLocaleString("en-GB")}, from ${busiest}:00`
+          : `By the hour; the most, ${number(most)}, from ${busiest}:00`
       }
     >
       {totals.map((total, at) => (
@@ -116,7 +117,7 @@ async function known({ chain }: Desk): Promise<Told<ChainState>> {
 function Figure({ of, unit }: { readonly of: number; readonly unit: string }) {
   return (
     <p class="number">
-      {of.toLocaleString("en-GB")} <span>{unit}</span>
+      {number(of)} <span>{unit}</span>
     </p>
   )
 }

@@ -1,6 +1,7 @@
 // What happened last, what happens most, and who looked.
 
 import type { EventsPage, FieldValues, ListedEntry } from "@tallystick/client/wire"
+import { number } from "../../parts/counted.ts"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -24,9 +25,11 @@ export function topActions(desk: Desk): Part {
         <ul>
           {values.map(({ value, count }) => (
             <li>
-              <a href={desk.link(["events"], { query: `action:${quoted(value)}`, range: "7d" })}>
-                <Text of={value} />
-              </a>
+              <Text
+                of={value}
+                in="a"
+                href={desk.link(["events"], { query: `action:${quoted(value)}`, range: "7d" })}
+              />
               <svg
                 class="bar-of-one"
                 viewBox="0 0 100 6"
@@ -35,7 +38,7 @@ export function topActions(desk: Desk): Part {
               >
                 <rect width={(count / most) * 100} height={6} />
               </svg>
-              <data value={count}>{count.toLocaleString("en-GB")}</data>
+              <data value={count}>{number(count)}</data>
             </li>
           ))}
         </ul>
@@ -54,9 +57,7 @@ export function latestSecurity(desk: Desk): Part {
     title: "Latest security entries",
     beside: ({ total }) =>
       total > 7 && (
-        <a href={desk.link(["events"], { lane: "security", range: "all" })}>
-          All {total.toLocaleString("en-GB")}
-        </a>
+        <a href={desk.link(["events"], { lane: "security", range: "all" })}>All {number(total)}</a>
       ),
     ask: () => desk.get(["events"], { ...all, lane: "security", limit: 7 }),
     draw: ({ events }) =>
@@ -80,15 +81,9 @@ function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href
       <a href={href}>
         <Time at={timestamp} form={isToday(timestamp) ? "second" : "date"} />
       </a>
-      <span class="who">
-        <Text of={actor.name ?? actor.id} />
-      </span>
-      <code>
-        <Text of={action} />
-      </code>
-      <span class="soft what">
-        <Text of={target.name ?? target.id} />
-      </span>
+      <Text of={actor.name ?? actor.id} in="span" class="who" />
+      <Text of={action} in="code" />
+      <Text of={target.name ?? target.id} in="span" class="soft what" />
     </li>
   )
 }
@@ -131,9 +126,7 @@ export function whoRead(desk: Desk): Part {
           {events.map(({ actor, action, target, timestamp, sequence }) => (
             <li>
               <span>
-                <b>
-                  <Text of={actor.name ?? actor.email ?? actor.id} />
-                </b>{" "}
+                <Text of={actor.name ?? actor.email ?? actor.id} in="b" />{" "}
                 <a href={desk.link(["events", String(sequence)], { projectId: "system" })}>
                   {reads[action] ?? action}
                 </a>{" "}

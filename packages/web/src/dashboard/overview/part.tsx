@@ -3,8 +3,8 @@
 import type { Told } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { RefusedLine } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 
 export interface Part {
   readonly node: Node
@@ -31,12 +31,11 @@ export function part<Value>({ className, title, beside, ask, draw }: PartProps<V
     ),
     load,
   }
-  async function load(): Promise<void> {
-    const told = await ask()
-    place.className = ""
-    if (!told.ok)
-      return redraw(place, <RefusedLine refusal={told.refusal} retry={() => void load()} />)
-    redraw(heading, <>{title}</>, <>{beside?.(told.value)}</>)
-    redraw(place, <>{draw(told.value)}</>)
+  function load(): Promise<void> {
+    return showTold(place, ask, (value) => {
+      place.className = ""
+      redraw(heading, <>{title}</>, <>{beside?.(value)}</>)
+      return draw(value)
+    })
   }
 }

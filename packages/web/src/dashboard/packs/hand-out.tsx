@@ -1,6 +1,7 @@
 // How a pack comes to somebody else: as a file, or by a link.
 
 import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
+import { Button } from "../../parts/button.tsx"
 import { Icon, saveIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { apiUrl } from "../../place.ts"
@@ -29,13 +30,13 @@ export function HandOut({ desk, pack, made }: HandOutProps) {
           <Text of={title} />
         </span>
       </a>
-      <button type="button" class="button" onClick={() => openLink(desk, pack, made)}>
+      <Button onClick={() => openLink(desk, pack, made)}>
         Link
         <span class="unseen">
           {" "}
           to <Text of={title} />
         </span>
-      </button>
+      </Button>
     </span>
   )
 }

@@ -3,10 +3,11 @@
 import type { EventsPage, Pack, Token, TokenList } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
+import { Fold } from "../../parts/fold.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { checkIcon, Icon, rightIcon, waitingIcon } from "../../parts/icon.tsx"
+import { checkIcon, Icon, waitingIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { pagedList } from "../../parts/paged-list.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
@@ -83,9 +84,7 @@ function Head({ desk, pack, changed }: HeadProps) {
       <p class="small">
         <a href={desk.link(["packs"])}>Evidence packs</a>
       </p>
-      <h1>
-        <Text of={title} />
-      </h1>
+      <Text of={title} in="h1" />
       <p class="actions">
         <HandOut desk={desk} pack={pack} made={changed} />
       </p>
@@ -96,7 +95,7 @@ function Head({ desk, pack, changed }: HeadProps) {
             "Recorded as",
             sequence && (
               <a href={desk.link(["events", String(sequence)], { range: "all", system: 1 })}>
-                #{sequence.toLocaleString("en-GB")}
+                #{number(sequence)}
               </a>
             ),
           ],
@@ -116,15 +115,12 @@ function Head({ desk, pack, changed }: HeadProps) {
           [
             "Id",
             <>
-              <code>{<Text of={packId} />}</code> <Copy text={packId} label="Copy id" />
+              <Text of={packId} in="code" /> <Copy text={packId} label="Copy id" />
             </>,
           ],
         ]}
       />
-      <details>
-        <summary>
-          <Icon of={rightIcon} /> How it is checked
-        </summary>
+      <Fold title="How it is checked">
         <p class="soft">
           Whoever has the ZIP opens <code>verify.html</code>, which is in it, or drops it into{" "}
           <a href={new URL("verify", root).href}>the verifier</a>, or runs{" "}
@@ -132,7 +128,7 @@ function Head({ desk, pack, changed }: HeadProps) {
           cannot know is whether the key is yours: give it another way (
           <a href={desk.link(["chain"])}>Chain</a> shows it).
         </p>
-      </details>
+      </Fold>
     </>
   )
 }

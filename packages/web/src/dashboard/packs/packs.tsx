@@ -3,8 +3,9 @@
 import type { EventsPage, Pack, PackList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
@@ -49,13 +50,12 @@ export const openPacks: OpenView = (desk, place) => {
           pack is fixed for ever: every download is the same bytes, and is recorded.
         </p>
         <p class="actions">
-          <button
-            type="button"
-            class="button main"
+          <Button
+            kind="main"
             onClick={() => openNewPack(desk, list, wantedIn(desk, place) ?? { asked: everything })}
           >
             New pack
-          </button>
+          </Button>
         </p>
         {list.node}
       </section>
@@ -82,18 +82,14 @@ function columns(desk: Desk): readonly Column<Pack>[] {
       isPlain: true,
       draw: ({ title, packId }) => (
         <>
-          <a href={desk.link(["packs", packId])}>
-            <Text of={title} />
-          </a>
+          <Text of={title} in="a" href={desk.link(["packs", packId])} />
           <Below>
-            <code>
-              <Text of={packId} />
-            </code>
+            <Text of={packId} in="code" />
           </Below>
         </>
       ),
     },
-    { name: "Entries", draw: ({ receiptCount }) => receiptCount.toLocaleString("en-GB") },
+    { name: "Entries", draw: ({ receiptCount }) => number(receiptCount) },
     { name: "Made", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },
     {
       name: "Its hash",

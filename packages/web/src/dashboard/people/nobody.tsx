@@ -60,9 +60,7 @@ function Found({ desk, parties }: { readonly desk: Desk; readonly parties: reado
             <a href={desk.link(["people", party.id])}>
               <Name of={party} />
             </a>{" "}
-            <code class="quiet">
-              <Text of={party.id} />
-            </code>
+            <Text of={party.id} in="code" class="quiet" />
           </li>
         ))}
       </ul>

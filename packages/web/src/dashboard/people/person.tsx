@@ -2,10 +2,12 @@
 
 import { redraw } from "../../elements/redraw.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { openActivityLink } from "../activity-link.tsx"
+import { Tabs } from "../tabs.tsx"
 import type { Desk } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
@@ -83,10 +85,7 @@ export function openPerson(desk: Desk, id: string): PersonView {
         <header>
           {name}
           <p class="soft">
-            <code>
-              <Text of={id} />
-            </code>{" "}
-            <Copy text={id} label="Copy id" />{" "}
+            <Text of={id} in="code" /> <Copy text={id} label="Copy id" />{" "}
             <a class="plain" href={desk.link(["people"])}>
               Somebody else
             </a>
@@ -134,9 +133,9 @@ function LinkStep({ open }: { readonly open: () => void }) {
         for as long as you say.
       </p>
       <p class="actions">
-        <button type="button" class="button main" onClick={open}>
+        <Button kind="main" onClick={open}>
           Make a link
-        </button>
+        </Button>
       </p>
     </>
   )
@@ -181,16 +180,15 @@ function Sides({ desk, id, side }: SidesProps) {
     ["done", "As target"],
   ] as const
   return (
-    <nav class="sides small" aria-label="Sides">
-      {sides.map(([to, text]) => (
-        <a
-          href={desk.link(["people", id], { side: to ?? "" })}
-          aria-current={side === to ? "true" : undefined}
-        >
-          {text}
-        </a>
-      ))}
-    </nav>
+    <Tabs
+      label="Sides"
+      isSmall
+      tabs={sides.map(([to, name]) => ({
+        name,
+        href: desk.link(["people", id], { side: to ?? "" }),
+        isCurrent: side === to,
+      }))}
+    />
   )
 }
 

@@ -11,12 +11,16 @@ import type {
 } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
+import { number } from "../../parts/counted.ts"
 import { Field, Form, RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
+import { IconButton } from "../../parts/icon-button.tsx"
 import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -60,24 +64,7 @@ export const openPolicies: OpenView = (desk, place) => {
 /** One for all policies of the workspace. */
 function Visibility({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<p class="state small" />)
-  const load = async (): Promise<void> => {
-    const told = await desk.get<Workspace>([])
-    if (!told.ok)
-      return redraw(place, <RefusedLine refusal={told.refusal} retry={() => void load()} />)
-    const isPublic = told.value.policyVisibility === "public"
-    redraw(
-      place,
-      <span>
-        {isPublic ? "Anyone may read them." : "They are private: links open them."}{" "}
-        {desk.isAdmin && (
-          <button type="button" class="plain" onClick={() => change(isPublic)}>
-            {isPublic ? "Make them private" : "Make them public"}
-          </button>
-        )}
-      </span>,
-    )
-  }
-  const change = (isPublic: boolean): void =>
+  const change = (isPublic: boolean, changed: () => void): void =>
     confirm({
       title: isPublic ? "Make policies private?" : "Make policies public?",
       says: isPublic
@@ -89,11 +76,27 @@ function Visibility({ desk }: { readonly desk: Desk }) {
           policyVisibility: isPublic ? "private" : "public",
         })
         if (!told.ok) return told.refusal
-        await load()
+        changed()
         return undefined
       },
     })
-  void load()
+  void showTold(
+    place,
+    () => desk.get<Workspace>([]),
+    ({ policyVisibility }, again) => {
+      const isPublic = policyVisibility === "public"
+      return (
+        <span>
+          {isPublic ? "Anyone may read them." : "They are private: links open them."}{" "}
+          {desk.isAdmin && (
+            <Button kind="plain" onClick={() => change(isPublic, again)}>
+              {isPublic ? "Make them private" : "Make them public"}
+            </Button>
+          )}
+        </span>
+      )
+    },
+  )
   return place
 }
 
@@ -115,17 +118,11 @@ function Versions({ desk, project }: OfProject) {
     <>
       <p class="actions">
         {desk.isAdmin && (
-          <button
-            type="button"
-            class="button main"
-            onClick={() => void openEditor(editor, { desk, project }, list)}
-          >
+          <Button kind="main" onClick={() => void openEditor(editor, { desk, project }, list)}>
             New version
-          </button>
+          </Button>
         )}
-        <button type="button" class="button" onClick={() => openLink(desk, project)}>
-          Link to the policy
-        </button>
+        <Button onClick={() => openLink(desk, project)}>Link to the policy</Button>
       </p>
       {editor}
       {list.node}
@@ -180,7 +177,7 @@ function ConsentCount({ desk, version }: { readonly desk: Desk; readonly version
       storage: "all",
       limit: 1,
     })
-    .then((told) => (place.textContent = told.ok ? told.value.total.toLocaleString("en-GB") : "–"))
+    .then((told) => (place.textContent = told.ok ? number(told.value.total) : "–"))
   return place
 }
 
@@ -261,12 +258,10 @@ async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): P
       <Form action={`Publish version ${version}`} submit={submit} cancel={close}>
         {sections}
         <p class="actions">
-          <button type="button" class="button" onClick={() => add()}>
+          <Button onClick={() => add()}>
             <Icon of={plusIcon} /> Section
-          </button>
-          <button type="button" class="button" onClick={showDifference}>
-            What changes
-          </button>
+          </Button>
+          <Button onClick={showDifference}>What changes</Button>
         </p>
         {difference}
         <p class="small soft">A published version cannot be changed or taken back.</p>
@@ -289,14 +284,7 @@ function Section({ section, number }: SectionProps) {
     <fieldset>
       <legend>
         Section {number}{" "}
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Remove section ${number}`}
-          onClick={remove}
-        >
-          <Icon of={crossIcon} />
-        </button>
+        <IconButton icon={crossIcon} label={`Remove section ${number}`} onClick={remove} />
       </legend>
       <div class="form-pair">
         <Field
@@ -330,9 +318,7 @@ function Changes({ before, after }: ChangesProps) {
     <>
       {changed.map((id) => (
         <div class="panel">
-          <b>
-            <Text of={id} />
-          </b>
+          <Text of={id} in="b" />
           <p class="difference-text">
             <Differences before={textOf(before, id)} after={textOf(after, id)} />
           </p>

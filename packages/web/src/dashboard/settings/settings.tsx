@@ -2,12 +2,13 @@
 
 import type { Lane, Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { Button } from "../../parts/button.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Skeleton } from "../../parts/refused.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { Below, Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -43,9 +44,7 @@ function Projects({ desk }: { readonly desk: Desk }) {
       <h2>Projects</h2>
       {desk.isAdmin && (
         <p class="actions">
-          <button type="button" class="button" onClick={() => openProject(desk, undefined, list)}>
-            New project
-          </button>
+          <Button onClick={() => openProject(desk, undefined, list)}>New project</Button>
         </p>
       )}
       {list.node}
@@ -60,14 +59,8 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] 
       isPlain: true,
       draw: ({ id, name = id }) => (
         <>
-          <a href={desk.link(["events"], { projectId: id })}>
-            <Text of={id} />
-          </a>
-          {name !== id && (
-            <Below>
-              <Text of={name} />
-            </Below>
-          )}
+          <Text of={id} in="a" href={desk.link(["events"], { projectId: id })} />
+          {name !== id && <Below of={name} />}
         </>
       ),
     },
@@ -82,9 +75,9 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] 
       isEnd: true,
       draw: (project) =>
         desk.isAdmin && (
-          <button type="button" class="plain" onClick={() => openProject(desk, project, list())}>
+          <Button kind="plain" onClick={() => openProject(desk, project, list())}>
             Change<span class="unseen"> {project.id}</span>
-          </button>
+          </Button>
         ),
     },
   ]
@@ -168,19 +161,12 @@ function linesOf(text: string): readonly string[] {
 
 function workspacePart(desk: Desk): Node {
   const place = elementOf(<section />)
-  const load = async (): Promise<void> => {
-    const told = await desk.get<Workspace>([])
-    redraw(
-      place,
-      told.ok ? (
-        <WorkspaceForm desk={desk} workspace={told.value} />
-      ) : (
-        <Refused refusal={told.refusal} retry={() => void load()} isPart />
-      ),
-    )
-  }
   place.append(<Skeleton />)
-  void load()
+  void showTold(
+    place,
+    () => desk.get<Workspace>([]),
+    (workspace) => <WorkspaceForm desk={desk} workspace={workspace} />,
+  )
   return place
 }
 

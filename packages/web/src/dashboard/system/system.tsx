@@ -3,11 +3,12 @@
 import type { Readiness, System } from "@tallystick/client/wire"
 import { askJson } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { counted } from "../../parts/counted.ts"
+import { counted, number } from "../../parts/counted.ts"
 import { Ago } from "../../parts/ago.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Facts } from "../../parts/facts.tsx"
-import { attentionIcon, checkIcon, Icon, rightIcon } from "../../parts/icon.tsx"
+import { Fold } from "../../parts/fold.tsx"
+import { attentionIcon, checkIcon, Icon } from "../../parts/icon.tsx"
 import { Lines } from "../../parts/lines.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
@@ -101,10 +102,7 @@ function Disk({ data }: Pick<System, "data">) {
         ]}
       />
       {isFolder && (
-        <details>
-          <summary>
-            <Icon of={rightIcon} /> Files
-          </summary>
+        <Fold title="Files">
           <Table
             columns={[
               { name: "File", isPlain: true, draw: ({ name }) => <Text of={name} /> },
@@ -112,7 +110,7 @@ function Disk({ data }: Pick<System, "data">) {
             ]}
             items={data.files}
           />
-        </details>
+        </Fold>
       )}
     </section>
   )
@@ -222,8 +220,4 @@ function Configuration({ settings }: Pick<System, "settings">) {
 
 function msText(us: number): string {
   return us < 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${Math.round(us / 1000)} ms`
-}
-
-function number(of: number): string {
-  return of.toLocaleString("en-GB")
 }

@@ -5,6 +5,7 @@ import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
+import { Tabs } from "../tabs.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { createEntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
@@ -36,10 +37,7 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
         <header>
           {name}
           <p class="soft">
-            <code>
-              <Text of={`${type} · ${id}`} />
-            </code>{" "}
-            <Copy text={id} label="Copy id" />
+            <Text of={`${type} · ${id}`} in="code" /> <Copy text={id} label="Copy id" />
           </p>
           <Sides desk={desk} thing={thing} side={side} />
         </header>
@@ -65,15 +63,14 @@ function Sides({ desk, thing, side }: SidesProps) {
   ] as const
   const query = queryOf(thing, side === "done" ? side : "did")
   return (
-    <nav class="tabs" aria-label="Sides">
-      {tabs.map(([to, text]) => (
-        <a
-          href={desk.link(["things", type, id], { side: to ?? "" })}
-          aria-current={side === to ? "page" : undefined}
-        >
-          {text}
-        </a>
-      ))}
+    <Tabs
+      label="Sides"
+      tabs={tabs.map(([to, name]) => ({
+        name,
+        href: desk.link(["things", type, id], { side: to ?? "" }),
+        isCurrent: side === to,
+      }))}
+    >
       {personTypes.includes(type) && (
         <a class="plain" href={desk.link(["people", id])}>
           What is known of them
@@ -82,6 +79,6 @@ function Sides({ desk, thing, side }: SidesProps) {
       <a class="plain" href={desk.link(["events"], { query, range: "all" })}>
         Search within it
       </a>
-    </nav>
+    </Tabs>
   )
 }

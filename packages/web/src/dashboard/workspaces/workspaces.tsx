@@ -29,9 +29,7 @@ export const openWorkspaces: OpenView = (desk) => {
             <ul class="names">
               {workspaces.map(({ id, role }) => (
                 <li>
-                  <a href={linkTo(id, ["overview"])}>
-                    <Text of={id} />
-                  </a>{" "}
+                  <Text of={id} in="a" href={linkTo(id, ["overview"])} />{" "}
                   <span class="quiet">{role}</span>
                 </li>
               ))}
@@ -48,11 +46,7 @@ const columns: readonly Column<Workspace>[] = [
   {
     name: "Workspace",
     isPlain: true,
-    draw: ({ id }) => (
-      <a href={linkTo(id, ["overview"])}>
-        <Text of={id} />
-      </a>
-    ),
+    draw: ({ id }) => <Text of={id} in="a" href={linkTo(id, ["overview"])} />,
   },
   { name: "Name", draw: ({ name = "" }) => <Text of={name} /> },
   { name: "Since", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },

@@ -1,0 +1,12 @@
+import { Verdict } from "../parts/verdict.tsx"
+
+/** In place of a part of a page. */
+export function NotAdmin() {
+  return (
+    <section class="top">
+      <Verdict tone="neutral" title="For admins of this workspace" isPart>
+        <p>An admin sees and changes this, and can make you one under Access, Members.</p>
+      </Verdict>
+    </section>
+  )
+}

@@ -1,0 +1,19 @@
+import type { Child } from "../elements/jsx-runtime.ts"
+
+interface ButtonProps {
+  /** `main`: what the page or the dialog is for. `plain`: looks like a link. */
+  readonly kind?: "main" | "plain" | "danger"
+  /** Unique on the page: the keyboard returns to it when its place is drawn again. */
+  readonly id?: string
+  readonly onClick: (event: Event) => void
+  readonly children?: Child
+}
+
+export function Button({ kind, id, onClick, children }: ButtonProps) {
+  const className = kind === "plain" ? kind : ["button", kind].join(" ").trimEnd()
+  return (
+    <button type="button" id={id} class={className} onClick={onClick}>
+      {children}
+    </button>
+  )
+}
