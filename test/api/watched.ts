@@ -82,7 +82,7 @@ async function expectWhole(
   const all = {
     data,
     databaseUrl: await databaseOf(data),
-    headsPath: headsPath ?? `${data}.heads`,
+    heads: headsPath ?? `${data}.heads`,
     workspaces: undefined,
     checkpoints: [],
     passes,

@@ -20,7 +20,7 @@ if (pass === undefined) throw new Error("name a folder and a pass")
 let earlyMb: number | undefined
 const { faults, timings } = await fsck({
   data,
-  headsPath: `${data}.heads`,
+  heads: `${data}.heads`,
   workspaces: undefined,
   checkpoints: [],
   passes: [pass],

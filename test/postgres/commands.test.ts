@@ -199,7 +199,7 @@ test(
     const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
 
     // It ends after its first thousand entries.
-    const place = (data: string) => ({ data, databaseUrl: undefined, headsPath: `${data}.heads` })
+    const place = (data: string) => ({ data, databaseUrl: undefined, heads: `${data}.heads` })
     const secret = await readFile(join(origin.TALLYSTICK_DATA, "secret"), "utf8")
     const ended = copyLedger({
       from: place(origin.TALLYSTICK_DATA),
@@ -376,7 +376,7 @@ test(
       const { faults } = await fsck({
         data,
         databaseUrl,
-        headsPath: `${data}.heads`,
+        heads: `${data}.heads`,
         workspaces: undefined,
         checkpoints: [],
         passes,

@@ -208,7 +208,7 @@ export async function expectWhole({ all, database }: Servers): Promise<void> {
   const { faults } = await fsck({
     data: one.data,
     databaseUrl: database,
-    headsPath: `${one.data}.heads`,
+    heads: `${one.data}.heads`,
     archive: { kind: "folder", path: join(one.data, "..", "archive") },
     workspaces: undefined,
     checkpoints: [],

@@ -282,7 +282,7 @@ async function look(
   const checkpoints = knows === "checkpoint" || asked.includes("chain") ? [checkpoint] : []
   const options = {
     data,
-    headsPath: `${data}.heads`,
+    heads: `${data}.heads`,
     workspaces: undefined,
     checkpoints,
     passes: asked,

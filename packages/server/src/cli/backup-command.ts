@@ -18,7 +18,8 @@ export async function runBackup(
   { withSecrets, mayHaveArchive }: BackupChoices,
 ): Promise<void> {
   const { say, remark, progress } = terminal
-  const { data, archive, databaseUrl, heads } = configOf(terminal)
+  const config = configOf(terminal)
+  const { data, archive, databaseUrl } = config
   if (databaseUrl !== undefined)
     throw new StartError(
       "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
@@ -27,9 +28,7 @@ export async function runBackup(
   // Object storage is another place already, and may be larger than any disk here.
   const withArchive = mayHaveArchive && archive.kind === "folder"
   const { workspaces, entries, secrets, segments, isNoted } = await backUp({
-    data,
-    archive,
-    headsPath: heads,
+    ...config,
     target,
     withSecrets,
     withArchive,

@@ -3,7 +3,7 @@
 
 import { equalBytes } from "@tallystick/proof"
 import { copySecrets } from "../operator/backup.ts"
-import { copyLedger, type LedgerPlace } from "../operator/copy-ledger.ts"
+import { copyLedger } from "../operator/copy-ledger.ts"
 import { knownSecrets, requiredSecrets } from "../operator/secret-files.ts"
 import type { Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -21,8 +21,8 @@ export async function runCopy(terminal: Terminal, from: string, to: string): Pro
       `the secret for ${to} is not the one of ${from}: a copied ledger keeps its secret`,
     )
   const { workspaces, entries, before } = await copyLedger({
-    from: placeOf(source),
-    to: placeOf(target),
+    from: source,
+    to: target,
     secrets,
     limits: target.limits,
     progress,
@@ -50,8 +50,4 @@ function configAt(terminal: Terminal, place: string): Config {
       ...(isDatabase ? { TALLYSTICK_DATABASE_URL: place } : { TALLYSTICK_DATA: place }),
     },
   })
-}
-
-function placeOf({ data, databaseUrl, archive, heads }: Config): LedgerPlace {
-  return { data, databaseUrl, archive, headsPath: heads }
 }

@@ -23,11 +23,8 @@ export async function runExport(
 ): Promise<void> {
   const { say, remark, progress } = terminal
   const config = configOf(terminal)
-  const { data, databaseUrl, archive } = config
   const { entries, added } = await exportLedger({
-    data,
-    databaseUrl,
-    archive,
+    ...config,
     workspace,
     folder,
     // An export is an administrative act: without its entry, nothing is written.

@@ -50,17 +50,14 @@ const everything = { workspaces: undefined, checkpoints: [], passes }
 /** Says what it finds, and returns the exit code. */
 export async function checkLedger(
   { say, remark, progress }: Terminal,
-  { data, databaseUrl, archive, heads }: Config,
+  config: Config,
   asked: Pick<FsckOptions, "workspaces" | "checkpoints" | "passes"> = everything,
   json = false,
 ): Promise<number> {
   try {
     const found = await fsck({
+      ...config,
       ...asked,
-      data,
-      databaseUrl,
-      archive,
-      headsPath: heads,
       threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),
     })
@@ -70,7 +67,7 @@ export async function checkLedger(
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    remark(`tallystick: cannot read ${placeName({ data, databaseUrl })}: ${error.message}\n`)
+    remark(`tallystick: cannot read ${placeName(config)}: ${error.message}\n`)
     return exitCodes.unreadable
   }
 }

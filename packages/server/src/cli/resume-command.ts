@@ -17,12 +17,8 @@ export async function runResume(
   const say = json ? () => {} : terminal.say
   const config = configOf(terminal)
   const resumed = await resume({
-    data: config.data,
-    databaseUrl: config.databaseUrl,
-    archive: config.archive,
-    headsPath: config.heads,
+    ...config,
     secrets: knownSecrets(config),
-    limits: config.limits,
     isTrial: check,
     progress: (workspace, done) => progress(`${workspace}: hashed ${done} entries`),
   })

@@ -104,7 +104,7 @@ async function openHouse(
       backUp({
         data,
         archive: archiveIn(data),
-        headsPath,
+        heads: headsPath,
         target,
         withSecrets,
         withArchive: true,
@@ -237,7 +237,7 @@ test("what does not hold together, or is not what was signed, is not believed, a
     backUp({
       data: join(house.data, "none"),
       archive: archiveIn(house.data),
-      headsPath: house.headsPath,
+      heads: house.headsPath,
       target: house.target,
       withSecrets: true,
       withArchive: true,
@@ -258,7 +258,7 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   const ask = (data: string, path: string, isTrial = false): Promise<ResumeResult> =>
     resume({
       data,
-      headsPath: path,
+      heads: path,
       secrets,
       limits: { ...defaultLimits, diskReserveBytes: 0 },
       isTrial,
@@ -385,7 +385,7 @@ test("what does not hold together goes on in no way, and a new epoch needs the s
   const { target } = house
   const options = {
     data: target,
-    headsPath: `${house.headsPath}-none`,
+    heads: `${house.headsPath}-none`,
     limits: { ...defaultLimits, diskReserveBytes: 0 },
     isTrial: false,
     progress: never,

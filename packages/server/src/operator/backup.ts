@@ -24,7 +24,7 @@ import type { Head } from "../store/store.ts"
 export interface BackupOptions {
   readonly data: string
   readonly archive: ArchivePlace
-  readonly headsPath: string
+  readonly heads: string
   readonly target: string
   readonly withSecrets: boolean
   /** Whether segments are copied, too. */
@@ -52,7 +52,7 @@ const secretFiles = ["secret", "root-key"]
 export async function backUp({
   data,
   archive,
-  headsPath,
+  heads: headsPath,
   target,
   withSecrets,
   withArchive: hasArchive,

@@ -37,7 +37,7 @@ import { openOffline } from "./offline-ledger.ts"
 import { reindex } from "./reindex.ts"
 
 export interface LedgerPlace extends StorePlace {
-  readonly headsPath: string
+  readonly heads: string
 }
 
 export interface CopyOptions {
@@ -85,7 +85,7 @@ async function checkedSource(
   if (workspaces.length === 0)
     throw new StartError(`nothing is recorded in ${placeName(from)}: there is nothing to copy`)
   await openKeyring(registry, secrets)
-  const signed = await readSignedHeads(from.headsPath, from)
+  const signed = await readSignedHeads(from.heads, from)
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
     const { sequence = 0 } = (await journal.head(workspace.id)) ?? {}
@@ -114,7 +114,7 @@ async function copyEntries(
     throw new StartError(`nothing can be copied into ${placeName(to)}: ${target.readOnly}`)
   await assertNoOther(target, workspaces, to)
   // Before the first entry: a service that starts on half a copy finds that something is missing.
-  await copyHeads(await readSignedHeads(from.headsPath, from), to, workspaces)
+  await copyHeads(await readSignedHeads(from.heads, from), to, workspaces)
   let [entries, before] = [0, 0]
   const each = workspaces.values()
   const copySome = async (): Promise<void> => {
@@ -147,7 +147,7 @@ async function copyHeads(
   to: LedgerPlace,
   workspaces: readonly Workspace[],
 ): Promise<void> {
-  await using target = closing(await openSignedHeads(to.headsPath, to))
+  await using target = closing(await openSignedHeads(to.heads, to))
   for (const { origin } of workspaces.flatMap((workspace) => epochsOf(workspace)))
     for (const { heads } of signed) {
       const head = heads.get(origin)
@@ -155,7 +155,7 @@ async function copyHeads(
       if (head === undefined || (known !== undefined && known.size > head.size)) continue
       if (!(await target.advance(origin, head)))
         throw new StartError(
-          `${to.headsPath} or ${placeName(to)} says that another tree of ${origin} was signed`,
+          `${to.heads} or ${placeName(to)} says that another tree of ${origin} was signed`,
         )
     }
 }

@@ -8,7 +8,7 @@ import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { requireStopped } from "../store/open-offline.ts"
-import { openStore, type StorePlace } from "../store/open.ts"
+import { openStore, type StoreConfig, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import type { AdminParts } from "../workspace/admin-entries.ts"
 import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
@@ -16,30 +16,16 @@ import { checkStore } from "./check-store.ts"
 import { removeUnplaced } from "./secret-files.ts"
 
 export interface OfflineOptions extends StorePlace {
-  readonly headsPath: string
+  readonly heads: string
   readonly limits: Limits
   /** Host in the name of the workspace `instance`, if the command makes it. */
   readonly host: string
 }
 
-export function offlineOptionsOf({
-  data,
-  databaseUrl,
-  archive,
-  heads,
-  limits,
-  publicUrl,
-  host,
-  port,
-}: Config): OfflineOptions {
-  return {
-    data,
-    databaseUrl,
-    archive,
-    headsPath: heads,
-    limits,
-    host: new URL(publicUrl ?? httpUrl(host, port)).hostname,
-  }
+export function offlineOptionsOf(config: Config): OfflineOptions {
+  const { data, databaseUrl, archive, heads, limits, publicUrl, port } = config
+  const { hostname: host } = new URL(publicUrl ?? httpUrl(config.host, port))
+  return { data, databaseUrl, archive, heads, limits, host }
 }
 
 export class ReadOnlyError extends StartError {}
@@ -54,24 +40,19 @@ export async function withOfflineStore<T>(
 ): Promise<T> {
   await using store = closing(await openOffline(options))
   removeUnplaced(options.data)
-  const { readOnly } = await checkStore(store, options.headsPath, options, options.limits)
+  const { readOnly } = await checkStore(store, options.heads, options, options.limits)
   if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
   return await act(store)
 }
 
-export async function openOffline({
-  data,
-  databaseUrl,
-  archive,
-  limits,
-}: StorePlace & Pick<OfflineOptions, "limits">): Promise<Store> {
+export async function openOffline(config: StoreConfig): Promise<Store> {
   // When a thread of the store ends, the outcome of the last write is unknown: the process must end
   // too.
   const onDeath = (cause: Error): void => {
     throw cause
   }
-  await requireStopped({ data, databaseUrl })
-  return await openStore({ data, databaseUrl, archive, limits }, onDeath)
+  await requireStopped(config)
+  return await openStore(config, onDeath)
 }
 
 /** A ledger that seals what it makes under the keyring's newest secret. */

@@ -22,7 +22,7 @@ import { openEpoch } from "../workspace/open-epoch.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 
 export interface ResumeOptions extends StorePlace {
-  readonly headsPath: string
+  readonly heads: string
   /** A new epoch needs the secret for its key. */
   readonly secrets: KnownSecrets
   readonly limits: Limits
@@ -66,13 +66,13 @@ interface WorkspacePlan {
 }
 
 export async function resume(options: ResumeOptions): Promise<ResumeResult> {
-  const { headsPath, isTrial } = options
+  const { isTrial } = options
   const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
   if (reasons.length > 0) return { kind: "refused", reasons }
   const ending = plans.filter(({ because }) => because !== undefined)
   if (!isCopy && ending.length === 0) return { kind: "needless" }
-  const heads = await readHeads(headsPath)
+  const heads = await readHeads(options.heads)
   const opened =
     isTrial || ending.length === 0
       ? new Map<string, string>()
@@ -94,7 +94,7 @@ export async function resume(options: ResumeOptions): Promise<ResumeResult> {
 }
 
 async function look({
-  headsPath,
+  heads: headsPath,
   secrets: { secret, previous },
   progress,
   ...place
@@ -154,7 +154,7 @@ function doubtOf({
  * each, so that it recognises this data.
  */
 async function openEpochs(
-  { headsPath, limits, ...place }: ResumeOptions,
+  { heads: headsPath, limits, ...place }: ResumeOptions,
   keyring: Keyring | undefined,
   ending: readonly WorkspacePlan[],
 ): Promise<Map<string, string>> {

@@ -27,7 +27,7 @@ import type { Whole } from "../../store/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
 
 export interface FsckOptions extends StorePlace {
-  readonly headsPath: string
+  readonly heads: string
   /** Undefined: all of them. */
   readonly workspaces: readonly string[] | undefined
   /** Checkpoints that were kept elsewhere. The data must begin with what they cover. */
@@ -116,10 +116,10 @@ async function fsckWhole(
   { known, chosen, faults: lost }: ChosenWorkspaces,
   options: FsckOptions,
 ): Promise<FsckResult> {
-  const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
+  const { heads, workspaces, checkpoints, passes: asked, progress } = options
   const { watched, faults } = watchedOf(
     known,
-    await readSignedHeads(headsPath, options),
+    await readSignedHeads(heads, options),
     checkpoints,
     workspaces === undefined,
   )
