@@ -5,6 +5,7 @@ import {
   chown,
   cp,
   mkdtemp,
+  mkdtempDisposable,
   readdir,
   readFile,
   rename,
@@ -598,8 +599,8 @@ test(
     await using first = await startProgram()
     assert.equal(await first.end(), 0)
     const environment = { TALLYSTICK_DATA: first.data }
-    const refused = async (sentence: RegExp): Promise<void> => {
-      for (const command of [["reindex"], ["backup", `${first.data}-backup`]]) {
+    const refused = async (sentence: RegExp, ...also: readonly string[][]): Promise<void> => {
+      for (const command of [["reindex"], ["backup", `${first.data}-backup`], ...also]) {
         const { code, output, errors } = await tallystick(command, environment, { uid: nobody })
         assert.deepEqual([code, output], [1, ""], command.join(" "))
         assert.match(errors, sentence, command.join(" "))
@@ -607,7 +608,11 @@ test(
       }
     }
     await chmod(dirname(first.data), 0o777)
-    await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m)
+    await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m, [
+      "keys",
+      "list",
+      "demo",
+    ])
     await chmod(first.data, 0o755)
     await refused(
       /^tallystick: (.* cannot be (opened|written to); look at whose .*|EACCES: permission denied, open '.*heads')$/m,
@@ -707,4 +712,17 @@ test("every command has an example in its help", async () => {
     const wide = output.split("\n").filter((line) => line.length > 80 && !line.startsWith("  $ "))
     assert.deepEqual(wide, [], "it fits a narrow terminal")
   }
+})
+
+test("serve --demo: a full disk is one sentence", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const { code, errors } = await tallystick(["serve", "--demo"], {
+    TALLYSTICK_DATA: join(folder.path, "data"),
+    TALLYSTICK_PORT: "0",
+    TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
+  })
+  assert.deepEqual(
+    [code, errors],
+    [1, "tallystick: the disk of the data is full, or nearly: make room, and run this again\n"],
+  )
 })

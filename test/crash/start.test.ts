@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
+import { fileURLToPath } from "node:url"
 import { audit } from "../promises/audit.ts"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
@@ -272,7 +273,7 @@ test("a start that fails says why in one sentence", async () => {
       { TALLYSTICK_HOST: "192.0.2.1" },
     ],
     [
-      /data/,
+      /^tallystick: TALLYSTICK_DATA must name a folder, and .* is none$/m,
       async (data) => [
         await rm(data, { recursive: true }),
         await writeFile(data, "a file, no folder"),
@@ -291,6 +292,16 @@ test("a start that fails says why in one sentence", async () => {
       (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n"),
     ],
     [/heads/, () => {}, { TALLYSTICK_HEADS: join(folder.path, "nowhere", "heads") }],
+    [
+      /^tallystick: TALLYSTICK_HEADS must name a file/m,
+      () => {},
+      { TALLYSTICK_HEADS: folder.path },
+    ],
+    [
+      /^tallystick: TALLYSTICK_ARCHIVE must name a folder, and .* is none$/m,
+      () => {},
+      { TALLYSTICK_ARCHIVE: fileURLToPath(import.meta.url) },
+    ],
     [
       /^tallystick: nothing is recorded .*\.heads says that something was signed/,
       async (data) => [await rm(data, { recursive: true }), await mkdir(data)],

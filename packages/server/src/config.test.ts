@@ -58,7 +58,7 @@ test("a wrong setting of the archive is named, and no key is shown", () => {
     ],
     [
       { TALLYSTICK_ARCHIVE: "s3://records", TALLYSTICK_ARCHIVE_LOCK_DAYS: "0", ...keys },
-      /^TALLYSTICK_ARCHIVE_LOCK_DAYS must be a whole number/,
+      /^TALLYSTICK_ARCHIVE_LOCK_DAYS must be off or a whole number from 1/,
     ],
     [
       { TALLYSTICK_ARCHIVE: "s3://records", AWS_ENDPOINT_URL: "minio:9000", ...keys },

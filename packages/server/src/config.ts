@@ -195,7 +195,11 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     secret: secretOf(given("TALLYSTICK_SECRET")),
     previousSecret: secretOf(given("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
     trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY")),
-    keyRequestsPerMinute: quotaOf(value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE")),
+    keyRequestsPerMinute: integerOrOff(
+      "TALLYSTICK_KEY_REQUESTS_PER_MINUTE",
+      value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE"),
+      1_000_000_000,
+    ),
     logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL")),
     limits: limitsOf(environment),
   }
@@ -325,11 +329,22 @@ function hostOf(value: string): string {
   return value
 }
 
-function integerOf(name: string, value: string, min: number, max: number): number {
+function integerOf(
+  name: string,
+  value: string,
+  min: number,
+  max: number,
+  what = "a whole number",
+): number {
   const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : Number.NaN
   if (!(number >= min && number <= max))
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}`)
+    throw new ConfigError(`${name} must be ${what} from ${min} to ${max}`)
   return number
+}
+
+/** Undefined for `off`. */
+function integerOrOff(name: string, value: string, max: number): number | undefined {
+  return value === "off" ? undefined : integerOf(name, value, 1, max, "off or a whole number")
 }
 
 /** Also reads an option; without a slash at its end. */
@@ -382,7 +397,11 @@ function s3PlaceOf(environment: Environment, given: Given, value: string): S3Pla
   const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? "us-east-1"
   if (!/^[a-zA-Z0-9-]{1,64}$/.test(region)) throw new ConfigError("AWS_REGION must be a region")
   const own = environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"]
-  const lockDays = given("TALLYSTICK_ARCHIVE_LOCK_DAYS") ?? "off"
+  const lockDays = integerOrOff(
+    "TALLYSTICK_ARCHIVE_LOCK_DAYS",
+    given("TALLYSTICK_ARCHIVE_LOCK_DAYS") ?? "off",
+    36_500,
+  )
   return {
     kind: "s3",
     bucket,
@@ -398,9 +417,7 @@ function s3PlaceOf(environment: Environment, given: Given, value: string): S3Pla
     ...(environment["AWS_SESSION_TOKEN"] !== undefined && {
       sessionToken: secret("AWS_SESSION_TOKEN"),
     }),
-    ...(lockDays !== "off" && {
-      lockDays: integerOf("TALLYSTICK_ARCHIVE_LOCK_DAYS", lockDays, 1, 36_500),
-    }),
+    ...(lockDays !== undefined && { lockDays }),
   }
 }
 
@@ -410,12 +427,15 @@ function booleanOf(name: string, value: string): boolean {
 }
 
 /** The refusal does not show the address, which has a password. */
-function databaseUrlOf(value: string | undefined): string | undefined {
+export function databaseUrlOf(
+  value: string | undefined,
+  name = "TALLYSTICK_DATABASE_URL",
+): string | undefined {
   if (value === undefined) return undefined
   const { protocol = "", pathname = "" } = URL.parse(value) ?? {}
   if (!["postgres:", "postgresql:"].includes(protocol) || pathname.length < 2)
     throw new ConfigError(
-      "TALLYSTICK_DATABASE_URL must be the address of a database, as postgres://user:password@host:port/name",
+      `${name} must be the address of a database, as postgres://user:password@host:port/name`,
     )
   return value
 }
@@ -470,12 +490,6 @@ function isNetwork(text: string): boolean {
   const [, address = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
   const version = isIP(address)
   return version !== 0 && Number(bits ?? 1) <= (version === 4 ? 32 : 128)
-}
-
-function quotaOf(value: string): number | undefined {
-  return value === "off"
-    ? undefined
-    : integerOf("TALLYSTICK_KEY_REQUESTS_PER_MINUTE", value, 1, 1_000_000_000)
 }
 
 function levelOf(value: string): LogLevel {

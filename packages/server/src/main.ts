@@ -20,6 +20,8 @@ const { version } = JSON.parse(
 ) as { version: string }
 
 let needsReader = true
+/** SQLite's code of a full disk. */
+const sqliteFull = 13
 
 const terminal: Terminal = {
   environment: process.env,
@@ -554,10 +556,11 @@ try {
     error instanceof StartError ||
     error instanceof ArchiveFailure ||
     isArchiveAway(error) ||
-    isOfTheSystem(error)
+    isOfTheSystem(error) ||
+    (error instanceof Error && isDiskFull(error))
   terminal.remark(
     expected
-      ? `tallystick: ${isArchiveAway(error) ? whatIsAway(error) : error.message}\n`
+      ? `tallystick: ${sentenceOf(error)}\n`
       : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
   )
   process.exit(1)
@@ -572,9 +575,22 @@ function inOneLine(text: string): string {
   return line.includes("(Did you mean") ? line : `${line.replace(/\.$/, "")} (--help says more)`
 }
 
+function sentenceOf(error: Error): string {
+  if (isArchiveAway(error)) return whatIsAway(error)
+  return isDiskFull(error)
+    ? "the disk of the data is full, or nearly: make room, and run this again"
+    : error.message
+}
+
 /** Old entries lie in the archive, which the operator can bring back. */
 function isArchiveAway(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "archive_unavailable"
+}
+
+/** Of the service's reserve, or of the disk: then SQLite says so. */
+function isDiskFull(error: unknown): boolean {
+  if (error instanceof LedgerError) return error.code === "storage_full"
+  return error instanceof Error && "errcode" in error && error.errcode === sqliteFull
 }
 
 /** Names the first file that cannot be read. */

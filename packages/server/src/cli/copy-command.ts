@@ -5,7 +5,7 @@ import { equalBytes } from "@tallystick/proof"
 import { copySecrets } from "../operator/backup.ts"
 import { copyLedger } from "../operator/copy-ledger.ts"
 import { knownSecrets, requiredSecrets } from "../operator/secret-files.ts"
-import type { Config } from "../config.ts"
+import { databaseUrlOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { checkLedger } from "./fsck-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
@@ -13,7 +13,7 @@ import { configOf, counted, type Terminal } from "./terminal.ts"
 /** Returns the exit code of the `fsck` with which it ends. */
 export async function runCopy(terminal: Terminal, from: string, to: string): Promise<number> {
   const { say, progress } = terminal
-  const [source, target] = [configAt(terminal, from), configAt(terminal, to)]
+  const [source, target] = [configAt(terminal, from, "--from"), configAt(terminal, to, "--to")]
   const secrets = requiredSecrets(source)
   const known = knownSecrets(target).secret
   if (known !== undefined && !equalBytes(known, secrets.secret))
@@ -41,8 +41,9 @@ export async function runCopy(terminal: Terminal, from: string, to: string): Pro
 }
 
 /** The settings of a service with its ledger at this place. */
-function configAt(terminal: Terminal, place: string): Config {
+function configAt(terminal: Terminal, place: string, option: string): Config {
   const isDatabase = /^postgres(ql)?:/.test(place)
+  if (isDatabase) databaseUrlOf(place, option)
   const { TALLYSTICK_DATABASE_URL: _, ...environment } = terminal.environment
   return configOf({
     environment: {

@@ -13,8 +13,9 @@ import {
   writeSync,
   type Stats,
 } from "node:fs"
-import { join, relative, resolve } from "node:path"
+import { join } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
+import { isInData } from "../operator/check-places.ts"
 import { allWorkspaces, endsBefore, missingOf } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
@@ -171,7 +172,7 @@ async function checkFolder({
 }
 
 function checkHeadsFile(data: string, heads: string): Verdict {
-  if (!relative(resolve(data), resolve(heads)).startsWith(".."))
+  if (isInData(data, heads))
     return warn(
       `${heads} is in the data folder`,
       "move it elsewhere (TALLYSTICK_HEADS): a copy of the data that includes it is not detected",

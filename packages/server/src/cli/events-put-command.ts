@@ -2,7 +2,7 @@
 // receipts.
 
 import { createHash } from "node:crypto"
-import { open } from "node:fs/promises"
+import { open, type FileHandle } from "node:fs/promises"
 import {
   TallystickError,
   type AuditEvent,
@@ -63,8 +63,16 @@ export async function putEvents(
   const input =
     file === undefined || file === "-"
       ? terminal.input.read()
-      : (await open(file)).createReadStream({ highWaterMark })
+      : (await openedFile(file)).createReadStream({ highWaterMark })
   return await putMany(terminal, service, input, { workspaceId, fields, json })
+}
+
+/** Reading a folder would fail without its name. */
+async function openedFile(path: string): Promise<FileHandle> {
+  const file = await open(path)
+  if (!(await file.stat()).isDirectory()) return file
+  await file.close()
+  throw new StartError(`${path} is a folder, and no file of JSON lines`)
 }
 
 /** About a batch of ordinary events. */

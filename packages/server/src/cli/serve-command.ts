@@ -4,6 +4,7 @@ import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
 import { systemClock } from "../clock.ts"
 import type { Environment } from "../config.ts"
+import { checkPlaces, isInData } from "../operator/check-places.ts"
 import { keepSecrets } from "../operator/secret-files.ts"
 import { createLog } from "../log.ts"
 import { serve, type Running, type ServeOptions } from "../serve.ts"
@@ -33,6 +34,7 @@ export async function runServe({
   faults = {},
 }: ServeCommand): Promise<Running> {
   const config = configOf({ environment })
+  checkPlaces(config)
   const secrets = keepSecrets(config)
   const known = [secrets.secret, secrets.previous].filter((one) => one !== undefined)
   const rootKeys = [secrets.rootKey, secrets.previousRootKey].filter((one) => one !== undefined)
@@ -44,6 +46,11 @@ export async function runServe({
   )
   const { createLog: makeLog = createLog, ...planted } = faults
   const log = makeLog(config.logLevel, [...rootKeys, ...forms], (line) => lines.write(line))
+  if (isInData(config.data, config.heads))
+    log.warn(
+      { heads: config.heads },
+      "the heads file is in the data folder, so an old copy of the data is not noticed: move it, and set TALLYSTICK_HEADS",
+    )
   const end = (code: number) => void lines.written().then(() => exit(code))
   const onFatal = (cause: Error) => {
     log.fatal(

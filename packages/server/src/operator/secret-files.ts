@@ -2,7 +2,15 @@
 // folder, readable by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -49,7 +57,7 @@ export interface KnownSecrets {
  */
 export function knownSecrets(config: Given): KnownSecrets {
   const path = secretPath(config)
-  if (config.secret !== undefined || !existsSync(path))
+  if (config.secret !== undefined || !isThere(path))
     return { secret: config.secret, previous: config.previousSecret }
   const [secret, before] = readFileSync(path, "utf8").trim().split("\n")
   return {
@@ -61,7 +69,9 @@ export function knownSecrets(config: Given): KnownSecrets {
 export function requiredSecrets(config: Given): KnownSecrets & { readonly secret: Uint8Array } {
   const { secret, previous } = knownSecrets(config)
   if (secret === undefined)
-    throw new StartError(`TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}`)
+    throw new StartError(
+      `TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}: set it, or set TALLYSTICK_DATA to the data of the service`,
+    )
   return { secret, previous }
 }
 
@@ -90,7 +100,7 @@ function knownRootKey(config: Given): string | undefined {
   const path = rootKeyPath(config)
   return (
     config.rootKey ??
-    (existsSync(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
+    (isThere(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
   )
 }
 
@@ -107,6 +117,11 @@ export function requiredRootKey(config: Given): KeepingKey {
 
 export function rootKeyPath({ data }: Given): string {
   return join(data, "root-key")
+}
+
+/** Throws if a permission is missing to see that. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function secretPath({ data }: Given): string {

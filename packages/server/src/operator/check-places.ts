@@ -1,0 +1,30 @@
+// Whether the places that the settings name can be what they are for.
+
+import { statSync } from "node:fs"
+import { relative, resolve } from "node:path"
+import type { Config } from "../config.ts"
+import { StartError } from "../error.ts"
+
+type Places = Pick<Config, "data" | "heads" | "archive">
+
+/** What is not there yet is fine. Throws also if a permission is missing to see it. */
+export function checkPlaces({ data, heads, archive }: Places): void {
+  requireFolder("TALLYSTICK_DATA", data)
+  if (statOf(heads)?.isDirectory() === true)
+    throw new StartError(`TALLYSTICK_HEADS must name a file, and ${heads} is a folder`)
+  if (archive.kind === "folder") requireFolder("TALLYSTICK_ARCHIVE", archive.path)
+}
+
+/** A copy of the data would bring such a heads file along, and not be noticed. */
+export function isInData(data: string, heads: string): boolean {
+  return !relative(resolve(data), resolve(heads)).startsWith("..")
+}
+
+function requireFolder(name: string, path: string): void {
+  if (statOf(path)?.isDirectory() === false)
+    throw new StartError(`${name} must name a folder, and ${path} is none`)
+}
+
+function statOf(path: string) {
+  return statSync(path, { throwIfNoEntry: false })
+}
