@@ -68,9 +68,12 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   const holder = randomUUID()
   const held = new Map<string, Held>()
   const refused = new Map<string, number>()
+  let giving: Promise<unknown> = Promise.resolve()
   let closing = false
 
   const take = async (workspace: string, anyway: boolean): Promise<boolean> => {
+    // On another connection, a lease that is given back could go after it was taken again.
+    await giving.catch(() => undefined)
     // Counted from before the question, so that it ends here before it ends there.
     const askedMs = clock.elapsed()
     const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
@@ -86,7 +89,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     for (const [workspace, lease] of held)
       (lease.askedMs + idleMs < askedMs ? idle : used).push(workspace)
     for (const workspace of idle) held.delete(workspace)
-    if (idle.length > 0) await database.rows(dropLeases, [idle, task, holder])
+    if (idle.length > 0) await (giving = database.rows(dropLeases, [idle, task, holder]))
     if (used.length === 0) return
     const kept = await database.rows(extendLeases, [used, task, holder, leaseMs])
     const still = new Set(kept.map(([workspace]) => workspace))
