@@ -59,6 +59,8 @@ export function exportBeside(
     })
     const thread = { started, asked: 0 }
     threads.push(thread)
+    // One that could not start is not asked again: the next export starts another.
+    started.catch(() => threads.splice(threads.indexOf(thread), 1))
     return thread
   }
   /** The thread with the fewest questions; a new one while all have some. */
