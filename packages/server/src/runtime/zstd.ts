@@ -20,22 +20,32 @@ const scratchBytes = lengthMax + 16 * 1024
 
 export function packZstd(bytes: Uint8Array, level: number): Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level }
-  const run =
+  const kept =
     bytes.length <= lengthMax ? packing(level, () => createZstdCompress({ params })) : undefined
-  return owned(run?.(bytes)) ?? zstdCompressSync(bytes, { params })
+  return owned(kept?.(bytes)) ?? zstdCompressSync(bytes, { params })
 }
 
 /** Throws if it is damaged, or has more than `maxOutputLength` bytes. */
 export function unpackZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
+  return (
+    owned(unpackedInScratch(bytes, maxOutputLength)) ??
+    zstdDecompressSync(bytes, { maxOutputLength })
+  )
+}
+
+/** The same for whoever takes a part out of it: what it returns is valid until the next call. */
+export function peekZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
+  return unpackedInScratch(bytes, maxOutputLength) ?? zstdDecompressSync(bytes, { maxOutputLength })
+}
+
+function unpackedInScratch(bytes: Uint8Array, maxOutputLength: number): Buffer | undefined {
   const length = textLength(bytes)
-  const run = length <= maxOutputLength ? unpacking(0, createZstdDecompress) : undefined
-  return owned(run?.(bytes, length)) ?? zstdDecompressSync(bytes, { maxOutputLength })
+  return length <= maxOutputLength ? unpacking(0, createZstdDecompress)?.(bytes, length) : undefined
 }
 
 /** Whether it unpacks to this text, without a copy of it. */
 export function unpacksTo(bytes: Uint8Array, text: Uint8Array): boolean {
-  const run = textLength(bytes) === text.length ? unpacking(0, createZstdDecompress) : undefined
-  return (run?.(bytes, text.length) ?? zstdDecompressSync(bytes)).equals(text)
+  return peekZstd(bytes, Math.max(text.length, 1)).equals(text)
 }
 
 const magic = 0xfd2fb528

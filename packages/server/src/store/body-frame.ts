@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
 import { bodySaltBytes } from "@tallystick/proof"
-import { packZstd, unpacksTo, unpackZstd } from "../runtime/zstd.ts"
+import { packZstd, peekZstd, unpacksTo, unpackZstd } from "../runtime/zstd.ts"
 
 /** Entries of a frame at most; the first has an index that is a multiple of it. */
 export const frameEntries = 64
@@ -121,6 +121,26 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
       return { bytes, textBytes: left.length }
     },
   }
+}
+
+/**
+ * The salt and the body of one entry, without what else a frame is opened for. What is damaged in
+ * other lines does not matter.
+ */
+export function saltedIn(bytes: Uint8Array, index: number): Uint8Array | undefined {
+  let text: Buffer
+  try {
+    text = peekZstd(bytes, unpackedBytesMax)
+  } catch {
+    return undefined
+  }
+  // No body has this: its quotes are escaped.
+  const at = text.indexOf(`","index":${index},"salt":"`, 0, "latin1")
+  const from = at < 0 ? 0 : text.lastIndexOf(newline, at) + 1
+  const line = at < 0 ? undefined : readLine(text, from)
+  return line?.index === index
+    ? saltedOf(text, from + start.length, line.bodyEnd, index)
+    : undefined
 }
 
 function unpack(bytes: Uint8Array): Buffer | string {

@@ -14,6 +14,7 @@ export interface FrameCache {
    * here by then.
    */
   under(start: string): ReadonlyMap<string, CachedFrame>
+  known(place: string, version: number): OpenFrame | undefined
   /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
   open(place: string, version: number, read: () => Uint8Array): OpenFrame
 }
@@ -35,16 +36,20 @@ export function createFrameCache(bytesMax = usualBytesMax): FrameCache {
     bytes -= frames.get(place)?.opened.textBytes ?? 0
     frames.delete(place)
   }
+  const known = (place: string, version: number): OpenFrame | undefined => {
+    const there = frames.get(place)
+    if (there?.version !== version) return undefined
+    // The one that was read last stands last.
+    frames.delete(place)
+    frames.set(place, there)
+    return there.opened
+  }
   return {
     under: (start) => new Map([...frames].filter(([place]) => place.startsWith(start))),
+    known,
     open(place, version, read) {
-      const known = frames.get(place)
-      if (known?.version === version) {
-        // The one that was read last stands last.
-        frames.delete(place)
-        frames.set(place, known)
-        return known.opened
-      }
+      const there = known(place, version)
+      if (there !== undefined) return there
       remove(place)
       const found = openFrame(read())
       const opened = typeof found === "string" ? noBodies : found

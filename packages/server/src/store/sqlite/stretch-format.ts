@@ -12,7 +12,7 @@
 
 import { strict as assert } from "node:assert"
 import { equalBytes, recordBytes } from "@tallystick/proof"
-import { packZstd, unpacksTo, unpackZstd } from "../../runtime/zstd.ts"
+import { packZstd, peekZstd, unpacksTo, unpackZstd } from "../../runtime/zstd.ts"
 import { frameEntries } from "../body-frame.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
@@ -243,11 +243,34 @@ export function openSealed(bytes: Uint8Array, count: number): OpenSealed | strin
   return {
     bytes: text.length,
     sealed(place) {
-      const [from, to] = [place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0]
-      if (from >= to) return null
-      return text[from] === asText ? text.utf8Slice(from + 1, to) : text.subarray(from, to)
+      return sealedOf(text, place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0)
     },
   }
+}
+
+/** Those of one entry, without what else they are opened for; null if they are damaged. */
+export function sealedIn(bytes: Uint8Array, place: number): Sealed {
+  if (bytes.length === 0) return null
+  let text: Buffer
+  try {
+    text = peekZstd(bytes, unpackedBytesMax)
+  } catch {
+    return null
+  }
+  let from = 0
+  for (let before = 0; before < place; before++) {
+    const found = text.indexOf(between, from)
+    if (found < 0) return null
+    from = found + 1
+  }
+  const found = text.indexOf(between, from)
+  const sealed = sealedOf(text, from, found < 0 ? text.length : found)
+  return sealed instanceof Uint8Array ? Uint8Array.from(sealed) : sealed
+}
+
+function sealedOf(text: Buffer, from: number, to: number): Sealed {
+  if (from >= to) return null
+  return text[from] === asText ? text.utf8Slice(from + 1, to) : text.subarray(from, to)
 }
 
 /** The disclosures, with others at these places. Of damaged ones there is nothing to keep. */

@@ -4,7 +4,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { parseRecord, recordBytes } from "@tallystick/proof"
 import { createLru } from "../../runtime/lru-cache.ts"
-import type { OpenFrame } from "../body-frame.ts"
+import { saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 import { leafBytes, withBodies, type LinkedRows } from "../linked-rows.ts"
@@ -14,6 +14,7 @@ import { partReads, type Span } from "./part-tables.ts"
 import {
   openSealed,
   openStretch,
+  sealedIn,
   type OpenSealed,
   type OpenStretch,
   type Sealed,
@@ -24,9 +25,9 @@ export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array 
 
 /**
  * For one read of a workspace with this number: entries that follow each other cost one look-up for
- * each frame.
+ * each frame. Of entries that lie far apart, the first of a frame is taken out of it alone.
  */
-export type FrameReads = (number: number) => FramedBodies
+export type FrameReads = (number: number, reach?: "far apart") => FramedBodies
 
 const noDisclosures: OpenSealed = { bytes: 0, sealed: () => null }
 
@@ -42,22 +43,13 @@ export type StretchReads = ReturnType<typeof stretchReads>
 /** `cacheBytes`: of the opened stretches, and as many of their disclosures. */
 export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheBytes: number) {
   const stretches = partReads(journal, "stretches")
-  const disclosures = partReads(journal, "disclosures")
+  const disclosures = disclosureReads(journal, cacheBytes)
   const opened = createVersions<OpenStretch>(cacheBytes)
-  const unsealed = createVersions<OpenSealed>(cacheBytes)
 
   const opening = (number: number, span: Span): Stretch => {
     const { first, end } = span
     const open = opened(number, span, () => openStretch(stretches.bytes(number, span), end - first))
     return { first, end, open }
-  }
-  const sealedOf = (number: number, { first, end }: Stretch): OpenSealed => {
-    const span = disclosures.at(number, first)
-    if (span?.first !== first) return noDisclosures
-    return unsealed(number, span, () => {
-      const found = openSealed(disclosures.bytes(number, span), end - first)
-      return typeof found === "string" ? noDisclosures : found
-    })
   }
   const reads = {
     /** The stretch that this entry is in. */
@@ -70,15 +62,21 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
       stretches.next(number, sequence)?.first,
     /** Finds single entries of a workspace. */
     single(workspace: string, number: number): (sequence: number) => Stored | undefined {
-      const framed = frames(number)
+      const framed = frames(number, "far apart")
       let stretch: Stretch | undefined
-      let sealed = noDisclosures
+      let opened: OpenSealed | undefined
       return (sequence) => {
-        if (stretch === undefined || sequence < stretch.first || sequence >= stretch.end) {
+        const isFirst = stretch === undefined || sequence < stretch.first || sequence >= stretch.end
+        if (isFirst) {
           stretch = reads.at(number, sequence)
-          sealed = stretch === undefined ? noDisclosures : sealedOf(number, stretch)
+          opened = undefined
         }
-        return stretch && new PackedEntry(workspace, sequence, stretch, sealed, framed)
+        if (stretch === undefined) return undefined
+        const place = sequence - stretch.first
+        const sealed = isFirst
+          ? disclosures.one(number, stretch, place)
+          : (opened ??= disclosures.all(number, stretch)).sealed(place)
+        return new PackedEntry(workspace, sequence, stretch, sealed, framed)
       }
     },
     /** The entries from one sequence up to another, which the stretch has. */
@@ -89,11 +87,18 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
       from: number,
       end: number,
     ): Stored[] {
-      const sealed = sealedOf(number, stretch)
+      const sealed = disclosures.all(number, stretch)
       const framed = frames(number)
       return Array.from(
         { length: end - from },
-        (_, at) => new PackedEntry(workspace, from + at, stretch, sealed, framed),
+        (_, at) =>
+          new PackedEntry(
+            workspace,
+            from + at,
+            stretch,
+            sealed.sealed(from + at - stretch.first),
+            framed,
+          ),
       )
     },
     /** The parts of these entries that make the chain. */
@@ -113,6 +118,24 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
     },
   }
   return reads
+}
+
+/** Disclosures of the entries of a stretch. */
+function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
+  const disclosures = partReads(journal, "disclosures")
+  const opened = createVersions<OpenSealed>(cacheBytes)
+  return {
+    one: (number: number, stretch: Stretch, place: number): Sealed =>
+      sealedIn(disclosures.bytes(number, stretch), place),
+    all(number: number, { first, end }: Stretch): OpenSealed {
+      const span = disclosures.at(number, first)
+      if (span?.first !== first) return noDisclosures
+      return opened(number, span, () => {
+        const found = openSealed(disclosures.bytes(number, span), end - first)
+        return typeof found === "string" ? noDisclosures : found
+      })
+    },
+  }
 }
 
 /** Remembers what was opened last, of each place in its newest version. */
@@ -146,7 +169,7 @@ class PackedEntry implements Stored {
     workspace: string,
     sequence: number,
     { first, open }: Stretch,
-    sealed: OpenSealed,
+    sealed: Sealed,
     framed: FramedBodies,
   ) {
     this.workspace = workspace
@@ -155,7 +178,7 @@ class PackedEntry implements Stored {
     this.#place = sequence - first
     this.record = open.record(this.#place)
     this.#salted = framed(sequence, this.record)
-    this.#sealed = sealed.sealed(this.#place)
+    this.#sealed = sealed
   }
 
   get receipt(): string {
@@ -188,22 +211,29 @@ const saltBytes = 16
 export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameReads {
   const frames = partReads(journal, "frames")
   const cache = createFrameCache(cacheBytes)
-  return (number) => {
+  return (number, reach) => {
     let span: Pick<Span, "first" | "end"> | undefined
+    let found: Span | undefined
     let frame: OpenFrame | undefined
-    return (sequence, record) => {
-      if (span === undefined || sequence < span.first || sequence >= span.end) {
-        const found = frames.at(number, sequence)
-        span = found ?? {
-          first: sequence,
-          end: frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY,
-        }
-        frame =
-          found &&
-          cache.open(`${number}/${found.first}`, found.version, () => frames.bytes(number, found))
+    const openNext = (sequence: number): void => {
+      found = frames.at(number, sequence)
+      span = found ?? {
+        first: sequence,
+        end: frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY,
       }
-      const index = frame && parseRecord(record)?.index
-      return index === undefined ? undefined : frame?.salted(index)
+      frame = found && cache.known(`${number}/${found.first}`, found.version)
+    }
+    return (sequence, record) => {
+      const isFirst = span === undefined || sequence < span.first || sequence >= span.end
+      if (isFirst) openNext(sequence)
+      if (found === undefined) return undefined
+      const { index } = parseRecord(record) ?? {}
+      if (index === undefined) return undefined
+      const of = found
+      if (isFirst && reach === "far apart" && frame === undefined)
+        return saltedIn(frames.bytes(number, of), index)
+      frame ??= cache.open(`${number}/${of.first}`, of.version, () => frames.bytes(number, of))
+      return frame.salted(index)
     }
   }
 }
