@@ -27,18 +27,11 @@ const removeSegment: Statement = {
   name: "remove segment",
   text: "DELETE FROM tallystick.segments WHERE workspace_id = $1 AND level = $2 AND k = $3",
 }
-const removePartsFrom: Statement = {
-  name: "remove parts from",
-  text: `DELETE FROM tallystick.parts
-         WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part >= $4`,
-}
-/** A segment without what was erased has most of its parts as they were. */
 const addPart: Statement = {
   name: "add part",
-  text: `INSERT INTO tallystick.parts AS p (workspace_id, level, k, part, bytes)
+  text: `INSERT INTO tallystick.parts (workspace_id, level, k, part, bytes)
          VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes
-         WHERE p.bytes <> excluded.bytes`,
+         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`,
 }
 const addSegment: Statement = {
   name: "add segment",
@@ -118,13 +111,12 @@ export function createSegments(
       const lastRecord = record === undefined ? new Uint8Array() : eventHash(record, sha256)
       await change(workspace, async (rows) => {
         const { level, k } = name
-        if (staged === undefined) await rows(removePartsFrom, [workspace, level, k, parts.length])
-        else {
+        if (staged !== undefined) {
           const [found] = await rows(stagedParts, [workspace, level, k])
           assert(Number(found?.[0]) === staged.count, "all parts were staged")
         }
         const removes = staged === undefined ? [removeSegment, removeParts] : [unlistSegment]
-        for (const gone of absorbed)
+        for (const gone of staged === undefined ? [name, ...absorbed] : absorbed)
           for (const remove of removes) await rows(remove, [workspace, gone.level, gone.k])
         let bytes = staged?.bytes ?? 0
         for (const [part, kept] of parts.entries()) {

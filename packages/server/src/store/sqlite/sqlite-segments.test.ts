@@ -1,13 +1,5 @@
 import assert from "node:assert/strict"
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -163,27 +155,6 @@ test("what a segment had before is in no file once the log is cleared, nor what 
   assert.deepEqual(found(), [])
   await store.close()
   assert.deepEqual(found(), [])
-})
-
-test("a segment that is put again writes the parts that have changed", async () => {
-  const folder = freshFolder()
-  const { served, filing } = await openFolder(folder)
-  await write(
-    served,
-    "acme",
-    Array.from({ length: entries }, (_, at) => `e${at}`),
-  )
-  const partBytes = 30_000
-  const parts = Array.from({ length: 60 }, (_, at) => Buffer.alloc(partBytes, `part ${at}`))
-  await filing.segments.put("acme", small, parts, [])
-  assert.equal(await filing.segments.clearLog(), true)
-  const changed = parts.with(7, Buffer.alloc(partBytes, "another"))
-  await filing.segments.put("acme", small, changed, [])
-  const logBytes = statSync(join(folder, "search.db-wal")).size
-  assert.ok(logBytes > partBytes && logBytes < 4 * partBytes, `${logBytes} bytes`)
-  for (const [at, part] of changed.entries())
-    assert.deepEqual(Buffer.from((await filing.segments.part("acme", small, at)) ?? []), part)
-  await expectChain(served.journal, "acme")
 })
 
 test("a segment whose entries are not in the journal is not kept", async () => {

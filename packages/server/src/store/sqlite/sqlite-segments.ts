@@ -109,13 +109,8 @@ export function createSegments(
   const addSegment = search.prepare(
     "INSERT OR REPLACE INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
   )
-  // A segment without what was erased has most of its parts as they were.
   const addPart = search.prepare(
-    `INSERT INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes`,
-  )
-  const removePartsFrom = search.prepare(
-    "DELETE FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part >= ?",
+    "INSERT OR REPLACE INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)",
   )
   const hashOf = search.prepare(
     "SELECT hash FROM segments WHERE workspace = ? AND level = ? AND k = ?",
@@ -139,11 +134,10 @@ export function createSegments(
       const lastRecord = lastRecordOf(journal, workspace, name)
       within(search, () => {
         const number = numbered(workspace)
-        if (staged === undefined) {
-          removePartsFrom.run(number, level, k, parts.length)
-          for (const gone of absorbed)
+        if (staged === undefined)
+          for (const gone of [name, ...absorbed])
             for (const statement of remove) statement.run(number, gone.level, gone.k)
-        } else {
+        else {
           const found = countStaged.get(number, level, k)?.["n"]
           assert(found === staged.count, "all parts were staged")
           for (const gone of absorbed) unlist.run(number, gone.level, gone.k)
