@@ -126,6 +126,14 @@ export class NumberSet {
     return count
   }
 
+  /** Writes its numbers in order into an array. Returns how many. */
+  copyTo(numbers: Uint32Array): number {
+    let count = 0
+    for (let number = this.next(0); number >= 0; number = this.next(number + 1))
+      numbers[count++] = number
+    return count
+  }
+
   isEmpty(): boolean {
     return this.next(0) < 0
   }

@@ -167,7 +167,7 @@ function* segmentOf(
     postWords(words, key, prefix, length)
   }
   yield* writeWords(writer, words)
-  return writer.finish(first, columns.finish(count, asMade))
+  return writer.finish(first, yield* columns.finish(count, asMade))
 }
 
 const nothing = Buffer.alloc(0)

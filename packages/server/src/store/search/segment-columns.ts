@@ -114,17 +114,19 @@ export class ColumnWriter {
       this.#rows[field] = this.#rowsOf(field).some((byte) => byte !== 0) ? 1 : 0
   }
 
-  finish<P>(count: number, take: (part: StreamPart) => P): MadeColumns<P> {
+  *finish<P>(count: number, take: (part: StreamPart) => P): Steps<MadeColumns<P>> {
     const occurred = spanOf(this.occurred, count)
     const made = spanOf(this.made, count)
     const nanosMax = this.nanos.subarray(0, count).reduce((most, one) => Math.max(most, one), 0)
     const occurredAt = (at: number): number => placeIn(occurred, this.occurred[at])
+    const madeAt = (at: number): number => placeIn(made, this.made[at])
+    const nanosAt = (at: number): number => this.nanos[at] ?? 0
     const parts = {
-      occurred: planesOf(occurredAt, count, widthOf(occurred)).map(take),
-      nanos: planesOf((at) => this.nanos[at] ?? 0, count, bytesFor(nanosMax)).map(take),
-      made: planesOf((at) => placeIn(made, this.made[at]), count, widthOf(made)).map(take),
-      ids: this.#rows.id > 0 ? rowsOf(this.ids, count).map(take) : [],
-      receipts: this.#rows.receipt > 0 ? rowsOf(this.receipts, count).map(take) : [],
+      occurred: yield* takenOf(planesOf(occurredAt, count, widthOf(occurred)), take),
+      nanos: yield* takenOf(planesOf(nanosAt, count, bytesFor(nanosMax)), take),
+      made: yield* takenOf(planesOf(madeAt, count, widthOf(made)), take),
+      ids: yield* takenOf(rowsOf(this.ids, this.#rows.id > 0 ? count : 0), take),
+      receipts: yield* takenOf(rowsOf(this.receipts, this.#rows.receipt > 0 ? count : 0), take),
     }
     return { blockRows: this.#blockRows, blocks: [{ occurred, made }], parts }
   }
@@ -145,7 +147,7 @@ export function* replaceRows<P>(
     yield* columns.copy(segment, 0, block)
     yield* others.copy(other, 0, block)
     columns.replace(others, (row) => isReplaced(from + row))
-    made.push(columns.finish(end - from, (part) => part))
+    made.push(yield* columns.finish(end - from, (part) => part))
   }
   const all = (column: Column): readonly P[] =>
     made.flatMap(({ parts }, block) =>
@@ -226,23 +228,35 @@ function bytesFor(most: number): number {
   return bytes
 }
 
-function planesOf(numberAt: (at: number) => number, count: number, width: number): StreamPart[] {
-  return Array.from({ length: width }, (_, plane) => {
+/** A part in a step. */
+function* takenOf<P>(parts: Iterable<StreamPart>, take: (part: StreamPart) => P): Steps<P[]> {
+  const taken: P[] = []
+  for (const part of parts) {
+    taken.push(take(part))
+    yield
+  }
+  return taken
+}
+
+function* planesOf(
+  numberAt: (at: number) => number,
+  count: number,
+  width: number,
+): Generator<StreamPart> {
+  for (let plane = 0; plane < width; plane++) {
     const raw = new Uint8Array(count)
     const unit = 256 ** plane
     for (let at = 0; at < count; at++) raw[at] = Math.floor(numberAt(at) / unit) % 256
-    return { first: plane, separator: new Uint8Array(), raw }
-  })
+    yield { first: plane, separator: new Uint8Array(), raw }
+  }
 }
 
-function rowsOf(rows: Buffer, count: number): StreamPart[] {
-  const parts: StreamPart[] = []
+function* rowsOf(rows: Buffer, count: number): Generator<StreamPart> {
   for (let first = 0; first < count; first += rowsPerPart) {
     const end = Math.min(first + rowsPerPart, count)
     const raw = Buffer.from(rows.subarray(first * randomBytes, end * randomBytes))
-    parts.push({ first, separator: new Uint8Array(), raw })
+    yield { first, separator: new Uint8Array(), raw }
   }
-  return parts
 }
 
 /** Milliseconds since 1970 of each entry of a block; NaN if it has none. */

@@ -17,6 +17,7 @@ import { ListedKeys, listsOf, Range, type Dictionary } from "./segment-lookup.ts
 import { SegmentWriter } from "./segment-writer.ts"
 import type { Steps } from "./segments.ts"
 import type { ListCursor } from "./list-stream.ts"
+import { NumberSet } from "./number-set.ts"
 
 /** Whether a sealed field of this owner is gone from this entry. */
 export type IsErased = (owner: Exclude<Owner, "nobody">, sequence: number) => boolean
@@ -89,7 +90,7 @@ function* mergeStreams<P>(
   writer.end()
   yield* mergeEntries(segments, keys, writer, leaves)
   writer.end()
-  const numbers = newNumbers(segments, keys)
+  const numbers = yield* newNumbers(segments, keys)
   const words = yield* mergeWords(segments, numbers, writer, leaves !== undefined)
   writer.end()
   yield* mergeValues(segments, words, numbers, writer)
@@ -106,7 +107,7 @@ function* mergeColumns<P>(
   if (count > blockRows) return yield* copyBlocks(segments, first, blockRows, take)
   const columns = new ColumnWriter(count, blockRows)
   for (const segment of segments) yield* columns.copy(segment, segment.first - first)
-  return columns.finish(count, take)
+  return yield* columns.finish(count, take)
 }
 
 /**
@@ -160,20 +161,24 @@ function* mergeEntries<P>(
   // Neighbours follow each other, others do not.
   const areMixed = segments.some((segment, place) => place > 0 && segment.first === first)
   yield* mergeLists(segments, "keys", order, lists, add, () => {
-    if (areMixed) lists.sort()
+    if (areMixed) lists.sort(writer.count)
     writer.entries(lists.numbers, 0, lists.count)
   })
 }
+
+/** Numbers of keys and of lists between two pauses: a millisecond or less. */
+const numbersPerStep = 65_536
 
 /** Where a key of a source was not written again. */
 const gone = 0xffffffff
 
 /** The number under which each key of each source stands now. */
-function newNumbers(segments: readonly Segment[], order: Order): readonly Uint32Array[] {
+function* newNumbers(segments: readonly Segment[], order: Order): Steps<readonly Uint32Array[]> {
   const numbers = segments.map(({ facts }) => new Uint32Array(facts.keys))
   const next = new Uint32Array(segments.length)
   let number = -1
   for (let at = 0; at < order.length; at++) {
+    if (at % numbersPerStep === 0) yield
     const step = order[at] ?? 0
     const place = step & placeMask
     const old = next[place] ?? 0
@@ -212,10 +217,13 @@ function* mergeValues<P>(
   const lists = new JoinedLists()
   const add = (list: ListCursor, step: number): void => lists.addAs(list, numbers[step & placeMask])
   yield* mergeLists(segments, "words", order, lists, add, () => {
-    lists.sort()
+    lists.sort(writer.keyCount)
     writer.values(lists.numbers, 0, lists.count)
   })
 }
+
+/** To sort a number costs as much as to look at so many bits. */
+const sortedPerBit = 64
 
 /** Lists of several sources as one. */
 class JoinedLists {
@@ -265,10 +273,16 @@ class JoinedLists {
     this.count = left
   }
 
-  /** In order, each once. The list of one source is. */
-  sort(): void {
+  /** In order, each once. The list of one source is. All are below `most`. */
+  sort(most: number): void {
     if (this.#sources < 2) return
     const { numbers, count } = this
+    if (count * sortedPerBit > most) {
+      const set = new NumberSet(most)
+      for (let at = 0; at < count; at++) set.add(numbers[at] ?? 0)
+      this.count = set.copyTo(numbers)
+      return
+    }
     numbers.subarray(0, count).sort()
     let left = 0
     for (let at = 0; at < count; at++)
@@ -335,6 +349,7 @@ function* mergeLists(
   end: () => void,
 ): Steps<void> {
   const walks = segments.map((segment) => listsOf(segment, of))
+  let left = numbersPerStep
   const next = new Uint32Array(segments.length)
   for (let at = 0; at < order.length; at++) {
     const step = order[at] ?? 0
@@ -345,7 +360,13 @@ function* mergeLists(
     if ((step & isFirst) !== 0) lists.begin()
     const walk = walks[place]
     assert(walk !== undefined, "the order has places of these segments")
-    add(walk.open(number) ?? (yield* walk.load(number)), step)
+    const list = walk.open(number) ?? (yield* walk.load(number))
+    add(list, step)
+    left -= list.count
+    if (left < 0) {
+      yield
+      left = numbersPerStep
+    }
     if (((order[at + 1] ?? isFirst) & isFirst) !== 0) end()
   }
 }

@@ -13,12 +13,12 @@ export class SegmentWriter<P> {
   readonly #entries: ListWriter<P>
   readonly #words: KeyWriter<P>
   #values: ListWriter<P> | undefined
-  readonly #count: number
+  readonly count: number
   /** Lists of more than one name that keys begin with, in order. */
   readonly #namesTogether: Uint8Array[] = []
 
   constructor(count: number, take: (part: StreamPart) => P) {
-    this.#count = count
+    this.count = count
     this.#take = take
     this.#keys = new KeyWriter(take)
     this.#entries = new ListWriter(count, take)
@@ -64,7 +64,7 @@ export class SegmentWriter<P> {
     return {
       facts: {
         first,
-        count: this.#count,
+        count: this.count,
         keys: this.keyCount,
         words: this.#words.items.count,
         ...columns,
