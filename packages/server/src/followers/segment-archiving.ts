@@ -64,6 +64,8 @@ export interface SegmentArchiving {
   ): Promise<ArchiveSegmentDocument | undefined>
   /** Checks a segment, and puts its frames back into the database. */
   restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
+  /** Deletes the file of a segment that no entry records. */
+  discard(segment: ArchiveSegmentDocument): Promise<void>
   /** Deletes all files of this segment's place but the recorded one, if there is one. */
   clean(place: ArchiveSegmentDocument, recorded: ArchiveSegmentDocument | undefined): Promise<void>
 }
@@ -120,6 +122,7 @@ export function createSegmentArchiving(
         await turn()
       }
     },
+    discard: ({ file }) => storage.delete(file),
     async clean(place, recorded) {
       for await (const { name } of storage.list(segmentPrefix(place).prefix))
         if (name !== recorded?.file) await storage.delete(name)

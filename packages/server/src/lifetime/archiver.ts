@@ -152,8 +152,10 @@ export async function archiveDue(
     }
     const { document } = written
     if (!(await recordSegment(parts, workspace, written))) {
-      // Something in it was destroyed meanwhile: the next look begins with what is left.
-      await archiving.clean(document, undefined)
+      // Something in it was destroyed meanwhile: the next look begins with what is left. Or another
+      // process has recorded it: the same frames make the same file, which that entry names.
+      const recorded = segmentAt(await directory.list(id), document.first)
+      if (recorded?.file !== document.file) await archiving.discard(document)
       return over
     }
     await removeDestroyed(parts, workspace, [document])

@@ -102,6 +102,7 @@ export async function fileBeside(
       drop: (...asked) => thread.ask("dropSegment", asked),
       without: (...asked) => thread.ask("segmentWithout", asked),
       restore: (...asked) => thread.ask("restoreSegment", asked),
+      discard: (segment) => thread.ask("discardSegment", segment),
       clean: (...asked) => thread.ask("cleanSegment", asked),
     },
     close: () => thread.close(),
@@ -142,6 +143,8 @@ function archivingQuestions(archiving: SegmentArchiving) {
     dropSegment: (asked: Asked<"drop">) => archiving.drop(...asked),
     segmentWithout: (asked: Asked<"without">) => archiving.without(...asked),
     restoreSegment: (asked: Asked<"restore">) => archiving.restore(...asked),
+    discardSegment: (segment: Parameters<SegmentArchiving["discard"]>[0]) =>
+      archiving.discard(segment),
     cleanSegment: (asked: Asked<"clean">) => archiving.clean(...asked),
   }
 }
