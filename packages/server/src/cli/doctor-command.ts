@@ -30,7 +30,7 @@ import { isSealedBy } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { checkServer, openSnapshot } from "../store/open-offline.ts"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./service-calls.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
@@ -285,7 +285,7 @@ async function checkLedger(config: Config): Promise<Verdict | readonly CheckResu
 async function checkKeys(
   config: Config,
   { registry }: Snapshot,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
 ): Promise<Verdict> {
   const { secret, previous } = knownSecrets(config)
   const advice =
@@ -328,7 +328,7 @@ async function keyringOf(
 async function checkChains(
   { limits }: Config,
   snapshot: Snapshot,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
 ): Promise<Verdict> {
   for (const workspace of workspaces) {
     const wrong = await recheck(snapshot, workspace, limits.recheckEntries)
@@ -343,7 +343,7 @@ async function checkChains(
 async function checkHeads(
   { heads: path }: Config,
   { journal }: Snapshot,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
 ): Promise<Verdict> {
   const heads = await readHeads(path)
   let signed = 0
@@ -414,7 +414,7 @@ const clockBackMs = 1000
 
 async function checkClock(
   { journal }: Snapshot,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
 ): Promise<Verdict> {
   const nowMs = systemClock.now()
   let lastMs = 0

@@ -16,7 +16,7 @@ import type { VerificationSource } from "../query/verified-entries.ts"
 import type { EntryFeed } from "../query/entry-feed.ts"
 import type { Queries } from "../query/entry-queries.ts"
 import type { DocumentKind, ListedIn } from "../store/documents.ts"
-import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
+import type { Listed, ListPlace, Store, Workspace } from "../store/store.ts"
 import {
   mayTouch,
   refusal,
@@ -169,10 +169,7 @@ export function propertiesOf(shape: TSchema | undefined): Readonly<Record<string
 }
 
 /** The workspace. Throws if it may not be changed now. */
-export async function changeable(
-  service: Service,
-  workspace: string,
-): Promise<Document<"workspace">> {
+export async function changeable(service: Service, workspace: string): Promise<Workspace> {
   permitWriting(service, workspace)
   return service.workspaces.get(workspace)
 }

@@ -18,7 +18,7 @@ import { unpaced, type Pace } from "../runtime/pace.ts"
 import { isGone } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf } from "../store/epochs.ts"
-import type { Change, Document, Journal, Registry, Stored } from "../store/store.ts"
+import type { Change, Journal, Registry, Stored, Workspace } from "../store/store.ts"
 import { idemOf, sameRequest, withoutErased, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
@@ -57,13 +57,13 @@ export interface Ledger {
    * requests run in between.
    */
   record(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     drafts: readonly Draft[],
     changes?: readonly Change[],
     pace?: Pace,
   ): Promise<readonly RecordOutcome[]>
   /** Whether an entry has this key. */
-  knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
+  knows(workspace: Workspace, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
   readonly random: Random
   readonly sequencer: Sequencer
@@ -208,7 +208,7 @@ async function originalsOf(
 }
 
 function sealOne(
-  { value }: Document<"workspace">,
+  { value }: Workspace,
   chain: KeyedChain,
   { kind, idempotency }: Draft,
   content: Content,
@@ -225,7 +225,7 @@ function sealOne(
  * field.
  */
 function contentOf(
-  { id, value }: Document<"workspace">,
+  { id, value }: Workspace,
   draft: Draft,
   makeId: MakeId,
   clockAheadMs: number,
@@ -262,7 +262,7 @@ function idemIn({ idemSecret }: KeyedChain, { route, key }: Idempotency): string
 }
 
 /** The constant facts of each workspace's chain, computed once. */
-function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedChain {
+function chains(keyring: Keyring): (workspace: Workspace) => KeyedChain {
   const known = new Map<string, KeyedChain>()
   return (workspace) => {
     const { id, value } = workspace

@@ -6,7 +6,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { Document, JournalReader, Registry } from "../store/store.ts"
+import type { JournalReader, Registry, Workspace } from "../store/store.ts"
 
 export interface CheckedJournal {
   readonly journal: JournalReader
@@ -20,7 +20,7 @@ export interface CheckedJournal {
  */
 export async function recheck(
   { journal, registry }: CheckedJournal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   entries: number,
   held: (sequence: number, hash: Uint8Array) => void = () => {},
 ): Promise<string | undefined> {

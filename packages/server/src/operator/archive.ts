@@ -15,7 +15,7 @@ import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { openSnapshot, openStopped } from "../store/open-offline.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Snapshot } from "../store/offline.ts"
-import type { Document, FilingStore } from "../store/store.ts"
+import type { FilingStore, Workspace } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
@@ -72,7 +72,7 @@ export async function verifyArchive(
 async function verifyWorkspace(
   { journal, registry }: Snapshot,
   storage: ArchiveStorage,
-  { id, value }: Document<"workspace">,
+  { id, value }: Workspace,
   all: { segments: number; faults: string[]; strays: string[] },
   progress: (workspace: string, segments: number) => void,
 ): Promise<void> {
@@ -145,11 +145,7 @@ export function restoreArchive(options: ArchiveChangeOptions): Promise<number> {
 
 async function withArchiver(
   options: ArchiveChangeOptions,
-  act: (
-    parts: ArchiverParts,
-    workspace: Document<"workspace">,
-    filing: FilingStore,
-  ) => Promise<number>,
+  act: (parts: ArchiverParts, workspace: Workspace, filing: FilingStore) => Promise<number>,
 ): Promise<number> {
   // Throws if there is no ledger. Otherwise the next line would make one.
   await (await openStopped(options)).close()

@@ -9,10 +9,10 @@ import { epochsOf } from "../store/epochs.ts"
 import { every } from "../store/all-documents.ts"
 import type { SignedHead } from "../store/heads.ts"
 import { largestHeads, tellSignedHeads, type StorePlace } from "../store/open.ts"
-import type { Document, Registry, Store } from "../store/store.ts"
+import type { Registry, Store, Workspace } from "../store/store.ts"
 
 export interface CheckedStore {
-  readonly workspaces: readonly Document<"workspace">[]
+  readonly workspaces: readonly Workspace[]
   /** Why the data is read-only, and what to do. Undefined if it can be written to. */
   readonly readOnly: string | undefined
   /** Origins of signed ledgers that this data does not have. */
@@ -51,7 +51,7 @@ export async function checkStore(
 /** Origins in the heads file that no epoch of these workspaces has. */
 export function missingOf(
   heads: ReadonlyMap<string, SignedHead>,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
 ): readonly string[] {
   const known = new Set(
     workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)),
@@ -59,13 +59,13 @@ export function missingOf(
   return [...heads.keys()].filter((origin) => !known.has(origin))
 }
 
-export function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
+export function allWorkspaces(registry: Registry): Promise<readonly Workspace[]> {
   return Array.fromAsync(every(registry, "workspace", undefined))
 }
 
 async function recheckAll(
   store: Store,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
   entriesMax: number,
 ): Promise<void> {
   const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
@@ -89,7 +89,7 @@ function unlessAway(error: unknown): undefined {
  */
 async function behindHeads(
   store: Store,
-  workspaces: readonly Document<"workspace">[],
+  workspaces: readonly Workspace[],
   heads: ReadonlyMap<string, SignedHead>,
 ): Promise<string | undefined> {
   for (const workspace of workspaces) {

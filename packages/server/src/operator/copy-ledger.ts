@@ -24,12 +24,12 @@ import {
 } from "../store/open.ts"
 import type {
   Checkpoint,
-  Document,
   Head,
   Journal,
   JournalReader,
   Store,
   Stored,
+  Workspace,
 } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { allWorkspaces, endsBefore } from "./check-store.ts"
@@ -54,8 +54,6 @@ export interface CopyResult {
   /** Of these, entries that the target had before. */
   readonly before: number
 }
-
-type Workspace = Document<"workspace">
 
 export async function copyLedger(options: CopyOptions): Promise<CopyResult> {
   const { from, to, limits, progress } = options

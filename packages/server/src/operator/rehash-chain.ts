@@ -6,7 +6,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import { endsBefore } from "./check-store.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 
 export interface RehashResult {
   readonly workspace: string
@@ -32,7 +32,7 @@ export interface RehashResult {
 
 export async function rehash(
   checked: CheckedJournal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   signed: SignedHead | undefined,
   progress: (workspace: string, done: number) => void,
   checkpoint?: SignedHead,

@@ -17,7 +17,7 @@ import { readHeads } from "../store/heads.ts"
 import { openStopped, openWhole } from "../store/open-offline.ts"
 import { openSignedHeads, placeName, type StorePlace } from "../store/open.ts"
 import { closing } from "../runtime/closing.ts"
-import type { Checkpoint, Document } from "../store/store.ts"
+import type { Checkpoint, Workspace } from "../store/store.ts"
 import { openEpoch } from "../workspace/open-epoch.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 
@@ -59,7 +59,7 @@ interface ResumePlan {
 }
 
 interface WorkspacePlan {
-  readonly document: Document<"workspace">
+  readonly document: Workspace
   readonly found: RehashResult
   readonly checkpoint: Checkpoint | undefined
   readonly because: string | undefined

@@ -22,7 +22,7 @@ import { every } from "../store/all-documents.ts"
 import { openStopped } from "../store/open-offline.ts"
 import type { StorePlace } from "../store/open.ts"
 import { changed } from "../store/documents.ts"
-import type { Change, Document, Registry, Store } from "../store/store.ts"
+import type { Change, Document, Registry, Store, Workspace } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { commitmentTo } from "../workspace/credential-format.ts"
@@ -192,11 +192,7 @@ async function reseal(parts: AdminParts, id: string): Promise<void> {
 }
 
 /** The entry commits to the new sealed password, like every entry that replaces one. */
-async function resealPassword(
-  parts: AdminParts,
-  instance: Document<"workspace">,
-  id: string,
-): Promise<void> {
+async function resealPassword(parts: AdminParts, instance: Workspace, id: string): Promise<void> {
   const { registry, keyring } = parts
   await recordPlanned(parts, instance, async () => {
     const account = await registry.get("member", instanceWorkspace, id)
@@ -221,7 +217,7 @@ function keyAnew(keyring: Keyring, key: Document<"log-key">): readonly Change[] 
   return wrapped === undefined ? [] : [changed(key, { ...key.value, wrapped })]
 }
 
-function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): readonly Change[] {
+function idempotencyChange(keyring: Keyring, workspace: Workspace): readonly Change[] {
   const epochs = epochsOf(workspace)
   const { ledgerId } = epochs.at(-1) ?? epochs[0]
   const idempotency = idempotencyAnew(keyring, ledgerId, workspace.value.idempotency)

@@ -432,6 +432,8 @@ export interface Document<K extends DocumentKind = DocumentKind> extends ListPla
   readonly value: Documents[K]
 }
 
+export type Workspace = Document<"workspace">
+
 /** A document in a list. */
 export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
   readonly value: K extends "pack" ? ListedPack : Documents[K]

@@ -4,7 +4,7 @@
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, created, type Role } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Workspace } from "../store/store.ts"
 import { nameOf, recordPlanned } from "./admin-entries.ts"
 import type { AccountParts } from "./accounts.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
@@ -15,7 +15,7 @@ import { required } from "./required-document.ts"
 export async function joinWorkspace(
   parts: AccountParts,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   role: Role,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 // so only the instance's admins can read who signs in where.
 
 import { changed, type Role } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, Registry, Workspace } from "../store/store.ts"
 import { joinWorkspace } from "./account-memberships.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
@@ -35,7 +35,7 @@ export interface Accounts extends Setups {
   /** Creates a token with which a member who lost the password sets a new one. */
   offerPassword(by: Principal, id: string): Promise<NewSetup>
   /** Adds an account to a workspace. The caller checks permission. */
-  join(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<void>
+  join(by: Principal, workspace: Workspace, id: string, role: Role): Promise<void>
   /** The accounts that a session speaks for. */
   signedIn(sessionId: string): Promise<readonly Document<"member">[]>
   workspacesOf(

@@ -10,7 +10,7 @@ import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Change, Registry, Workspace } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 
 /** What the services of this folder are made from. */
@@ -78,7 +78,7 @@ type Entries = readonly [OpenedEntry, ...OpenedEntry[]]
  */
 export async function recordPlanned<P extends Plan | undefined>(
   { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   plan: (nowMs: number) => Promise<P>,
 ): Promise<Recorded<P>> {
   for (let races = 0; races < racesMax; races++) {
@@ -107,7 +107,7 @@ const racesMax = 10_000
 /** Records acts in one commit. Throws `conflict` if a document has changed meanwhile. */
 export async function recordActs(
   ledger: Ledger,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   acts: readonly Act[],
   nowMs: number,
   changes: readonly Change[] = [],

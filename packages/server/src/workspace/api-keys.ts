@@ -3,7 +3,7 @@
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, created, type ApiKeyDocument, type Scope } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Workspace } from "../store/store.ts"
 import { nameOf, recordActs, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { createMacs, issueCredential } from "./credential-format.ts"
@@ -21,11 +21,11 @@ export interface Keys {
   readonly recognise: Recognise
   create(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: KeyRequest,
   ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
   /** Revokes a key for ever. Does nothing if it is revoked already or does not exist. */
-  revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+  revoke(by: Principal, workspace: Workspace, id: string): Promise<void>
 }
 
 export function createKeys(parts: AdminParts): Keys {

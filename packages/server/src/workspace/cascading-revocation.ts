@@ -3,7 +3,7 @@
 // here: they end with their maker.
 
 import { every } from "../store/all-documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Workspace } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"
@@ -22,7 +22,7 @@ export interface Cascade {
    * Revokes a key and everything that it has made, in one commit if one can hold it. Returns what
    * it revoked, without the key itself.
    */
-  revoke(by: Principal, workspace: Document<"workspace">, keyId: string): Promise<MadeByKey>
+  revoke(by: Principal, workspace: Workspace, keyId: string): Promise<MadeByKey>
 }
 
 /** Entries in one commit: half of the most. */

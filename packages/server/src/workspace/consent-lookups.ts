@@ -1,7 +1,7 @@
 // A look-up of a person's consents is recorded as an administrative entry.
 
 import type { JsonObject } from "@tallystick/proof"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
@@ -19,7 +19,7 @@ export interface ConsentLookup {
 export async function recordConsentLookup(
   { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { subject, reason }: ConsentLookup,
   metadata: JsonObject = {},
 ): Promise<string> {

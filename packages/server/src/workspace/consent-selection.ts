@@ -4,12 +4,12 @@
 import { isJsonObject } from "@tallystick/proof"
 import { readEntries, type EntrySource, type PackEntry } from "../query/pack-entries.ts"
 import { policyDocumentId } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 
 /** All sequences, ascending. `published` are those of every publication that the pack may have. */
 export async function withPublications(
   source: EntrySource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   consents: readonly number[],
   published: readonly number[],
 ): Promise<readonly number[]> {
@@ -30,7 +30,7 @@ export async function withPublications(
 
 async function* entriesOf(
   source: EntrySource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   sequences: readonly number[],
 ): AsyncGenerator<PackEntry> {
   for await (const batch of readEntries(source, workspace, sequences)) yield* batch

@@ -5,7 +5,7 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Checkpoints } from "../query/verified-checkpoints.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 
 export interface SigningParts {
   readonly checkpoints: Pick<Checkpoints, "newest">
@@ -22,7 +22,7 @@ export interface SigningParts {
  */
 export async function signedFor(
   { checkpoints, clock, limits, seal }: SigningParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   sequence: number,
 ): Promise<string> {
   const epoch = epochAt(epochsOf(workspace), sequence)

@@ -13,7 +13,7 @@ import type { CountRequest, Queries } from "../query/entry-queries.ts"
 import type { EntryExporter, ExportPiece } from "../query/entry-exporter.ts"
 import type { ExportFormat, PlacedNote } from "../query/export-file.ts"
 import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Store, Workspace } from "../store/store.ts"
 import { recordEventsExport, recordEventsExportEnd } from "./export-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { sent } from "./sent-content.ts"
@@ -38,7 +38,7 @@ export interface EntryExports {
   /** Records nothing if the signal is aborted before it is this export's turn. */
   begin(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: ExportRequest,
     signal: AbortSignal,
   ): Promise<StartedExport>
@@ -99,7 +99,7 @@ export function createEntryExports(parts: ExportParts): EntryExports {
 
 interface Started {
   readonly by: Principal
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly request: ExportRequest
   readonly signal: AbortSignal
   readonly sequence: number

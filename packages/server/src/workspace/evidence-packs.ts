@@ -35,7 +35,7 @@ import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
 import { changed, created, policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
-import type { Change, Document, Registry, Store } from "../store/store.ts"
+import type { Change, Document, Registry, Store, Workspace } from "../store/store.ts"
 import { recordActs, recordPlanned, type Act } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
@@ -61,14 +61,14 @@ export interface Packs {
   /** Records nothing if the signal is aborted before the pack is complete. */
   create(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: PackRequest,
     signal?: AbortSignal,
   ): Promise<Document<"pack">>
   /** Makes the pack again and records the download. */
   download(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     pack: Document<"pack">,
     format: PackFormat,
     signal?: AbortSignal,
@@ -217,7 +217,7 @@ function linesFor(
 async function sealPack(
   parts: PackParts,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   packId: string,
   sequence: number,
 ): Promise<Document<"pack">> {
@@ -240,7 +240,7 @@ async function sealPack(
  * Packs contain entries of the current epoch only, like the entry that records them: one key must
  * have signed everything in a pack.
  */
-function refuseFormer(workspace: Document<"workspace">, sequences: readonly number[]): void {
+function refuseFormer(workspace: Workspace, sequences: readonly number[]): void {
   const [{ before, number }] = epochsOf(workspace)
   if ((sequences[0] ?? 0) > before) return
   throw new LedgerError(
@@ -254,7 +254,7 @@ function refuseFormer(workspace: Document<"workspace">, sequences: readonly numb
  */
 async function survey(
   source: PackSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   sequences: readonly number[],
 ): Promise<Pick<PackDocument, "projectIds" | "policies">> {
   const named = new Map<string, { projectId: string; version: number }>()
@@ -279,7 +279,7 @@ async function survey(
 /** The sequence of the entry that records a pack. It comes after the pack's checkpoint. */
 async function creationOf(
   { store: { journal }, limits }: PackParts,
-  of: Document<"workspace">,
+  of: Workspace,
   { id, workspace, value }: Document<"pack">,
 ): Promise<number> {
   const before = epochNamed(epochsOf(of), value.checkpoint)?.before ?? 0

@@ -1,7 +1,7 @@
 // Exports, of a whole workspace or of what a filter finds, are recorded as administrative entries.
 
 import type { JsonObject } from "@tallystick/proof"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
@@ -10,7 +10,7 @@ type ExportParts = Pick<AdminParts, "ledger" | "clock">
 export async function recordExport(
   { ledger, clock }: ExportParts,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   entries: number,
 ): Promise<void> {
   const target = targetOf(workspace)
@@ -31,7 +31,7 @@ interface EventsExport extends JsonObject {
 export async function recordEventsExport(
   { ledger, clock }: ExportParts,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { filter, ...metadata }: EventsExport,
 ): Promise<string> {
   const target = { ...targetOf(workspace), filter }
@@ -44,7 +44,7 @@ export async function recordEventsExport(
 export async function recordEventsExportEnd(
   { ledger, clock }: ExportParts,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   metadata: {
     readonly exportReceiptId: string
     readonly entries: number
@@ -56,6 +56,6 @@ export async function recordEventsExportEnd(
   await recordActs(ledger, workspace, [act], clock.now())
 }
 
-function targetOf({ id, value: { name } }: Document<"workspace">) {
+function targetOf({ id, value: { name } }: Workspace) {
   return { id, type: "workspace", name }
 }

@@ -12,7 +12,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
 import { changed, created, type LogKeyDocument } from "../store/documents.ts"
-import type { Change, Document, Journal } from "../store/store.ts"
+import type { Change, Document, Journal, Workspace } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
@@ -23,7 +23,7 @@ export interface KeyRotation {
 }
 
 export interface LogKeys {
-  rotate(by: Principal, workspace: Document<"workspace">): Promise<KeyRotation>
+  rotate(by: Principal, workspace: Workspace): Promise<KeyRotation>
 }
 
 export interface LogKeyParts extends SigningParts, AdminParts {
@@ -84,7 +84,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
    * that both have signed must cover this entry first: a verifier may trust the older key only.
    */
   async function announcedAt(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     { value }: Document<"log-key">,
   ): Promise<number> {
     const [epoch] = epochsOf(workspace)

@@ -14,7 +14,7 @@ import {
   type SetupDocument,
 } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Change, Document, Registry, Workspace } from "../store/store.ts"
 import { nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, createMacs, issueCredential, randomText } from "./credential-format.ts"
@@ -33,24 +33,20 @@ export interface NewInvitation {
 }
 
 export interface Members {
-  invite(
-    by: Principal,
-    workspace: Document<"workspace">,
-    invitation: Invitation,
-  ): Promise<NewInvitation>
+  invite(by: Principal, workspace: Workspace, invitation: Invitation): Promise<NewInvitation>
   /** Creates a new token for a pending invitation. The token before it ends. */
-  inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<NewInvitation>
+  inviteAgain(by: Principal, workspace: Workspace, id: string): Promise<NewInvitation>
   /** Whether the member's account belongs to this workspace's realm, now or once it exists. */
   isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
   changeRole(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     id: string,
     role: Role,
   ): Promise<Document<"membership">>
-  remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+  remove(by: Principal, workspace: Workspace, id: string): Promise<void>
 }
 
 export function createMembers(parts: AdminParts): Members {

@@ -8,7 +8,7 @@ import { isoTime } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { changed, type FormerEpoch } from "../store/documents.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Checkpoint, Document } from "../store/store.ts"
+import type { Checkpoint, Workspace } from "../store/store.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import { destroyed, makeLogKey } from "./log-key-rotation.ts"
 import { makeGenesis } from "./workspaces.ts"
@@ -29,7 +29,7 @@ const keysMax = 1000
 /** Returns the origin and the head of the new epoch. The entry that opens it is its only one. */
 export async function openEpoch(
   { registry, ledger, clock, keyring }: Omit<AdminParts, "limits">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { size, root, checkpoint, lost }: SurvivingEpoch,
 ): Promise<{ readonly origin: string; readonly head: SignedHead }> {
   const { id, value: before } = workspace

@@ -5,7 +5,7 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { changed, created, policyDocumentId, type PolicyDocument } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Workspace } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { required } from "./required-document.ts"
@@ -17,11 +17,7 @@ export interface PolicyRequest {
 }
 
 export interface Policies {
-  publish(
-    by: Principal,
-    workspace: Document<"workspace">,
-    request: PolicyRequest,
-  ): Promise<Document<"policy">>
+  publish(by: Principal, workspace: Workspace, request: PolicyRequest): Promise<Document<"policy">>
   find(
     workspace: string,
     projectId: string,

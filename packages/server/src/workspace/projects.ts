@@ -6,7 +6,7 @@ import { LedgerError } from "../error.ts"
 import type { Idempotency } from "../ledger/ledger.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { changed, created, type ProjectDocument } from "../store/documents.ts"
-import type { Document, ListPlace } from "../store/store.ts"
+import type { Document, ListPlace, Workspace } from "../store/store.ts"
 import {
   isConflict,
   recordActs,
@@ -26,11 +26,7 @@ export interface ProjectRequest {
 }
 
 export interface Projects {
-  create(
-    by: Principal,
-    workspace: Document<"workspace">,
-    request: ProjectRequest,
-  ): Promise<Document<"project">>
+  create(by: Principal, workspace: Workspace, request: ProjectRequest): Promise<Document<"project">>
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
   /** Newest first, after the place `before`; only these ids, if given. */
   list(
@@ -41,7 +37,7 @@ export interface Projects {
   ): Promise<readonly Document<"project">[]>
   change(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     id: string,
     request: Omit<ProjectRequest, "id">,
   ): Promise<Document<"project">>
@@ -52,7 +48,7 @@ export interface Projects {
    */
   ensure(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     id: string,
     write: Idempotency,
   ): Promise<Document<"project"> | undefined>
@@ -136,7 +132,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   const counts = new Map<string, number>()
   return async (
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: ProjectRequest,
     field: string,
   ): Promise<void> => {

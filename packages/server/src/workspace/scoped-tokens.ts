@@ -7,7 +7,7 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { instanceKeyName, livingNames } from "../secrets/keyring.ts"
 import { changed, created, type TokenBound, type TokenDocument } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, Registry, Workspace } from "../store/store.ts"
 import { recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
 import {
@@ -33,13 +33,13 @@ export interface Tokens {
    */
   create(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     bound: TokenBound,
     request: TokenRequest,
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
   stateOf(document: Document<"token">): Promise<TokenState>
   /** Revokes a token for ever. Does nothing if it is revoked already or does not exist. */
-  revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+  revoke(by: Principal, workspace: Workspace, id: string): Promise<void>
 }
 
 export interface TokenParts extends AdminParts {

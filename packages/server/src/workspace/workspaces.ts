@@ -17,7 +17,7 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import { changed, type WorkspaceDocument, type WorkspaceSettings } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Workspace } from "../store/store.ts"
 import { isConflict, recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"
@@ -31,14 +31,10 @@ export interface WorkspaceRequest extends Partial<WorkspaceSettings> {
 }
 
 export interface Workspaces {
-  create(by: Principal, request: WorkspaceRequest): Promise<Document<"workspace">>
+  create(by: Principal, request: WorkspaceRequest): Promise<Workspace>
   /** Refuses with `not_found`. */
-  get(id: string): Promise<Document<"workspace">>
-  change(
-    by: Principal,
-    id: string,
-    request: Omit<WorkspaceRequest, "id">,
-  ): Promise<Document<"workspace">>
+  get(id: string): Promise<Workspace>
+  change(by: Principal, id: string, request: Omit<WorkspaceRequest, "id">): Promise<Workspace>
 }
 
 export interface WorkspaceParts extends AdminParts {
@@ -92,7 +88,7 @@ export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces
   async function createAlone(
     by: Principal,
     { id, name = id, ...settings }: WorkspaceRequest,
-  ): Promise<Document<"workspace">> {
+  ): Promise<Workspace> {
     if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
     const nowMs = clock.now()
     const createdAt = isoTime(nowMs)

@@ -4,7 +4,7 @@ import type { JsonObject } from "@tallystick/proof"
 import { consentDraft, withdrawalDraft } from "../../ledger/consent.ts"
 import { LedgerError } from "../../error.ts"
 import type { Draft } from "../../ledger/ledger.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 import type { Answer, Call } from "../endpoint.ts"
 import { endpoint, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { Consent, ConsentAnswer, ConsentWithdrawal } from "../shapes/consent-request.ts"
@@ -70,7 +70,7 @@ interface Recording {
   readonly route: "/v1/consents" | "/v1/consents/withdrawals"
   /** Throws if it must not be recorded. Something that was recorded before may be repeated. */
   readonly refuse?: (
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     projectId: string,
     isKnown: () => Promise<boolean>,
   ) => Promise<void>
@@ -108,7 +108,7 @@ async function record(
 /** Versions have no gaps, so all up to the newest are published. */
 async function refuseUnpublished(
   { projects }: Pick<Service, "projects">,
-  { id, value }: Document<"workspace">,
+  { id, value }: Workspace,
   projectId: string,
   version: number,
   isKnown: () => Promise<boolean>,

@@ -9,7 +9,7 @@ import { readConsents, type ConsentState } from "../../query/consent-state.ts"
 import type { EntryPage } from "../../query/entry-queries.ts"
 import { instantOf } from "../../store/instant.ts"
 import type { Counting, Wanted } from "../../store/search/search.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import type { Principal } from "../../workspace/permissions.ts"
 import { ok } from "../endpoint.ts"
@@ -184,7 +184,7 @@ const actsAtOnce = 100
 /** The newest entries about a consent, and the state that all of them lead to. */
 async function stateOf(
   { queries, clock, pace }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   reader: Reader,
 ): Promise<{ readonly page: EntryPage; readonly state: ConsentState<Act> }> {
   const read = readConsents<Act>()
@@ -272,7 +272,7 @@ const surfacesMax = 1000
 /** Both kinds of entries, counted in the same way. */
 function countsOf(
   { queries, clock }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   signal: AbortSignal,
   wantedFor: (action: string) => Wanted,
 ): CountOf {

@@ -10,7 +10,7 @@ import {
 } from "../../store/opened-entry.ts"
 import { LedgerError, statusOf } from "../../error.ts"
 import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
-import type { Document } from "../../store/store.ts"
+import type { Document, Workspace } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { Context } from "../context-headers.ts"
 import type { Answer, Call } from "../endpoint.ts"
@@ -131,7 +131,7 @@ function refusalOfAll(failures: readonly unknown[], hasRecorded: boolean): unkno
 
 /** The events of a batch for one workspace. Most batches have one workspace. */
 interface Gathered {
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   /** The projects that the caller may write to, with the newest policy version of each. */
   readonly projects: Map<string, number | undefined>
   readonly items: { readonly place: number; readonly said: Draft }[]
@@ -179,7 +179,7 @@ export function permitWrite(
 
 /** The destination of a write. */
 interface Admitted {
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   /** Undefined if the key is used already, so that nothing will be recorded. */
   readonly project: Document<"project"> | undefined
 }

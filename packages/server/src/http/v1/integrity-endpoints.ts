@@ -6,7 +6,7 @@ import { isoTime } from "../../clock.ts"
 import type { Fault } from "../../followers/health.ts"
 import { epochsOf } from "../../store/epochs.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
-import type { Audit, Document } from "../../store/store.ts"
+import type { Audit, Workspace } from "../../store/store.ts"
 import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ChainState } from "../shapes/chain-state.ts"
@@ -33,10 +33,7 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
   ]
 }
 
-async function stateOf(
-  service: Service,
-  workspace: Document<"workspace">,
-): Promise<wire.ChainState> {
+async function stateOf(service: Service, workspace: Workspace): Promise<wire.ChainState> {
   const { store, source, queries, clock } = service
   // Read before the head, so that the chain has all that they cover.
   const audit = await store.index.audit(workspace.id)
@@ -62,7 +59,7 @@ async function stateOf(
 /** A forged checkpoint counts as none: it proves nothing. The fault says that there is one. */
 async function checkpointOf(
   { store, source }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
 ): Promise<wire.ChainState["checkpoint"]> {
   const [epoch] = epochsOf(workspace)
   const { checkpoint } = await source.checkpoints.of(workspace, epoch)

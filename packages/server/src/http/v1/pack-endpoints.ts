@@ -7,7 +7,7 @@ import type { CountRequest } from "../../query/entry-queries.ts"
 import { epochsOf } from "../../store/epochs.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
-import type { Document, Listed } from "../../store/store.ts"
+import type { Document, Listed, Workspace } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.ts"
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import { withPublications } from "../../workspace/consent-selection.ts"
@@ -189,7 +189,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
 async function findFor(
   service: Service,
   caller: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { title, projectId, receiptIds, consents, filter = {} }: wire.NewPack,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
@@ -240,7 +240,7 @@ function projectOf(
 /** The sequences of all matches, ascending: as many as a pack may have. */
 async function matchesOf(
   { queries, limits, clock }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   request: CountRequest,
   name: string,
   least: number,

@@ -11,7 +11,7 @@ import {
 } from "../../query/verified-entries.ts"
 import type { TokenBound } from "../../store/documents.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
-import type { Document, Store, Stored } from "../../store/store.ts"
+import type { Store, Stored, Workspace } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { preferred } from "../accept.ts"
 import { unknownResource } from "../authenticate.ts"
@@ -116,7 +116,7 @@ export async function receiptAnswer(
 }
 
 interface Looked {
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly found: VerifiedEntry
   /** Whether the caller sees the sealed fields. */
   readonly clear: boolean
@@ -216,7 +216,7 @@ function neverSealed(): LedgerError {
 /** Signs a checkpoint that covers the entry, unless that takes too long. */
 async function sealedNow(
   { seal, clock, limits, source, pace }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { stored }: VerifiedEntry,
 ): Promise<VerifiedEntry> {
   await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])

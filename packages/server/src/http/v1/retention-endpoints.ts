@@ -2,7 +2,7 @@
 
 import { LedgerError } from "../../error.ts"
 import type { RetentionRule } from "../../store/documents.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 import { ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -78,7 +78,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
  */
 export async function confirmRetention(
   { previews, limits }: Service,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   rules: readonly RetentionRule[],
   token: string | undefined,
 ): Promise<void> {

@@ -14,7 +14,7 @@ import { LedgerError } from "../../error.ts"
 import { readRecords, readTile } from "../../store/tree-reads.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import { created, ok, type Answer, type Call } from "../endpoint.ts"
 import {
@@ -274,11 +274,7 @@ async function sizeOf(service: Service, { workspace, epoch }: NamedLog): Promise
   return (await service.source.checkpoints.newest(workspace, epoch))?.size ?? 0
 }
 
-async function workspaceFor(
-  { store }: Service,
-  caller: Caller,
-  id: string,
-): Promise<Document<"workspace">> {
+async function workspaceFor({ store }: Service, caller: Caller, id: string): Promise<Workspace> {
   const workspace = await store.registry.get("workspace", id, id)
   if (workspace?.value.transparency === "public") return workspace
   permit(caller, "read", id)
@@ -292,7 +288,7 @@ interface LogParams {
 }
 
 interface NamedLog {
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly epoch: Epoch
 }
 

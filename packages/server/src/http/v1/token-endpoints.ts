@@ -7,7 +7,7 @@ import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
 import type { Subject, TokenBound } from "../../store/documents.ts"
-import type { CredentialUse, Document } from "../../store/store.ts"
+import type { CredentialUse, Document, Workspace } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import { required } from "../../workspace/required-document.ts"
@@ -255,7 +255,7 @@ async function projectFor(
 async function mint(
   service: Service,
   by: Principal,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   bound: TokenBound,
   request: TokenRequest,
   path: string,

@@ -8,7 +8,7 @@ import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import { readGone } from "../../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 import type { Keyed, Whole } from "../../store/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
@@ -79,10 +79,7 @@ export function repeatedFault(
 }
 
 /** Tiles of a wrong length, or beyond the tree. The chain pass compares their hashes. */
-export async function checkIndexed(
-  whole: Whole,
-  workspace: Document<"workspace">,
-): Promise<readonly Fault[]> {
+export async function checkIndexed(whole: Whole, workspace: Workspace): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   for (const epoch of epochsOf(workspace)) faults.push(...(await checkTiles(whole, epoch)))
   return faults

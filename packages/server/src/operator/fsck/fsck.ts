@@ -24,7 +24,7 @@ import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
-import type { Document } from "../../store/store.ts"
+import type { Workspace } from "../../store/store.ts"
 
 export interface FsckOptions extends StorePlace {
   readonly heads: string
@@ -73,8 +73,8 @@ export async function fsck(options: FsckOptions): Promise<FsckResult> {
 }
 
 interface ChosenWorkspaces {
-  readonly known: readonly Document<"workspace">[]
-  readonly chosen: readonly Document<"workspace">[]
+  readonly known: readonly Workspace[]
+  readonly chosen: readonly Workspace[]
   readonly faults: readonly Fault[]
 }
 
@@ -129,7 +129,7 @@ async function fsckWhole(
   let uncommitted = 0
   const timed = async (
     pass: Pass,
-    act: (workspace: Document<"workspace">) => Promise<PassResult>,
+    act: (workspace: Workspace) => Promise<PassResult>,
   ): Promise<void> => {
     if (!asked.includes(pass)) return
     const started = performance.now()
@@ -169,7 +169,7 @@ async function fsckWhole(
 async function checkAllContents(
   whole: Whole,
   workers: Workers,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   progress: (done: number) => void,
 ): Promise<PassResult> {
   const last = await whole.last(workspace.id)
@@ -191,7 +191,7 @@ function* stepsOf(workspace: string, last: number): Generator<Contents> {
 async function checkNames(
   whole: Whole,
   workers: Workers,
-  chosen: readonly Document<"workspace">[],
+  chosen: readonly Workspace[],
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   const names = chosen.flatMap(({ id }): UniqueName[] => [
@@ -211,7 +211,7 @@ async function checkNames(
 async function checkSegments(
   whole: Whole,
   workers: Workers,
-  chosen: readonly Document<"workspace">[],
+  chosen: readonly Workspace[],
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   const all: SegmentOf[] = []
@@ -249,7 +249,7 @@ async function checkStrays(
 async function walkEpochs(
   workers: Workers,
   whole: Whole,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   watched: ReadonlyMap<string, readonly Watched[]>,
   progress: (done: number) => void,
 ): Promise<PassResult & { readonly root: Uint8Array }> {
@@ -270,7 +270,7 @@ async function walkEpochs(
  * The genesis comes from the registry, which anyone who can write the file can change: it must be
  * the one that the records name.
  */
-function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
+function genesisFaults(workspace: Workspace): readonly Fault[] {
   return isAsBorn(workspace)
     ? []
     : [
@@ -282,7 +282,7 @@ function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
 }
 
 function watchedOf(
-  known: readonly Document<"workspace">[],
+  known: readonly Workspace[],
   signed: readonly ListedHeads[],
   checkpoints: readonly string[],
   all: boolean,

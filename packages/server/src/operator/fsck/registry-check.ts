@@ -8,7 +8,7 @@ import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from
 import { sha256 } from "../../runtime/sha256.ts"
 import type { TokenDocument } from "../../store/documents.ts"
 import { every } from "../../store/all-documents.ts"
-import type { Document, Listed, Registry } from "../../store/store.ts"
+import type { Listed, Registry, Workspace } from "../../store/store.ts"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"
 import {
@@ -63,7 +63,7 @@ export interface RegistryComparison {
 /** Everything that differs from what the acts made. Empties `made`. */
 export async function compareRegistry(
   registry: Pick<Registry, "list">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { made }: ReplayedRegistry,
 ): Promise<RegistryComparison> {
   const faults: Fault[] = []
