@@ -107,6 +107,10 @@ test("input that is not HTTP is answered in JSON", async () => {
     broken("HTTP/3.7", `GET /healthz HTTP/3.7\r\n${host}\r\n`),
     broken("HTTP/2.0", `GET /healthz HTTP/2.0\r\n${host}Connection: close\r\n\r\n`),
     broken("HTTP/0.9", `GET /healthz HTTP/0.9\r\n${host}Connection: close\r\n\r\n`),
+    broken(
+      "chunks in HTTP/1.0",
+      `POST /v1/events HTTP/1.0\r\n${host}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ),
     broken("no version", `GET /healthz\r\n${host}Connection: close\r\n\r\n`),
     broken("a method that there is not", `FROB /healthz HTTP/1.1\r\n${host}\r\n`),
     broken("a header without a colon", `${get}${host}Nonsense\r\n\r\n`),

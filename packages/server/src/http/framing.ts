@@ -40,6 +40,9 @@ function checkEnd({ httpVersion, headers }: IncomingMessage): void {
   const coding = headers["transfer-encoding"]
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", close)
+  // A proxy that speaks HTTP/1.0 does not know chunks, and sees another end.
+  if (coding !== undefined && httpVersion === "1.0")
+    throw new LedgerError("bad_request", "Transfer-Encoding needs HTTP/1.1", close)
 }
 
 function checkTarget(target: string, host: string | undefined, limits: FramingLimits): void {
