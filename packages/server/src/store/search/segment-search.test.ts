@@ -3,11 +3,12 @@ import test from "node:test"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
 import { createMemorySegments } from "./memory-segments.ts"
 import type { Filed } from "./search.ts"
+import { missing } from "./searchable-fields.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
 import { packSegment } from "./segment-format.ts"
 import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
 import { createSegmentSearch } from "./segment-search.ts"
-import type { SegmentKeeper, SegmentName, Turns } from "./segments.ts"
+import type { SegmentKeeper, SegmentName, SegmentReader, Turns } from "./segments.ts"
 import { recordedAs } from "./unfiled-entries.ts"
 
 interface House extends OpenedSearch {
@@ -103,3 +104,56 @@ function chanceOf(seed: number): { below(end: number): number } {
     },
   }
 }
+
+/** A search in an engine that is a round trip away. Counts the trips on which it waited. */
+function openDistant(entries: readonly Filed[], kept: SegmentReader) {
+  let trips = 0
+  let under: Promise<void> | undefined
+  const trip = (): Promise<void> => {
+    trips += under === undefined ? 1 : 0
+    under ??= new Promise((resolve) => {
+      setImmediate(() => {
+        under = undefined
+        resolve()
+      })
+    })
+    return under
+  }
+  const last = { asked: 0, known: entries.length }
+  const search = createSegmentSearch({
+    recorded: {
+      async last() {
+        const answer = last.asked++ === 0 ? last.known : entries.length
+        await trip()
+        return answer
+      },
+      after: () => assert.fail("all entries are in a segment"),
+    },
+    segments: {
+      list: (workspace) => trip().then(() => kept.list(workspace)),
+      part: (...asked) => trip().then(() => kept.part(...asked)),
+    },
+    clock: { elapsed: () => 0 },
+    cacheBytes: 2 ** 20,
+  })
+  const find = async () => {
+    const before = trips
+    const hits = await allOf(search.find("acme", { system: "with" }, Infinity, 5))
+    return { trips: trips - before, end: hits?.end, total: hits?.total }
+  }
+  return { find, last }
+}
+
+test("what a search begins with takes one round trip, two if entries came between its questions", async () => {
+  const all = Array.from({ length: 256 }, (_, at) => missing(at + 1))
+  const segments = createMemorySegments()
+  const builder = createSegmentBuilder(1, all.length)
+  for (const filed of all) builder.addFiled(filed)
+  await segments.put("acme", { level: 0, k: 0 }, packSegment(builder.finish()), [])
+  const { find, last } = openDistant(all, segments)
+  await find()
+  const found = { end: 256, total: 256 }
+  assert.deepEqual(await find(), { ...found, trips: 1 })
+  Object.assign(last, { asked: 0, known: 255 })
+  assert.deepEqual(await find(), { ...found, trips: 2 })
+})

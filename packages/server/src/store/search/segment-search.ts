@@ -80,9 +80,11 @@ export function createSegmentSearch({
     wanted: Wanted,
     asking: Asking,
   ): Turns<number | undefined> {
-    const kept = await segments.list(workspace)
+    // One round trip. If the journal was asked before the last of these entries was recorded, it is
+    // asked again.
+    const [kept, askedEnd] = await Promise.all([segments.list(workspace), recorded.last(workspace)])
     const position = positionOf(kept)
-    const recordedEnd = await recorded.last(workspace)
+    const recordedEnd = position > askedEnd ? await recorded.last(workspace) : askedEnd
     // A search that knows of more than there is says so: it will be missed.
     const end = Math.max(recordedEnd, position)
     const first = Math.max(wanted.firstSequence ?? 1, 1)
