@@ -433,6 +433,8 @@ export interface Document<K extends DocumentKind = DocumentKind> extends ListPla
 }
 
 export type Workspace = Document<"workspace">
+export type Account = Document<"member">
+export type Membership = Document<"membership">
 
 /** A document in a list. */
 export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {

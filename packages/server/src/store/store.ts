@@ -36,7 +36,15 @@ import type { Finder } from "./search/search.ts"
 import type { SegmentKeeper } from "./search/segments.ts"
 import type { SignedTree } from "./tree-reads.ts"
 
-export type { Change, Document, Listed, ListPlace, Workspace } from "./documents.ts"
+export type {
+  Account,
+  Change,
+  Document,
+  Listed,
+  ListPlace,
+  Membership,
+  Workspace,
+} from "./documents.ts"
 export type { Group, Head, Linked, Outcome, Stored } from "./entries.ts"
 export type {
   Audit,

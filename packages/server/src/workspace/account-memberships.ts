@@ -4,7 +4,7 @@
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, created, type Role } from "../store/documents.ts"
-import type { Document, Workspace } from "../store/store.ts"
+import type { Account, Workspace } from "../store/store.ts"
 import { nameOf, recordPlanned } from "./admin-entries.ts"
 import type { AccountParts } from "./accounts.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
@@ -49,7 +49,7 @@ export async function joinWorkspace(
     }
   })
 
-  async function joiningAccount(): Promise<Document<"member">> {
+  async function joiningAccount(): Promise<Account> {
     const account = await required(registry, "member", instanceWorkspace, id)
     // An account without a workspace is being removed, or its removal was interrupted.
     if ((await rolesOf(registry, account)).length === 0)

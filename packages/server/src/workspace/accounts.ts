@@ -2,7 +2,7 @@
 // so only the instance's admins can read who signs in where.
 
 import { changed, type Role } from "../store/documents.ts"
-import type { Document, Registry, Workspace } from "../store/store.ts"
+import type { Account, Registry, Workspace } from "../store/store.ts"
 import { joinWorkspace } from "./account-memberships.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
@@ -37,10 +37,8 @@ export interface Accounts extends Setups {
   /** Adds an account to a workspace. The caller checks permission. */
   join(by: Principal, workspace: Workspace, id: string, role: Role): Promise<void>
   /** The accounts that a session speaks for. */
-  signedIn(sessionId: string): Promise<readonly Document<"member">[]>
-  workspacesOf(
-    member: Document<"member">,
-  ): Promise<readonly { readonly id: string; readonly role: Role }[]>
+  signedIn(sessionId: string): Promise<readonly Account[]>
+  workspacesOf(member: Account): Promise<readonly { readonly id: string; readonly role: Role }[]>
   /** Deletes an account that belongs to no workspace any more. Only its entries remain. */
   removeIfNowhere(by: Principal, id: string): Promise<void>
 }
@@ -71,7 +69,7 @@ export function createAccounts(parts: AccountParts): Accounts {
       const [first, ...others] = (await accountsWith(setupParts, email, given)).map(
         ({ id, value: { password: kept } }) => ({
           id,
-          async prepare(before: Document<"member"> | undefined) {
+          async prepare(before: Account | undefined) {
             if (before?.value.password !== kept) throw loginFailed()
             return logins.isUnbound(kept) ? bound(logins, before, given) : { value: before.value }
           },
@@ -129,9 +127,9 @@ async function accountsWith(
   { registry, idOf, logins }: SetupParts,
   email: string,
   given: StretchedPassword,
-): Promise<readonly Document<"member">[]> {
+): Promise<readonly Account[]> {
   const person = idOf(email, instanceWorkspace)
-  const fitting: Document<"member">[] = []
+  const fitting: Account[] = []
   for (const id of logins.accountsOf(given)) {
     const member = await registry.get("member", instanceWorkspace, id)
     if (member === undefined || idOf(member.value.email, instanceWorkspace) !== person) continue
@@ -143,11 +141,7 @@ async function accountsWith(
 }
 
 /** Binds a password that an older version stored to its account. */
-function bound(
-  logins: Logins,
-  { id, value }: Document<"member">,
-  given: StretchedPassword,
-): AccountChange {
+function bound(logins: Logins, { id, value }: Account, given: StretchedPassword): AccountChange {
   const kept = logins.keep(given, id)
   const act = {
     by: asMember(id, value),
@@ -161,10 +155,7 @@ function bound(
   return { value: { ...value, ...kept }, act }
 }
 
-async function signedIn(
-  registry: Registry,
-  sessionId: string,
-): Promise<readonly Document<"member">[]> {
+async function signedIn(registry: Registry, sessionId: string): Promise<readonly Account[]> {
   const session = await registry.get("session", instanceWorkspace, sessionId)
   return session === undefined ? [] : accountsOf(registry, session)
 }
@@ -203,7 +194,7 @@ async function changePassword(
 async function passwordChange(
   { registry, logins }: SetupParts,
   by: MemberPrincipal,
-  before: Document<"member">,
+  before: Account,
   chosen: StretchedPassword,
 ) {
   const { resetId, ...kept } = before.value

@@ -3,7 +3,7 @@
 // here: they end with their maker.
 
 import { every } from "../store/all-documents.ts"
-import type { Document, Workspace } from "../store/store.ts"
+import type { Document, Membership, Workspace } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"
@@ -13,7 +13,7 @@ import { memberRemoval } from "./members.ts"
 export interface MadeByKey {
   readonly keys: readonly Document<"api-key">[]
   /** Invited members, whether or not they have joined. */
-  readonly members: readonly Document<"membership">[]
+  readonly members: readonly Membership[]
 }
 
 export interface Cascade {
@@ -33,7 +33,7 @@ export function createCascade(parts: AdminParts): Cascade {
   return {
     madeBy,
     async revoke(by, workspace, keyId) {
-      const ended = new Map<string, Document<"api-key"> | Document<"membership">>()
+      const ended = new Map<string, Document<"api-key"> | Membership>()
       // Requests that were running during one commit may have made more: the next round finds it.
       for (;;) {
         const round = await recordPlanned(parts, workspace, async (nowMs) => {
@@ -66,7 +66,7 @@ export function createCascade(parts: AdminParts): Cascade {
       await Array.fromAsync(every(registry, "membership", workspace)),
       ({ value }) => value.createdBy,
     )
-    const made = new Map<string, Document<"api-key"> | Document<"membership">>()
+    const made = new Map<string, Document<"api-key"> | Membership>()
     // A loop over a set also visits members added meanwhile. A revoked key may have made a live
     // one.
     const makers = new Set([keyId])
@@ -90,7 +90,7 @@ function isUnrevoked({ value }: Document<"api-key">): boolean {
   return value.revokedAt === undefined
 }
 
-function byKind(all: Iterable<Document<"api-key"> | Document<"membership">>): MadeByKey {
+function byKind(all: Iterable<Document<"api-key"> | Membership>): MadeByKey {
   const documents = [...all]
   return {
     keys: documents.filter((one) => one.kind === "api-key"),

@@ -14,7 +14,7 @@ import {
   type SetupDocument,
 } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
-import type { Change, Document, Registry, Workspace } from "../store/store.ts"
+import type { Account, Change, Membership, Registry, Workspace } from "../store/store.ts"
 import { nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, createMacs, issueCredential, randomText } from "./credential-format.ts"
@@ -27,7 +27,7 @@ export interface Invitation {
 }
 
 export interface NewInvitation {
-  readonly document: Document<"membership">
+  readonly document: Membership
   /** Shown once, to the person who invites. */
   readonly token: string
 }
@@ -37,15 +37,10 @@ export interface Members {
   /** Creates a new token for a pending invitation. The token before it ends. */
   inviteAgain(by: Principal, workspace: Workspace, id: string): Promise<NewInvitation>
   /** Whether the member's account belongs to this workspace's realm, now or once it exists. */
-  isOfWorkspace(membership: Document<"membership">): boolean
+  isOfWorkspace(membership: Membership): boolean
   /** Refuses with `not_found`. */
-  get(workspace: string, id: string): Promise<Document<"membership">>
-  changeRole(
-    by: Principal,
-    workspace: Workspace,
-    id: string,
-    role: Role,
-  ): Promise<Document<"membership">>
+  get(workspace: string, id: string): Promise<Membership>
+  changeRole(by: Principal, workspace: Workspace, id: string, role: Role): Promise<Membership>
   remove(by: Principal, workspace: Workspace, id: string): Promise<void>
 }
 
@@ -141,10 +136,7 @@ function invitationAct(
  * empty change of another admin's document. The commit fails if that admin is gone, so the last two
  * cannot leave at the same time.
  */
-async function heldByAnother(
-  registry: Registry,
-  leaver: Document<"membership">,
-): Promise<readonly Change[]> {
+async function heldByAnother(registry: Registry, leaver: Membership): Promise<readonly Change[]> {
   if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
   for await (const other of every(registry, "membership", instanceWorkspace))
     if (other.id !== leaver.id && isAdmin(other)) return [changed(other, other.value)]
@@ -182,7 +174,7 @@ export async function assertNoneIsHere(
 export async function memberRemoval(
   registry: Registry,
   by: Principal,
-  { id, value, ...place }: Document<"membership">,
+  { id, value, ...place }: Membership,
 ): Promise<Act & { readonly changes: readonly Change[] }> {
   return {
     by,
@@ -219,7 +211,7 @@ export async function hasAdmin(registry: Registry): Promise<boolean> {
   return false
 }
 
-function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean {
+function isAdmin({ value: { role, joinedAt } }: Membership): boolean {
   return role === "admin" && joinedAt !== undefined
 }
 
@@ -260,7 +252,7 @@ export async function roleOf(
 /** The workspaces of an account, with its role in each. */
 export async function rolesOf(
   registry: Registry,
-  { id, value }: Document<"member">,
+  { id, value }: Account,
 ): Promise<readonly { readonly id: string; readonly role: Role }[]> {
   const roles = await Promise.all(
     value.workspaces.map(async (workspace) => ({

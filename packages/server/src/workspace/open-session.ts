@@ -5,7 +5,7 @@ import { strict as assert } from "node:assert"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, created, type MemberDocument } from "../store/documents.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Account, Change, Document, Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
 import { isConflict, recordPlanned, type Act } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
@@ -18,7 +18,7 @@ export interface OpenedSession {
    * The accounts of the session: several if a person has accounts in several realms with the same
    * password.
    */
-  readonly members: readonly [Document<"member">, ...Document<"member">[]]
+  readonly members: readonly [Account, ...Account[]]
   readonly token: string
 }
 
@@ -31,10 +31,7 @@ export interface AccountChange {
 /** An account that a session is opened for. It may be created or changed with the session. */
 export interface SessionAccount {
   readonly id: string
-  readonly prepare: (
-    before: Document<"member"> | undefined,
-    nowMs: number,
-  ) => Promise<AccountChange>
+  readonly prepare: (before: Account | undefined, nowMs: number) => Promise<AccountChange>
 }
 
 /**
@@ -115,15 +112,12 @@ export async function sessionsOf(
 export async function accountsOf(
   registry: Registry,
   { id, value }: Document<"session">,
-): Promise<readonly Document<"member">[]> {
+): Promise<readonly Account[]> {
   const members = await membersOf(registry, value.memberIds)
   return members.filter((member) => member.value.sessions.includes(id))
 }
 
-async function membersOf(
-  registry: Registry,
-  ids: readonly string[],
-): Promise<readonly Document<"member">[]> {
+async function membersOf(registry: Registry, ids: readonly string[]): Promise<readonly Account[]> {
   const members = await Promise.all(ids.map((id) => registry.get("member", instanceWorkspace, id)))
   return members.filter((one) => one !== undefined)
 }
@@ -131,7 +125,7 @@ async function membersOf(
 /** Removes what belongs to this account alone: its sessions and its password token. */
 export async function endingsOf(
   registry: Registry,
-  { value }: Document<"member">,
+  { value }: Account,
 ): Promise<readonly Change[]> {
   const sessions = await sessionsOf(registry, value.sessions)
   // Sessions of older versions have expired. They name their one account in another field.

@@ -3,7 +3,7 @@
 
 import { createLru } from "../runtime/lru-cache.ts"
 import type { Role } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Account, Document } from "../store/store.ts"
 import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
 import { boundOf, createMacs, parseCredential } from "./credential-format.ts"
@@ -59,7 +59,7 @@ export function createSessions({ registry, clock, keyring, limits }: AdminParts)
   }
 
   async function principalOf(
-    { id, value }: Document<"member">,
+    { id, value }: Account,
     sessionId: string,
     workspace: string | undefined,
   ): Promise<MemberPrincipal> {

@@ -4,7 +4,7 @@
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, type MemberDocument } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, Membership, Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
 import { recordPlanned } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
@@ -199,7 +199,7 @@ async function join(
 async function invitedAccount(
   { registry, logins }: SetupParts,
   { workspace, value: { memberId: id } }: Document<"setup">,
-  invitation: Document<"membership">,
+  invitation: Membership,
   request: SetupRequest,
 ): Promise<SessionAccount> {
   const { email, name = request.name } = invitation.value
@@ -226,10 +226,7 @@ async function invitedAccount(
   }
 }
 
-async function invitationOf(
-  registry: Registry,
-  setup: Document<"setup">,
-): Promise<Document<"membership">> {
+async function invitationOf(registry: Registry, setup: Document<"setup">): Promise<Membership> {
   const membership = await registry.get("membership", setup.workspace, setup.value.memberId)
   if (membership?.value.setupId !== setup.id) throw unknownSetup()
   return membership

@@ -1,7 +1,7 @@
 // Members of a workspace. An invited person accepts by a link.
 
 import type * as wire from "@tallystick/client/wire"
-import type { Document } from "../../store/store.ts"
+import type { Membership } from "../../store/store.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { created, ok, type Answer } from "../endpoint.ts"
@@ -152,25 +152,21 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /** With the page that uses the token: it is in the fragment, which browsers do not send. */
-async function invited(
-  service: Service,
-  member: Document<"membership">,
-  token: string,
-): Promise<Answer> {
+async function invited(service: Service, member: Membership, token: string): Promise<Answer> {
   const setupUrl = `${service.publicUrl}/ui/setup#t=${token}`
   return created({ member: await memberJson(service, member), setupUrl })
 }
 
 export function membersJson(
   service: Service,
-  members: readonly Document<"membership">[],
+  members: readonly Membership[],
 ): Promise<wire.Member[]> {
   return Promise.all(members.map((member) => memberJson(service, member)))
 }
 
 async function memberJson(
   { store }: Service,
-  { id, workspace, value }: Document<"membership">,
+  { id, workspace, value }: Membership,
 ): Promise<wire.Member> {
   const { email, name, role, createdAt, createdBy, joinedAt } = value
   const named = name === undefined ? {} : { name }

@@ -3,7 +3,7 @@
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
 import type { Role } from "../../store/documents.ts"
-import type { Document } from "../../store/store.ts"
+import type { Account } from "../../store/store.ts"
 import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
@@ -162,7 +162,7 @@ async function attempt<T>(
 /** Shows the first of several accounts, and the workspaces of all of them. */
 async function sessionJson(
   { accounts }: Service,
-  members: readonly Document<"member">[],
+  members: readonly Account[],
 ): Promise<wire.Session> {
   const [first] = members
   if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
