@@ -11,10 +11,13 @@ import { disclosuresOf, packDisclosures } from "./packed-text.ts"
 import { partReads, partWrites, type PartWrites, type Span } from "./part-tables.ts"
 import { openSealed, openStretch, sealedWith, type Sealed } from "./stretch-format.ts"
 
-/** What one step removes or writes anew: some milliseconds. A stretch costs as much as many rows. */
-const costPerStep = 256
-const costOfStretch = 8
-export const stretchesPerStep = costPerStep / costOfStretch
+/**
+ * What one step removes or writes anew: about a millisecond, because it does not wait for the disk.
+ * A byte string costs twice as much to write anew as to remove, and each as much as some rows.
+ */
+const costPerStep = 128
+const costOfWrite = 2
+const costOfStretch = 4 * costOfWrite
 
 /** What is written was made before, so that the database is held for the writes alone. */
 export interface Step {
@@ -72,9 +75,10 @@ export function bodyDestroying(
         if (left <= 0) return { writes, last: first - 1 }
         const span = stretches.at(number, first)
         if (span !== undefined) {
-          writes.push(...emptied(number, span, isGone))
+          const some = emptied(number, span, isGone)
+          writes.push(...some)
           done = span.end - 1
-          left -= costOfStretch
+          left -= Math.max(1, costOfWrite * some.length)
           continue
         }
         const next = stretches.next(number, first)?.first ?? Infinity

@@ -11,7 +11,6 @@ import {
   bodyDestroying,
   disclosureDestroying,
   packedEntries,
-  stretchesPerStep,
   type PackedEntries,
   type Step,
 } from "./content-destroying.ts"
@@ -115,17 +114,20 @@ function packingOf(journal: DatabaseSync) {
   }
 }
 
+/** What one step drops: some milliseconds. */
+const framesPerStep = 32
+
 function framesOf(journal: DatabaseSync, { frames, records }: PackedEntries) {
   const writes = partWrites(journal, "frames")
   return {
     drop(number: number, range: SequenceRange): number {
-      const some = [...frames.over(number, range).take(stretchesPerStep)]
+      const some = [...frames.over(number, range).take(framesPerStep)]
       for (const { first, end } of some)
         assert(first >= range.first && end - 1 <= range.last, "no frame lies partly in it")
       within(journal, () => {
         for (const { first } of some) writes.remove(number, first)
       })
-      const isDone = some.length < stretchesPerStep
+      const isDone = some.length < framesPerStep
       return isDone ? range.last : (some.at(-1)?.end ?? 0) - 1
     },
     putBack(number: number, frame: Frame): void {
