@@ -190,6 +190,11 @@ test("menus and dialogs have what their width needs", { skip }, async () => {
     "[document.querySelector('dialog').scrollWidth, document.querySelector('dialog').clientWidth]",
   )) as [number, number]
   assert.ok(content <= width, `${content} px of dialog in ${width}`)
+  await page.keyboard.press("Escape")
+  await page.setViewportSize({ width: 320, height: 844 })
+  const name = page.getByRole("button", { name: "Workspace" }).locator("bdi")
+  await name.hover()
+  assert.equal(await name.getAttribute("title"), workspace.id, "what is cut off is shown whole")
   await watched.expectQuiet()
 })
 

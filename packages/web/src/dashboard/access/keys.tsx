@@ -9,14 +9,14 @@ import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Check, Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import type { PagedList } from "../../parts/paged-list.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Secret } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import type { Query } from "../place.ts"
 import { Made } from "./made.tsx"
 
@@ -28,16 +28,12 @@ const scopeSentences: Readonly<Record<Scope, string>> = {
 const unusedMs = 90 * 86_400_000
 
 export function keysPart(desk: Desk): Node {
-  const list = pagedList<ApiKey>({
-    ...listed(desk, ["api-keys"], ({ apiKeys }: ApiKeyList) => apiKeys),
-    empty: () => <p class="soft">There is no key yet. A program needs one to write or to read.</p>,
-    draw: (keys) => (
-      <Table
-        columns={columns(desk, () => list.reload())}
-        items={keys}
-        isOver={(key) => stateOf(key) !== "live"}
-      />
-    ),
+  const list = listedTable(desk, {
+    path: ["api-keys"],
+    itemsOf: ({ apiKeys }: ApiKeyList) => apiKeys,
+    columns: (reload) => columns(desk, reload),
+    isOver: (key) => stateOf(key) !== "live",
+    empty: "There is no key yet. A program needs one to write or to read.",
   })
   return (
     <section class="top">

@@ -9,13 +9,13 @@ import { openDialog } from "../../parts/dialog.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import type { PagedList } from "../../parts/paged-list.tsx"
 import { Secret } from "../../parts/secret.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import { Made } from "./made.tsx"
 
 const roles: readonly (readonly [value: string, text: string])[] = [
@@ -24,10 +24,11 @@ const roles: readonly (readonly [value: string, text: string])[] = [
 ]
 
 export function membersPart(desk: Desk): Node {
-  const list = pagedList<Member>({
-    ...listed(desk, ["members"], ({ members }: MemberList) => members),
-    empty: () => <p class="soft">Nobody signs in to this workspace yet.</p>,
-    draw: (members) => <Table columns={columns(desk, () => list)} items={members} />,
+  const list: PagedList = listedTable(desk, {
+    path: ["members"],
+    itemsOf: ({ members }: MemberList) => members,
+    columns: () => columns(desk, () => list),
+    empty: "Nobody signs in to this workspace yet.",
   })
   return (
     <section class="top">

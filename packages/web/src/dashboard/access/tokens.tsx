@@ -4,31 +4,23 @@ import type { Token, TokenList } from "@tallystick/client/wire"
 import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import { Made } from "./made.tsx"
 
 export function tokensPart(desk: Desk): Node {
-  const list = pagedList<Token>({
-    ...listed(desk, ["tokens"], ({ tokens }: TokenList) => tokens),
-    empty: () => (
-      <p class="soft">
-        There is none yet. A link to a receipt, a policy or a pack is made where that is shown; one
-        to a person's activity is made here, or by your program.
-      </p>
-    ),
-    draw: (tokens) => (
-      <Table
-        columns={tokenColumns(desk, () => list.reload())}
-        items={tokens}
-        isOver={({ state }) => state !== "live"}
-      />
-    ),
+  const list = listedTable(desk, {
+    path: ["tokens"],
+    itemsOf: ({ tokens }: TokenList) => tokens,
+    columns: (reload) => tokenColumns(desk, reload),
+    isOver: ({ state }) => state !== "live",
+    empty:
+      "There is none yet. A link to a receipt, a policy or a pack is made where that is " +
+      "shown; one to a person's activity is made here, or by your program.",
   })
   return (
     <section class="top">

@@ -21,10 +21,7 @@ export function related(
   const place = elementOf(<div class="related" />)
   const named = receiptsIn(entry)
   const fold = elementOf(
-    <Fold
-      id="related"
-      title={<>Related receipts {named.length > 0 && <span class="quiet">{named.length}</span>}</>}
-    >
+    <Fold id="related" title="Related receipts" beside={named.length || undefined}>
       {place}
     </Fold>,
   )

@@ -12,29 +12,25 @@ import { Facts } from "../../parts/facts.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
 import { sizeText } from "../../parts/size.ts"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import type { Part } from "./part.ts"
 
 export function archivePart(desk: Desk): Part {
   const state = elementOf(<div aria-busy="true" />)
   let newest: ArchiveSegment | undefined
-  const list = pagedList<ArchiveSegment>({
-    ...listed(desk, ["segments"], ({ segments }: ArchiveSegmentList) => segments),
-    empty: () => (
-      <p class="soft">
-        Nothing lies in the archive yet. Contents move there by themselves, many in one file.
-      </p>
-    ),
-    draw: (segments) => {
+  const list = listedTable(desk, {
+    path: ["segments"],
+    itemsOf: ({ segments }: ArchiveSegmentList) => segments,
+    columns: () => columns(desk),
+    empty: "Nothing lies in the archive yet. Contents move there by themselves, many in one file.",
+    shown: (segments) => {
       const isFirst = newest === undefined
       newest = segments[0]
       if (isFirst) void drawState(desk, newest, state)
-      return <Table columns={columns(desk)} items={segments} />
     },
   })
   void drawState(desk, undefined, state)

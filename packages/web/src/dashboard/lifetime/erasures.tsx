@@ -17,12 +17,11 @@ import { Facts } from "../../parts/facts.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import type { Part } from "./part.ts"
 
 /** How long an erasure takes at least until somebody wants to see that it is done. */
@@ -30,14 +29,15 @@ const againMs = 2000
 
 export function erasuresPart(desk: Desk): Part {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const list = pagedList<Erasure>({
-    ...listed(desk, ["erasures"], ({ erasures }: ErasureList) => erasures),
-    empty: () => <p class="soft">Nothing was ever erased here.</p>,
-    draw: (erasures) => {
+  const list = listedTable(desk, {
+    path: ["erasures"],
+    itemsOf: ({ erasures }: ErasureList) => erasures,
+    columns: () => columns(desk),
+    empty: "Nothing was ever erased here.",
+    shown: (erasures) => {
       clearTimeout(timer)
       if (erasures.some(({ state }) => state === "running"))
         timer = setTimeout(() => list.reload(), againMs)
-      return <Table columns={columns(desk)} items={erasures} />
     },
   })
   const preview = elementOf(<div aria-live="polite" />)

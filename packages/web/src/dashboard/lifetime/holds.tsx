@@ -8,26 +8,21 @@ import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { Made } from "../access/made.tsx"
 import type { Desk } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import type { Part } from "./part.ts"
 
 export function holdsPart(desk: Desk): Part {
-  const list = pagedList<Hold>({
-    ...listed(desk, ["holds"], ({ holds }: HoldList) => holds),
-    empty: () => <p class="soft">Nothing is held: rules and erasures apply to everything.</p>,
-    draw: (holds) => (
-      <Table
-        columns={columns(desk, () => list.reload())}
-        items={holds}
-        isOver={({ state }) => state !== "active"}
-      />
-    ),
+  const list = listedTable(desk, {
+    path: ["holds"],
+    itemsOf: ({ holds }: HoldList) => holds,
+    columns: (reload) => columns(desk, reload),
+    isOver: ({ state }) => state !== "active",
+    empty: "Nothing is held: rules and erasures apply to everything.",
   })
   return {
     node: (

@@ -1,6 +1,6 @@
 // One evidence pack: what it holds, who has a link to it, and how it is checked.
 
-import type { EventsPage, Pack, Token, TokenList } from "@tallystick/client/wire"
+import type { EventsPage, Pack, TokenList } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { Copy } from "../../parts/copy.tsx"
 import { counted, number } from "../../parts/counted.ts"
@@ -9,16 +9,14 @@ import { Fold } from "../../parts/fold.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { checkIcon, Icon, waitingIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
-import { Table } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import { tokenColumns } from "../access/tokens.tsx"
 import type { Desk, View } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import { HandOut } from "./hand-out.tsx"
 
 export function openPack(desk: Desk, packId: string): View {
@@ -153,16 +151,13 @@ function Links({ desk, packId }: { readonly desk: Desk; readonly packId: string 
     return (
       <p class="soft small">An admin of this workspace sees who has a link to it, and ends it.</p>
     )
-  const list = pagedList<Token>({
-    ...listed(desk, ["tokens"], ({ tokens }: TokenList) => tokens, { packId }),
-    empty: () => <p class="soft">Nobody was given a link to it.</p>,
-    draw: (tokens) => (
-      <Table
-        columns={tokenColumns(desk, () => list.reload())}
-        items={tokens}
-        isOver={({ state }) => state !== "live"}
-      />
-    ),
+  const list = listedTable(desk, {
+    path: ["tokens"],
+    query: { packId },
+    itemsOf: ({ tokens }: TokenList) => tokens,
+    columns: (reload) => tokenColumns(desk, reload),
+    isOver: ({ state }) => state !== "live",
+    empty: "Nobody was given a link to it.",
   })
   return (
     <>

@@ -10,12 +10,12 @@ import { openDialog } from "../../parts/dialog.tsx"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import type { PagedList } from "../../parts/paged-list.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
 import { given, type Place, type Query } from "../place.ts"
@@ -28,15 +28,13 @@ const everything: Asked = { text: "", range: { since: "all" }, withSystem: false
 export const openPacks: OpenView = (desk, place) => {
   const [packId] = place.rest
   if (packId !== undefined) return openPack(desk, packId)
-  const list = pagedList<Pack>({
-    ...listed(desk, ["evidence-packs"], ({ packs }: PackList) => packs),
-    empty: () => (
-      <p class="soft">
-        There is none yet. A pack holds entries with their proofs, the policies that they name, and
-        a verifier that opens without a network.
-      </p>
-    ),
-    draw: (packs) => <Table columns={columns(desk)} items={packs} />,
+  const list = listedTable(desk, {
+    path: ["evidence-packs"],
+    itemsOf: ({ packs }: PackList) => packs,
+    columns: () => columns(desk),
+    empty:
+      "There is none yet. A pack holds entries with their proofs, the policies that they " +
+      "name, and a verifier that opens without a network.",
   })
   const wanted = wantedIn(desk, place)
   if (wanted !== undefined) queueMicrotask(() => openNewPack(desk, list, wanted))

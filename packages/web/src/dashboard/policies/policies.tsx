@@ -19,15 +19,15 @@ import { Hash } from "../../parts/hash.tsx"
 import { IconButton } from "../../parts/icon-button.tsx"
 import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import type { PagedList } from "../../parts/paged-list.tsx"
 import { showTold } from "../../parts/show-told.tsx"
-import { Table, type Column } from "../../parts/table.tsx"
+import type { Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { ProjectChoice } from "../project-choice.tsx"
 import "./policies.css"
@@ -107,12 +107,12 @@ interface OfProject {
 
 function Versions({ desk, project }: OfProject) {
   const editor = elementOf(<div />)
-  const list = pagedList<PolicyVersion>({
-    ...listed(desk, ["published-policy"], ({ policies }: PolicyList) => policies, {
-      projectId: project,
-    }),
-    empty: () => <p class="soft">This project has no policy yet.</p>,
-    draw: (versions) => <Table columns={columns(desk)} items={versions} />,
+  const list = listedTable(desk, {
+    path: ["published-policy"],
+    query: { projectId: project },
+    itemsOf: ({ policies }: PolicyList) => policies,
+    columns: () => columns(desk),
+    empty: "This project has no policy yet.",
   })
   return (
     <>

@@ -6,14 +6,14 @@ import { Button } from "../../parts/button.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { pagedList, type PagedList } from "../../parts/paged-list.tsx"
+import type { PagedList } from "../../parts/paged-list.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
-import { Below, Table, type Column } from "../../parts/table.tsx"
+import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listed } from "../listed.ts"
+import { listedTable } from "../listed-table.tsx"
 
 export const openSettings: OpenView = (desk) => ({
   title: "Settings",
@@ -34,10 +34,11 @@ export const openSettings: OpenView = (desk) => ({
 // Projects --------------------------------------------------------------------------------------------
 
 function Projects({ desk }: { readonly desk: Desk }) {
-  const list = pagedList<Project>({
-    ...listed(desk, ["projects"], ({ projects }: ProjectList) => projects),
-    empty: () => <p class="soft">There is none yet.</p>,
-    draw: (projects) => <Table columns={columns(desk, () => list)} items={projects} />,
+  const list: PagedList = listedTable(desk, {
+    path: ["projects"],
+    itemsOf: ({ projects }: ProjectList) => projects,
+    columns: () => columns(desk, () => list),
+    empty: "There is none yet.",
   })
   return (
     <>
