@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto"
 import { canonicalize } from "@tallystick/proof"
 import type { RetentionPreview } from "@tallystick/client/wire"
 import type { Clock } from "../clock.ts"
+import { createFairQueue } from "../runtime/fair-queue.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import type { RetentionRule } from "../store/documents.ts"
@@ -43,6 +44,8 @@ export interface Previews {
 const dayMs = 86_400_000
 /** Results that are remembered, and counts that are under way. */
 const rememberedMax = 64
+/** A count reads a whole ledger, on the thread that makes segments for everybody. */
+const counts = { atOnceMax: 4, perWorkspaceMax: 1, waitingMax: rememberedMax, waitMs: 20_000 }
 
 export function createPreviews({ registry, journal, clock, due, secret }: PreviewParts): Previews {
   const key = deriveKey(secret, "retention previews")
@@ -52,6 +55,7 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
       .digest("base64url")
       .slice(0, 22)
   const known = createLru<Under>(rememberedMax)
+  const counting = createFairQueue(clock, { ...counts, of: "previews to be counted" })
 
   return {
     isConfirmed(workspace, rules, token) {
@@ -82,7 +86,7 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
 
   function begin(name: string, begun: Begun): Under {
     const under: Under = { counted: 0, of: 0, preview: undefined, done: Promise.resolve() }
-    under.done = countAll(under, begun)
+    under.done = counting.run(begun.id, undefined, () => countAll(under, begun))
     // Whoever waits is told; the next request begins again.
     under.done.catch(() => known.delete(name))
     known.set(name, under)
