@@ -48,6 +48,16 @@ test("a folder that cannot be written to is named, and read all the same", async
   assert.equal(String(await storage.get("a/1", all)), "text")
 })
 
+test("a file that cannot be finished leaves nothing behind", async (context) => {
+  const { path, remove } = temporary()
+  context.after(remove)
+  const storage = openFolderStorage(path)
+  // A folder in its place.
+  mkdirSync(join(path, "a", "1"), { recursive: true })
+  await assert.rejects(storage.put("a/1", Buffer.from("text")), { name: "ArchiveFailure" })
+  assert.deepEqual(readdirSync(join(path, "a")), ["1"])
+})
+
 test("links to a disk and to single segments are followed, and never written through", async (context) => {
   const { path, remove } = temporary()
   context.after(remove)

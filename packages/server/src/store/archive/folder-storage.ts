@@ -28,8 +28,14 @@ export function openFolderStorage(folder: string): ArchiveStorage {
         await makeFolder(dirname(path))
         // Two servers that share the folder may write the same file at once.
         const fresh = `${path}.${randomBytes(8).toString("hex")}${unfinished}`
-        await writeSynced(fresh, bytes)
-        await rename(fresh, path)
+        try {
+          await writeSynced(fresh, bytes)
+          await rename(fresh, path)
+        } catch (error) {
+          // Of a disk that is full, each try would leave less.
+          await rm(fresh, { force: true }).catch(() => undefined)
+          throw error
+        }
         await syncFolder(dirname(path))
       }),
     get: (file, { start, end }) =>
