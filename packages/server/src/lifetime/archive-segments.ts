@@ -178,11 +178,14 @@ async function rewriteSome(
     const bodies = await destroyedBodies(registry, workspace.id, segment)
     if (bodies.length === 0) return
     const gone = bodies.map(([first, last]) => ({ first, last }))
-    const document = await archiving.without(segment, gone)
-    if (document === undefined) await recordRemoval(parts, workspace, segment)
+    const isAll = gone.some(({ first, last }) => first <= segment.first && last >= segment.last)
+    const document = isAll ? undefined : await archiving.without(segment, gone)
     if (document === undefined || document.file === segment.file)
       await archiving.clean(segment, document)
-    else made.push({ document, replaced: segment, lacks: isWithin(gone) })
+    // After its file: nobody would look again for one that nothing names.
+    if (document === undefined) await recordRemoval(parts, workspace, segment)
+    else if (document.file !== segment.file)
+      made.push({ document, replaced: segment, lacks: isWithin(gone) })
   })
   const recorded = made.length === 0 ? [] : await recordSegments(parts, workspace, made)
   await eachOf(recorded, rewrittenAtOnce, async ({ document, replaced = document }) =>
