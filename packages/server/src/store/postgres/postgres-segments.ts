@@ -96,11 +96,15 @@ export function createSegments(
   journal: Pick<JournalReader, "recordsAt" | "head">,
   leases: Pick<OwnLeases, "requireOurs">,
 ): SegmentKeeper {
-  /** Another process that has taken the lease may have removed what these changes would bring back. */
+  /**
+   * Another process that has taken the lease may have removed what these changes would bring back.
+   * Looked at last, so that the lease is not locked for long: it has to be renewed.
+   */
   const change = <T>(workspace: string, act: (rows: Queries["rows"]) => Promise<T>): Promise<T> =>
     database.within(async ({ rows }) => {
+      const done = await act(rows)
       await leases.requireOurs(rows, workspace)
-      return act(rows)
+      return done
     })
   return {
     ...segmentReads(database),
