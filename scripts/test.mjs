@@ -6,7 +6,7 @@
 // once.
 
 import { globSync, readFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { join, relative, resolve } from "node:path"
 import { Readable } from "node:stream"
 import { run } from "node:test"
 import { spec } from "node:test/reporters"
@@ -22,44 +22,56 @@ const measuring = new Set([
   "test/promises/measuring.deep.ts",
 ])
 
-/** The longest, longest first: begun last, one of them would run on when all others are done. */
+/**
+ * The longest, longest first: begun last, one of them would run on when all others are done. A
+ * run of several files ends with the times that this list is made of.
+ */
 const long = [
   "test/outside/schemathesis.test.ts",
   "test/crash/expiry-killed.test.ts",
-  "test/crash/archive-killed.test.ts",
+  "test/postgres/engine.test.ts",
   "test/crash/erasure-killed.test.ts",
-  "test/crash/kill.test.ts",
+  "test/crash/archive-killed.test.ts",
+  "test/postgres/commands.test.ts",
   "test/api/through-client.test.ts",
-  "test/promises/one-entry.test.ts",
-  "test/crash/power.test.ts",
-  "test/promises/tampering.test.ts",
   "test/promises/restored.test.ts",
-  "test/promises/stalls.test.ts",
-  "test/promises/one-chain.test.ts",
-  "test/ledger-commands.test.ts",
-  "test/promises/read-your-writes.test.ts",
-  "packages/server/src/store/sqlite/sqlite.test.ts",
-  "test/postgres/lifetime-servers.test.ts",
-  "test/api/archive-s3.test.ts",
-  "test/crash/compact-killed.test.ts",
-  "test/crash/secret.test.ts",
-  "test/crash/failing-calls.test.ts",
-  "test/cli.test.ts",
-  "test/outside/export.test.ts",
-  "test/crash/root-key.test.ts",
-  "test/pages/events.test.ts",
-  "test/pages/dashboard.test.ts",
-  "test/pages/administration.test.ts",
-  "test/pages/entry.test.ts",
-  "test/crash/start.test.ts",
-  "test/crash/stop.test.ts",
   "test/promises/bad-input.test.ts",
-  "test/crash/pack-killed.test.ts",
-  "test/pages/component.test.ts",
-  "test/pages/links.test.ts",
-  "test/outside/installed.test.ts",
-  "test/outside/spectral.test.ts",
-  "test/crash/slow-sync.test.ts",
+  "test/api/exports-lifetime.test.ts",
+  "test/ledger-commands.test.ts",
+  "test/pages/administration.test.ts",
+  "test/erased-copy.test.ts",
+  "test/crash/kill.test.ts",
+  "test/postgres/lifetime-servers.test.ts",
+  "test/postgres/database-away.test.ts",
+  "test/promises/one-entry.test.ts",
+  "test/promises/tampering.test.ts",
+  "test/crash/start.test.ts",
+  "test/cli.test.ts",
+  "test/postgres/several-servers.test.ts",
+  "test/crash/compact-killed.test.ts",
+  "test/outside/export.test.ts",
+  "test/pages/dashboard.test.ts",
+  "test/pages/entry.test.ts",
+  "test/promises/stalls.test.ts",
+  "test/crash/secret.test.ts",
+  "test/api/archive-s3.test.ts",
+  "test/crash/root-key.test.ts",
+  "test/crash/stop.test.ts",
+  "test/pages/events.test.ts",
+  "test/api/archive.test.ts",
+  "test/packed.test.ts",
+  "test/crash/power.test.ts",
+  "test/pages/verifier.test.ts",
+  "test/pages/lifetime.test.ts",
+  "test/pages/receipt.test.ts",
+  "test/postgres-server.test.ts",
+  "test/pages/people.test.ts",
+  "test/api/sessions.test.ts",
+  "test/promises/one-chain.test.ts",
+  "test/promises/read-your-writes.test.ts",
+  "test/api/permissions-canary.test.ts",
+  "test/pages/chain.test.ts",
+  "test/pages/live.test.ts",
 ]
 
 const { values, positionals } = parseArgs({
@@ -115,15 +127,16 @@ Readable.from(together()).compose(new spec()).pipe(process.stdout)
 
 /** What happens in both runs, as if they were one: it ends with the counts of both. */
 async function* together() {
-  // Four files at a time also where there are two cores: much of what a test does is to wait for
+  // Five files at a time also where there are two cores: much of what a test does is to wait for
   // other processes and for the disk.
   const runs = [
-    { files: files.filter((file) => !measuring.has(file)), concurrency: 4 },
+    { files: files.filter((file) => !measuring.has(file)), concurrency: 5 },
     { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
   ].filter((each) => each.files.length > 0)
   const counts = new Map()
   /** Files that came to their end, with how many tests they ran. */
   const ended = new Map()
+  const times = new Map()
   let summary
   for (const each of runs) {
     for await (const event of run({
@@ -131,8 +144,14 @@ async function* together() {
       timeout: Number(values.timeout),
       testNamePatterns: values.name,
       signal: stopped.signal,
+      execArgv: [`--import=${new URL("file-times.mjs", import.meta.url)}`],
     })) {
       const { file, nesting, counts: counted } = event.data ?? {}
+      const took = timesIn(event)
+      if (took !== undefined) {
+        times.set(file, took)
+        continue
+      }
       if (event.type === "test:summary" && file !== undefined) {
         ended.set(file, counted.tests)
         if (ended.size % 25 === 0)
@@ -151,6 +170,7 @@ async function* together() {
       } else yield event
     }
   }
+  if (files.length > 1) for (const line of longest(times)) yield remark(line)
   for (const [what, count] of counts) yield remark(`${what} ${count}`)
   if (summary !== undefined) yield summary
   expectTests(ended)
@@ -175,6 +195,21 @@ function expectTests(ended) {
   if (!isNamed || [...ended.values()].some((tests) => tests > 0)) return
   console.error(`test: no test has a name like ${values.name}, so nothing was tested`)
   process.exitCode = 1
+}
+
+/** What the last line of a file says: file-times.mjs. */
+function timesIn({ type, data }) {
+  const pattern = /^took ((\S+) s, \S+ s of the processor)\n?$/
+  const [, said, seconds] = (type === "test:stderr" && pattern.exec(data.message)) || []
+  return said === undefined ? undefined : { said, seconds: Number(seconds) }
+}
+
+/** The files that took the most time, one a line. */
+function longest(times) {
+  return [...times]
+    .toSorted(([, one], [, other]) => other.seconds - one.seconds)
+    .slice(0, 25)
+    .map(([file, { said }]) => `${said}: ${relative(process.cwd(), file)}`)
 }
 
 /** Each run ends with its counts, one a line; a test's own remarks come from a file. */

@@ -65,6 +65,28 @@ for (const { what, text, name, code, says } of cases) {
   })
 }
 
+const onLinux = { skip: process.platform !== "linux" && "only Linux tells the processor time" }
+
+test("a run of several files ends with the times of each, with its processes", onLinux, () => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
+  try {
+    const work = "crypto.pbkdf2Sync('a', 'b', 1000000, 32, 'sha512')"
+    const busy = `import { spawnSync } from "node:child_process"
+spawnSync(process.execPath, ["-e", "${work}"])
+`
+    writeFileSync(join(folder, "idle.test.mjs"), good)
+    writeFileSync(join(folder, "busy.test.mjs"), busy + good)
+    const { said } = runTests(join(folder, "*.test.mjs"))
+    const lines = said.matchAll(/ℹ \S+ s, (\S+) s of the processor: \S*(busy|idle)\.test\.mjs/g)
+    const [[, most, first] = [], [, least, second] = []] = [...lines]
+    assert.deepEqual([first, second], ["busy", "idle"], said)
+    assert.ok(Number(most) > 2 * Number(least), said)
+    assert.doesNotMatch(said, /took/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test("quick is without files that need a socket or a process", () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
   try {

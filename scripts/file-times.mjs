@@ -1,0 +1,17 @@
+// Loaded before each file of tests: its last line on standard error says how long it took, and how
+// much processor time, with the processes that it started and waited for. Only Linux tells that.
+
+import { existsSync, readFileSync } from "node:fs"
+import { isMainThread } from "node:worker_threads"
+
+const path = "/proc/self/stat"
+
+if (isMainThread && existsSync(path))
+  process.once("exit", () => {
+    // Behind the name of the program, which may have spaces: hundredths of a second of its own and
+    // of its children, each for programs and for the system.
+    const ticks = readFileSync(path, "utf8").split(") ").at(-1).split(" ").slice(11, 15)
+    const ofProcessor = ticks.reduce((sum, each) => sum + Number(each), 0) / 100
+    const seconds = (performance.now() / 1000).toFixed(1)
+    process.stderr.write(`took ${seconds} s, ${ofProcessor.toFixed(1)} s of the processor\n`)
+  })
