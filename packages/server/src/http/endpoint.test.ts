@@ -618,7 +618,7 @@ function openHouse(
     guard,
     limits,
     ...(unknownResource && { unknownResource }),
-    ...(pace && { pace }),
+    ...(pace && { pace: { ...pace, of: () => pace } }),
   })
   const server = new HttpServer(
     {

@@ -6,7 +6,7 @@ import type { Readable } from "node:stream"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { Place } from "../ledger/admission.ts"
-import { pacedBytesMin, unpaced, type Pace } from "../runtime/pace.ts"
+import { pacedBytesMin, unpaced, type Pace, type SharedPace } from "../runtime/pace.ts"
 import { none, readBody } from "./body.ts"
 import { contextOf, type Context } from "./context-headers.ts"
 import type { Incoming } from "./incoming.ts"
@@ -109,7 +109,7 @@ export interface RouteOptions<Access, Caller> {
   /** Admits a request with a body until it is answered. If absent, nothing is limited. */
   readonly admit?: (caller: Caller, incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Place
   /** Slices the work on large bodies. If absent, it is not sliced. */
-  readonly pace?: Pace
+  readonly pace?: SharedPace
   /**
    * Begins before the handler looks anything up. A refusal whose time could tell whether something
    * exists waits for it. Undefined for an endpoint without such refusals.
@@ -182,7 +182,7 @@ class EndpointRoute<Access, Caller> implements Route {
     caller: Caller,
     place: Place | undefined,
   ): Promise<Answer> {
-    const { limits, pace = unpaced } = this.#options
+    const { limits } = this.#options
     const { requestId, receivedAtMs } = incoming
     const params = this.#checks.params(incoming.params, caller)
     const query = this.#checks.query(given)
@@ -194,6 +194,7 @@ class EndpointRoute<Access, Caller> implements Route {
     if (turn !== undefined) await turn
     // A body that is larger than an event is checked part by part.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
+    const pace = isLarge ? this.#paceOf(place) : unpaced
     const call = {
       caller,
       params,
@@ -205,7 +206,7 @@ class EndpointRoute<Access, Caller> implements Route {
       requestId,
       receivedAtMs,
       context,
-      pace: isLarge ? pace : unpaced,
+      pace,
     }
     // The time of a refusal begins before the look-ups. If it began at the refusal, longer look-ups
     // would still show.
@@ -225,6 +226,11 @@ class EndpointRoute<Access, Caller> implements Route {
       bytesMax: bodyBytesMax ?? this.#options.limits.eventBytesMax,
       place,
     })
+  }
+
+  #paceOf(place: Place | undefined): Pace {
+    const { pace = unpaced } = this.#options
+    return place === undefined ? pace : pace.of(place.party)
   }
 
   async #readLarge(bytes: Buffer, pace: Pace): Promise<unknown> {

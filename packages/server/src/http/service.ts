@@ -11,7 +11,7 @@ import type { Expiry } from "../lifetime/expiry.ts"
 import type { Holds } from "../lifetime/holds.ts"
 import type { Previews } from "../lifetime/retention-preview.ts"
 import type { Limits } from "../limits.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import type { VerificationSource } from "../query/verified-entries.ts"
 import type { EntryFeed } from "../query/entry-feed.ts"
 import type { Queries } from "../query/entry-queries.ts"
@@ -70,7 +70,7 @@ export interface Service {
   /** Limits how many pages, receipts and tiles are read at once. */
   readonly reading: FairQueue
   /** Slices long work, so that all requests share the thread. */
-  readonly pace: Pace
+  readonly pace: SharedPace
   /** What entries are verified against when they are read. */
   readonly source: VerificationSource
   readonly keys: Keys

@@ -209,6 +209,11 @@ export class Place {
     this.#party = party
   }
 
+  /** The name of who has it. */
+  get party(): string {
+    return this.#party.name
+  }
+
   /**
    * Takes room for so many more bytes of the body. Throws `overloaded` if there is none, or if the
    * queue has no room for an entry.

@@ -3,7 +3,7 @@
 
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { FairQueue } from "../runtime/fair-queue.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { HeldEntries } from "../store/held-entries.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
@@ -25,7 +25,7 @@ import {
 export interface PageSource {
   readonly store: VerificationSource & Pick<Store, "registry">
   readonly limits: { readonly pageBytesMax: number }
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 export interface Reader {
@@ -75,7 +75,8 @@ export async function buildPage(
   { isProven, wanted, isHeld, signal }: Reader,
   nowMs: number,
 ): Promise<BuiltPage> {
-  const { store, limits, pace } = source
+  const { store, limits } = source
+  const pace = source.pace.of(workspace.id)
   const events: Uint8Array[] = []
   let bytes = 0
   let verified = true

@@ -58,7 +58,7 @@ function queriesOf(
     store,
     finding: findingOf(served),
     reading,
-    pace,
+    pace: { ...pace, of: () => pace },
     limits: { ...limits, ...changes },
   })
 }

@@ -3,7 +3,7 @@
 
 import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone, type Gone } from "../store/destroyed.ts"
@@ -24,7 +24,7 @@ export interface PackEntry {
 export interface EntrySource {
   readonly journal: Pick<JournalReader, "at">
   readonly registry: Pick<Registry, "get">
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 const batchEntries = 32
@@ -32,11 +32,12 @@ const batchBytes = 64 * 1024
 
 /** The entries of these sequences in the same order, in batches. */
 export async function* readEntries(
-  { journal, registry, pace }: EntrySource,
+  { journal, registry, pace: shared }: EntrySource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
 ): AsyncGenerator<readonly PackEntry[]> {
   const epochs = epochsOf(workspace)
+  const pace = shared.of(workspace.id)
   for (let at = 0; at < sequences.length;) {
     const batch = sequences.slice(at, at + batchEntries)
     const stored = await journal.at(workspace.id, batch, batchBytes)

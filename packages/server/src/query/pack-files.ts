@@ -24,7 +24,7 @@ import {
   verifyInclusion,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../store/opened-entry.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
@@ -38,7 +38,7 @@ import type { TreeStore } from "../store/tree-reads.ts"
 export interface PackSource extends TreeStore {
   readonly journal: JournalReader
   readonly registry: Registry
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 /** Determines every byte of a pack except its seal. */

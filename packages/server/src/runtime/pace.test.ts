@@ -5,10 +5,11 @@ import { createPace } from "./pace.ts"
 function openPace() {
   let nowMs = 0
   const due: (() => void)[] = []
-  const pace = createPace({ elapsed: () => nowMs }, 10, (act) => due.push(act))
+  const shared = createPace({ elapsed: () => nowMs }, 10, (act) => due.push(act))
   const done: string[] = []
   /** Does steps of so many milliseconds each. */
-  const work = async (name: string, steps: number, stepMs: number): Promise<void> => {
+  const work = async (name: string, steps: number, stepMs: number, party = ""): Promise<void> => {
+    const pace = shared.of(party)
     for (let step = 1; step <= steps; step++) {
       if (pace.isUp()) await pace.next()
       nowMs += stepMs
@@ -33,6 +34,16 @@ test("work goes on for one piece in a turn, and those who wait take turns", asyn
   assert.equal(await turn(), "a7")
   assert.equal(await turn(), "b4")
   assert.equal(await turn(), "")
+})
+
+test("parties take turns, however many requests of one wait", async () => {
+  const { work, turn, done } = openPace()
+  for (const name of ["a", "b", "c", "d"]) void work(name, 2, 10, "many")
+  void work("x", 2, 10, "one")
+  assert.deepEqual(done.splice(0).join(" "), "a1")
+  const turns: string[] = []
+  for (let at = 0; at < 9; at++) turns.push(await turn())
+  assert.equal(turns.join(" "), "a2 x1 b1 x2 c1 d1 b2 c2 d2")
 })
 
 test("a step that is longer than a piece has a turn of its own, and what comes after a pause goes at once", async () => {

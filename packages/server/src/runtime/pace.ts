@@ -1,6 +1,6 @@
 // Time slices of the event loop that all requests share. Long work asks now and then whether its
-// slice is over, and continues in a later turn of the loop. Each turn runs one slice, whichever
-// request it belongs to.
+// slice is over, and continues in a later turn of the loop. Each turn runs one slice. Parties take
+// turns, so that many requests of one do not make another wait for each of them.
 
 import type { Clock } from "../clock.ts"
 
@@ -10,8 +10,17 @@ export interface Pace {
   next(): Promise<void>
 }
 
+export interface SharedPace extends Pace {
+  /** The slices of a party, by its name. */
+  of(party: string): Pace
+}
+
 /** For work that is always short. */
-export const unpaced: Pace = { isUp: () => false, next: () => Promise.resolve() }
+export const unpaced: SharedPace = {
+  isUp: () => false,
+  next: () => Promise.resolve(),
+  of: () => unpaced,
+}
 
 /**
  * Bodies of this size or more are processed in slices. A hostile body of half the size holds the
@@ -24,8 +33,9 @@ export function createPace(
   { elapsed }: Pick<Clock, "elapsed">,
   pieceMs: number,
   later: (act: () => void) => void = setImmediate,
-): Pace {
-  const waiting: (() => void)[] = []
+): SharedPace {
+  /** By party, the one whose turn it is first. */
+  const waiting = new Map<string, (() => void)[]>()
   /** When this turn's slice began. */
   let beganMs: number | undefined
 
@@ -35,18 +45,28 @@ export function createPace(
   }
   const endTurn = (): void => {
     beganMs = undefined
-    const resume = waiting.shift()
-    if (resume === undefined) return
-    begin()
-    resume()
+    for (const [party, line] of waiting) {
+      const resume = line.shift()
+      waiting.delete(party)
+      if (line.length > 0) waiting.set(party, line)
+      begin()
+      return resume?.()
+    }
   }
 
-  return {
-    isUp() {
-      if (beganMs !== undefined) return elapsed() - beganMs >= pieceMs
-      begin()
-      return false
-    },
-    next: () => new Promise((resolve) => waiting.push(resolve)),
+  const isUp = (): boolean => {
+    if (beganMs !== undefined) return elapsed() - beganMs >= pieceMs
+    begin()
+    return false
   }
+  const of = (party: string): Pace => ({
+    isUp,
+    next: () =>
+      new Promise((resolve) => {
+        const line = waiting.get(party)
+        if (line === undefined) waiting.set(party, [resolve])
+        else line.push(resolve)
+      }),
+  })
+  return { ...of(""), of }
 }

@@ -20,7 +20,7 @@ import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import {
   inOrder,
@@ -81,7 +81,7 @@ export interface PackParts extends SigningParts {
   readonly store: Pick<Store, "journal" | "index" | "registry">
   readonly ledger: Ledger
   readonly limits: Limits
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 export function createPacks(parts: PackParts): Packs {

@@ -3,13 +3,13 @@
 
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import type { Journal } from "../store/store.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 
 export interface SelectionParts {
   readonly journal: Pick<Journal, "byReceipt">
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 const atOnce = 8
