@@ -24,6 +24,11 @@ export interface ThreadListener<R> {
   readonly onReport?: (report: R) => void
 }
 
+interface ThreadOptions<R> extends ThreadListener<R> {
+  /** For a thread that holds much for a while, which would be copied several times before it is old. */
+  readonly youngGenerationMb?: number
+}
+
 interface ThreadStart {
   readonly module: string
   readonly given: unknown
@@ -56,12 +61,13 @@ const youngGenerationMb = 12
 export async function startThread<Q extends Questions, R = never>(
   module: string,
   given: unknown,
-  listener: ThreadListener<R>,
+  listener: ThreadOptions<R>,
 ): Promise<Thread<Q>> {
+  const maxYoungGenerationSizeMb = listener.youngGenerationMb ?? youngGenerationMb
   const worker = new Worker(module, {
     workerData: { module, given } satisfies ThreadStart,
     execArgv: [],
-    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
+    resourceLimits: { maxYoungGenerationSizeMb },
   })
   const waiting = new Map<
     number,

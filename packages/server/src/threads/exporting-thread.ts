@@ -26,6 +26,8 @@ export interface ExportingBeside extends EntryExporter {
 
 /** Main can send what two of them write. */
 const exportThreads = 2
+/** What a piece needs is held until it is written. */
+const youngGenerationMb = 48
 /** Requests go before. */
 const niceness = 5
 
@@ -56,6 +58,7 @@ export function exportBeside(
     const started = startThread<ExportQuestions, Suspect>(import.meta.filename, options, {
       onDeath,
       onReport,
+      youngGenerationMb,
     })
     const thread = { started, asked: 0 }
     threads.push(thread)
