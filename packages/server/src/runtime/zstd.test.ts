@@ -60,7 +60,8 @@ test("what is cut, damaged or too long is refused as zlib refuses it, and the ne
       if (expected.startsWith("Z") || expected.startsWith("ERR")) refused += 1
       assert.ok(unpackZstd(packed, most).equals(text), "the next")
     }
-  assert.ok(refused > 1000, `${refused} were refused`)
+  // Node 24 lets some pass that are cut, and so must we.
+  assert.ok(refused > 900, `${refused} were refused`)
 })
 
 test("what was unpacked stays as it was when something else is", () => {
