@@ -613,7 +613,8 @@ test("administrative entries lie between: two rows need not be linked, and inclu
 test("one workspace never finds entries of another", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { theirs: { actor: ada, metadata: { note: "zebra crossing" } } })
-  for (const query of ["zebra", "zeb*", "metadata.note:zebra*", "metadata.label:theirs"]) {
+  // Random words of its own keys may begin with fewer letters of it.
+  for (const query of ["zebra", "zebr*", "metadata.note:zebra*", "metadata.label:theirs"]) {
     const page = await find(acme.reader, acme.path, { query, includeSystem: true, storage: "all" })
     assert.deepEqual([page.total, page.returned], [0, 0], query)
   }
