@@ -226,6 +226,44 @@ test("a segment whose answer was lost, or that somebody had made meanwhile, is w
   await house.loop.close()
 })
 
+test("a segment is given up if smaller ones of its entries are made meanwhile", async () => {
+  const reading = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const written: string[] = []
+  let reads = 0
+  const house = openHouse({
+    segments: (it) => ({
+      ...it,
+      async put(workspace, name, ...rest) {
+        written.push(`${name.level}.${name.k}`)
+        await it.put(workspace, name, ...rest)
+      },
+    }),
+    journal: (it) => ({
+      ...it,
+      async after(...asked) {
+        // The second read of the large segment.
+        if (++reads === 2) {
+          reading.resolve()
+          await held.promise
+        }
+        return it.after(...asked)
+      },
+    }),
+  })
+  await write(house.served, "acme", names(usual))
+  house.loop.poke(["acme"])
+  await reading.promise
+  const old = house.loop.fileOld("acme", 600)
+  held.resolve()
+  await old
+  await untilKept(house, "acme", "1.0")
+  assert.deepEqual(written, [...Array.from({ length: 16 }, (_, k) => `0.${k}`), "1.0"])
+  assert.equal(await totalOf(house, "acme"), usual)
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
+})
+
 test("small segments are made of large entries, so that no segment takes much memory", async () => {
   const written: string[] = []
   // 80 MiB in 4,096 of them. It cannot be read, which costs least.

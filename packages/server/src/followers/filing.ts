@@ -299,12 +299,13 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     parts: readonly Uint8Array[],
     staged?: StagedParts,
   ): Promise<void> {
-    // Meanwhile, `makeAsked` or another process may have made the same segment, or a larger one.
+    // Meanwhile, `makeAsked` or another process may have made the same segment, a larger one, or
+    // smaller ones of some of its entries.
     const kept = await segments.list(workspace)
     const isNew =
       absorbs.length > 0
         ? absorbs.every((one) => kept.some(({ hash }) => hash === one.hash))
-        : positionOf(kept) < lastOf(name)
+        : positionOf(kept) === firstOf(name) - 1
     if (isNew) await segments.put(workspace, name, parts, absorbs, staged)
     lists.set(workspace, await segments.list(workspace))
   }

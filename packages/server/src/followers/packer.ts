@@ -1,7 +1,8 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
 // after another any more: a signed checkpoint covers them, and a segment of the search has them, or
-// they are old and in a workspace that has too few for a segment. Oldest first, some stretches at a time, with pauses, because a commit waits while one is stored:
-// longer ones while much is recorded, because packing can wait and who records cannot.
+// they are old and in a workspace that has too few for a segment. Oldest first, some stretches at a
+// time, with pauses, because a commit waits while one is stored: longer ones while much is recorded,
+// because packing can wait and who records cannot.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
@@ -112,7 +113,7 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
   async function packNext(workspace: string): Promise<boolean> {
     const known = progress.get(workspace)
     if (known === undefined) return false
-    if (known.end - known.done < entriesMin) known.end = await packableUpTo(workspace)
+    if (known.end - known.done < entriesMin) known.end = await packableUpTo(workspace, known.head)
     const packed = await content.pack(workspace, known.done, known.end)
     if (packed === undefined) return false
     known.done = packed.last
@@ -120,12 +121,12 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
     return true
   }
 
-  async function packableUpTo(workspace: string): Promise<number> {
+  async function packableUpTo(workspace: string, head: number): Promise<number> {
     const { covered, filed } = await settledOf(store, workspace)
     // The checkpoint that covers them is under way.
     if (covered < filed) loop.line.retry([workspace])
     // Of so many more, a segment is under way.
-    if (covered - filed >= sizeOf(usualLevel)) return filed
+    if (head - filed >= sizeOf(usualLevel)) return Math.min(covered, filed)
     const beforeMs = clock.now() - limits.packAfterMs
     const old = await lastBefore(store, workspace, beforeMs, filed, covered)
     if (old - filed >= sizeOf(0)) await filing.fileOld(workspace, old)
