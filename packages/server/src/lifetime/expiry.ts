@@ -7,8 +7,8 @@ import { isoTime, type Clock } from "../clock.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
-import { destroyedBodies, destroyedChanges } from "../store/destroyed.ts"
-import type { RetentionRule } from "../store/documents.ts"
+import { destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
+import type { ExpiryRun, RetentionRule } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import {
   grownRun,
@@ -55,7 +55,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     inTurn(workspace.id, async () => {
       if (!(await parts.content.isOurs(workspace.id))) return undefined
       await finish(parts, workspace)
-      const found = await recordDue(parts, by, workspace.id)
+      const found = await recordDue(parts, by, workspace)
       if (found.entries > 0) await finish(parts, workspace)
       return found
     })
@@ -75,12 +75,23 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 }
 
-async function recordDue(parts: ExpiryParts, by: Principal, id: string): Promise<ExpiryResult> {
+async function recordDue(
+  parts: ExpiryParts,
+  by: Principal,
+  asked: Document<"workspace">,
+): Promise<ExpiryResult> {
   const { registry, ledger, clock, store, due } = parts
+  const { id } = asked
   const runId = ledger.makeId("exp", clock.now())
   let [entries, held] = [0, 0]
   for (let after = 0, isEnd = false; !isEnd;) {
     const state = await readState(registry, id)
+    const { run } = state.value
+    if (isOpen(run) && run.id !== runId) {
+      // Another process has begun it since, and may have died.
+      await finish(parts, asked)
+      continue
+    }
     const workspace = await registry.get("workspace", id, id)
     const rules = workspace?.value.retention ?? []
     if (workspace === undefined || rules.length === 0) break
@@ -113,37 +124,58 @@ async function record(
   ranges: DueEntries["ranges"],
 ): Promise<readonly SequenceRange[] | undefined> {
   const { registry } = parts
-  const all = inOrder(ranges)
-  if (all.length === 0) return all
-  const run = grownRun(state.value.run, runId, all)
-  const acts = ranges.flatMap((own, at): readonly Act[] =>
-    own.length === 0 ? [] : [expireAct(by, runId, rules[at], own)],
-  )
-  const destroyed = { why: "expired", bodies: all, fields: [] } as const
-  const planned = await recordPlanned(parts, workspace, async () => {
+  let recorded: readonly SequenceRange[] | undefined
+  await recordPlanned(parts, workspace, async () => {
+    recorded = undefined
     const now = await readState(registry, workspace.id)
     if (now.version !== state.version) return undefined
+    // What was read may be older than what another process has recorded and destroyed.
+    const left = await Promise.all(ranges.map((own) => notDestroyed(registry, workspace.id, own)))
+    recorded = inOrder(left)
+    if (recorded.length === 0) return undefined
+    const acts = left.flatMap((own, at): readonly Act[] =>
+      own.length === 0 ? [] : [expireAct(by, runId, rules[at], own)],
+    )
+    const run = grownRun(state.value.run, runId, recorded)
+    const destroyed = { why: "expired", bodies: recorded, fields: [] } as const
     const changes = await destroyedChanges(registry, workspace.id, destroyed, runId)
     return { acts, changes: [...changes, stateChange(now, { ...now.value, run })] }
   })
-  return planned && all
+  return recorded
+}
+
+function isOpen(run: ExpiryRun | undefined): run is ExpiryRun {
+  return run !== undefined && run.doneAt === undefined
 }
 
 /** Finishes the last run, if it was cut short or has just destroyed its last entry. */
 async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Promise<void> {
+  const { registry } = parts
+  for (;;) {
+    const { run } = (await readState(registry, workspace.id)).value
+    if (!isOpen(run)) return
+    await finishRun(parts, workspace, run)
+  }
+}
+
+/** Another process may record more of it meanwhile: then it is not done yet. */
+async function finishRun(
+  parts: ExpiryParts,
+  workspace: Document<"workspace">,
+  run: ExpiryRun,
+): Promise<void> {
   const { registry, store, clock } = parts
   const { id } = workspace
-  const { run } = (await readState(registry, id)).value
-  if (run === undefined || run.doneAt !== undefined) return
-  const bodies = await destroyedBodies(registry, id, run, run.id)
-  // Another process may still have read that nothing is destroyed here.
+  // Until then a process may read that nothing is destroyed here, this one as well.
   if (registry.staleMsMax > 0) await clock.sleep(registry.staleMsMax)
+  const bodies = await destroyedBodies(registry, id, run, run.id)
   await destroyContent({ ...parts, journal: store.journal }, id, [
     { why: "expired", bodies, fields: [] },
   ])
   await recordPlanned(parts, workspace, async (nowMs) => {
     const state = await readState(registry, id)
-    if (state.value.run?.id !== run.id || state.value.run.doneAt !== undefined) return undefined
+    const now = state.value.run
+    if (!isOpen(now) || now.id !== run.id || now.entries !== run.entries) return undefined
     return {
       by: service,
       action: "retention.body.expired",

@@ -89,6 +89,22 @@ export async function destroyedBodies(
   return all
 }
 
+/** Those of these entries whose bodies no entry has destroyed. */
+export async function notDestroyed(
+  registry: Pick<Registry, "get">,
+  workspace: string,
+  ranges: readonly SequenceRange[],
+): Promise<readonly SequenceRange[]> {
+  const left = await Promise.all(
+    ranges.map(async ([first, last]) => {
+      const gone = await destroyedBodies(registry, workspace, { first, last })
+      const known = gone.map(([from, to]) => ({ first: from, last: to }))
+      return [...gapsIn(known, first, last)].map((gap): SequenceRange => [gap.first, gap.last])
+    }),
+  )
+  return left.flat()
+}
+
 /** What an entry destroys, by the ids of the documents that say so. */
 export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string, Destroyed> {
   const blocks = new Map<string, { why: DestroyedWhy; bodies: SequenceRange[]; fields: Fields[] }>()
@@ -139,7 +155,7 @@ function joined<R extends { first: number; last: number }>(one: R, next: R): R {
 
 /** The parts of a range that none of these has. They are in order. */
 function* gapsIn(
-  ranges: DestroyedDocument["bodies"],
+  ranges: readonly { readonly first: number; readonly last: number }[],
   first: number,
   last: number,
 ): Generator<{ readonly first: number; readonly last: number }> {

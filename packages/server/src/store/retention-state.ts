@@ -21,13 +21,13 @@ export function stateChange(state: RetentionState, value: RetentionStateDocument
   return changed(state, value)
 }
 
-/** The run with these ranges as well; a new one, if the last was another. */
+/** The run with these ranges as well; a new one, if the last was another or is done. */
 export function grownRun(
   before: ExpiryRun | undefined,
   runId: string,
   ranges: readonly SequenceRange[],
 ): ExpiryRun {
-  const same = before?.id === runId ? before : undefined
+  const same = before?.id === runId && before.doneAt === undefined ? before : undefined
   return {
     id: runId,
     first: Math.min(same?.first ?? Infinity, ranges[0]?.[0] ?? Infinity),

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
+import { systemClock, type Clock } from "../clock.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
+import { cacheRegistry } from "../store/cached-documents.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Change, Store } from "../store/store.ts"
+import { findDue } from "./due-entries.ts"
+import { createExpiry, type ExpiryParts } from "./expiry.ts"
+
+// Two processes with one database. What another one changed, a process may not see for a while.
+
+const staleMsMax = 3000
+const dayMs = 86_400_000
+const by = { kind: "instance" } as const
+const count = 40
+
+async function openHouse() {
+  const { served, filing } = openMemory()
+  const { registry, journal } = served
+  let nowMs = Date.UTC(2026, 0, 1)
+  const workspace = testWorkspace("acme", { retention: [{ days: 1 }] })
+  const outside = openTestLedger(journal, { clock: { ...systemClock, now: () => nowMs }, registry })
+  const { id, value } = workspace
+  const created: Change = { kind: "workspace", id, version: 0, value }
+  await outside.record(workspace, [testEvent({})], [created])
+  await outside.record(
+    workspace,
+    Array.from({ length: count - 1 }, () => testEvent({ receivedAtMs: nowMs })),
+  )
+  nowMs += 2 * dayMs
+
+  // What a checkpoint covers is the only thing that is asked of the index.
+  const store = {
+    journal,
+    index: { checkpoint: async () => ({ size: covered }) },
+  } as unknown as Store
+  let covered = count
+
+  const findAll: ExpiryParts["due"] = (question) => findDue(journal, question, async () => {})
+  const startProcess = ({ due = findAll, destroys = async () => {} } = {}) => {
+    let elapsedMs = 0
+    let isDying = false
+    const clock: Clock = {
+      now: () => nowMs,
+      elapsed: () => elapsedMs,
+      sleep: async (ms) => void (elapsedMs += ms),
+    }
+    const cached = cacheRegistry({ ...registry, staleMsMax }, clock)
+    const ledger = openTestLedger(
+      {
+        ...journal,
+        async append(group) {
+          const outcome = await journal.append(group)
+          cached.forget(group.workspace, group.changes ?? [])
+          return outcome
+        },
+      },
+      { clock, registry: cached },
+    )
+    const expiry = createExpiry({
+      registry: cached,
+      ledger,
+      clock,
+      store,
+      due,
+      content: {
+        ...filing.content,
+        isOurs: async () => true,
+        async destroyBodies(...asked) {
+          if (isDying) throw new Error("killed")
+          await destroys()
+          return filing.content.destroyBodies(...asked)
+        },
+      },
+      removeFromArchive: async () => {},
+      forget: async () => {},
+    })
+    return {
+      run: () => expiry.run(by, workspace),
+      /** Caches what it reads now. */
+      read: async () => {
+        await cached.get("retention-state", id, "state")
+        await cached.get("destroyed", id, "000000000")
+      },
+      async dieInRun() {
+        isDying = true
+        await assert.rejects(expiry.run(by, workspace), /killed/)
+      },
+    }
+  }
+  return {
+    startProcess,
+    findAll,
+    dueUpTo: (last: number) =>
+      findAll({
+        workspace: id,
+        rules: value.retention ?? [],
+        holds: [],
+        after: 0,
+        upTo: last,
+        nowMs,
+      }),
+    cover: (sequence: number) => (covered = sequence),
+    /** Each entry's sequence as often as an entry says that it is destroyed, in order. */
+    async recorded() {
+      const all: number[] = []
+      for (const { record, sequence, body } of await journal.after(id, 0, 1000)) {
+        const kind = parseRecord(record)?.kind ?? "event"
+        const read = body && parseBody(body, id)
+        if (typeof read !== "object") continue
+        for (const [first, last] of readDestroyed(kind, sequence, read)?.bodies ?? [])
+          for (let at = first; at <= last; at++) all.push(at)
+      }
+      return all.toSorted((a, b) => a - b)
+    },
+    async expectGone(sequences: readonly number[]) {
+      const entries = await journal.after(id, 0, count)
+      const gone = entries.flatMap((one) => (one.body === undefined ? [one.sequence] : []))
+      assert.deepEqual(gone, sequences)
+      await expectChain(journal, id)
+    },
+  }
+}
+
+const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1)
+
+test("what a process that died has recorded is destroyed by the next, and recorded once", async () => {
+  const house = await openHouse()
+  house.cover(10)
+  const [first, second] = [house.startProcess(), house.startProcess()]
+  await first.run()
+  await second.read()
+  house.cover(count)
+  await first.dieInRun()
+  // It believes that no run is open.
+  await second.run()
+  assert.deepEqual(await house.recorded(), upTo(count))
+  await house.expectGone(upTo(count))
+})
+
+test("a run that grew is not done before all of it is destroyed", async () => {
+  const house = await openHouse()
+  house.cover(10)
+  const [first, second] = [house.startProcess(), house.startProcess()]
+  await first.dieInRun()
+  // It reads what the first has recorded so far, and that all of it is still there.
+  await second.read()
+  await house.startProcess().run()
+  house.cover(count)
+  await house.startProcess().dieInRun()
+  await second.run()
+  assert.deepEqual(await house.recorded(), upTo(count))
+  await house.expectGone(upTo(count))
+})
+
+test("a run that grows while another process finishes it is not done before all of it is destroyed", async () => {
+  const house = await openHouse()
+  const [isRead, mayGrow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = house.startProcess({
+    async due(question) {
+      if (question.after === 0)
+        return { ...(await house.findAll({ ...question, upTo: 10 })), isEnd: false }
+      isRead.resolve()
+      await mayGrow.promise
+      return house.findAll(question)
+    },
+  })
+  const died = first.dieInRun()
+  await isRead.promise
+  const second = house.startProcess({
+    async destroys() {
+      mayGrow.resolve()
+      await died
+    },
+  })
+  await second.run()
+  assert.deepEqual(await house.recorded(), upTo(count))
+  await house.expectGone(upTo(count))
+})
+
+test("what was read before another process destroyed it is not recorded again", async () => {
+  const house = await openHouse()
+  house.cover(20)
+  const before = await house.dueUpTo(20)
+  await house.startProcess().run()
+  await house.startProcess({ due: async () => before }).run()
+  assert.deepEqual(await house.recorded(), upTo(20))
+  await house.expectGone(upTo(20))
+})
