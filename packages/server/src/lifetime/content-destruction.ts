@@ -7,7 +7,7 @@ import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
-import type { JournalReader, Stored } from "../store/store.ts"
+import type { JournalReader, Registry, Stored } from "../store/store.ts"
 
 export interface DestroyingParts {
   readonly journal: Pick<JournalReader, "at">
@@ -28,6 +28,17 @@ const keptAtOnce = 256
 const rangesAtOnce = 64
 /** Readers hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
+
+/**
+ * Call it once it is recorded what will be destroyed. Until it resolves, a process may still read
+ * that nothing is.
+ */
+export async function untilKnown(
+  { staleMsMax }: Pick<Registry, "staleMsMax">,
+  clock: Pick<Clock, "sleep">,
+): Promise<void> {
+  if (staleMsMax > 0) await clock.sleep(staleMsMax)
+}
 
 /** When it resolves, no file of the engine has any of it, and no search finds by it. */
 export async function destroyContent(

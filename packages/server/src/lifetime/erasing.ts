@@ -23,6 +23,7 @@ export interface ErasingParts {
 
 /** How often a workspace is looked after at most, for what another server has left open. */
 const lookEveryMs = 60_000
+const passEveryMs = 1000
 /** The pause after a failure, so that a failing disk is not asked all the time. */
 const retryAfterMs = 5000
 
@@ -60,21 +61,35 @@ export function startErasing({
     } while (again.has(workspace) && !stop.signal.aborted)
     running.delete(workspace)
   }
-  const look = async (): Promise<void> => {
-    for await (const names of grown(stop.signal))
-      for (const workspace of names) {
+  /** To be looked after, once their pause is over. */
+  const due = new Set<string>()
+  const listen = async (): Promise<void> => {
+    for await (const names of grown(stop.signal)) for (const name of names) due.add(name)
+  }
+  const look = async (workspace: string): Promise<void> => {
+    try {
+      if (await isOurs(workspace)) poke(workspace)
+      // The server that carries it out may die.
+      else if (await erasures.note(await workspaces.get(workspace))) due.add(workspace)
+    } catch (error) {
+      if (stop.signal.aborted) return
+      failed(workspace, error)
+      due.add(workspace)
+    }
+  }
+  const lookAround = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      for (const workspace of due) {
         const now = clock.elapsed()
         if (now - (lookedAtMs.get(workspace) ?? -Infinity) < lookEveryMs) continue
         lookedAtMs.set(workspace, now)
-        try {
-          if (await isOurs(workspace)) poke(workspace)
-          else await erasures.note(await workspaces.get(workspace))
-        } catch (error) {
-          if (!stop.signal.aborted) failed(workspace, error)
-        }
+        due.delete(workspace)
+        await look(workspace)
       }
+      await Promise.race([clock.sleep(passEveryMs), stopped])
+    }
   }
-  const looking = look()
+  const looking = Promise.all([listen(), lookAround()])
 
   return {
     poke,

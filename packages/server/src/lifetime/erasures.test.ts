@@ -9,13 +9,16 @@ import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import { cacheRegistry } from "../store/cached-documents.ts"
+import { readGone } from "../store/destroyed.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
-import { createErasures } from "./erasures.ts"
+import { startErasing } from "./erasing.ts"
+import { createErasures, type ErasureParts } from "./erasures.ts"
 import { createHolds } from "./holds.ts"
 
 const workspace = testWorkspace("acme", { personalKeys: ["note"] })
@@ -24,6 +27,7 @@ const by = { kind: "instance" } as const
 function openHouse(
   holds: () => readonly string[] | Promise<readonly string[]> = () => [],
   pace: Pace = unpaced,
+  bend: (parts: ErasureParts) => ErasureParts = (parts) => parts,
 ) {
   const store = openMemory()
   const { served, filing: filed } = store
@@ -35,7 +39,7 @@ function openHouse(
     report: () => {},
   })
   const erasuresFile = memoryErasures()
-  const erasures = createErasures({
+  const own: ErasureParts = {
     store: served,
     registry: served.registry,
     ledger,
@@ -50,10 +54,13 @@ function openHouse(
     erased: () => {},
     holdsOn: async () => holds(),
     pace,
-  })
+  }
+  const erasures = createErasures(bend(own))
   return {
     ...store,
     erasures,
+    /** Of another process with the same data. */
+    otherErasures: () => createErasures(own),
     erasuresFile,
     write: (drafts: readonly Draft[]) => ledger.record(workspace, drafts),
     async entry(sequence: number) {
@@ -314,4 +321,101 @@ test("holds are compared with a person's entries in turns, until the client leav
     message: "the client has left",
   })
   assert.equal(turns, 50)
+})
+
+test("two processes that carry out one erasure record each part of it once", async () => {
+  await using house = openHouse()
+  await house.write(Array.from({ length: 1000 }, () => testEvent({ actor: ada, target: ada })))
+  const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+  const { id } = await house.erasures.request(by, workspace, request)
+  const other = house.otherErasures()
+  await Promise.all([house.erasures.carryOut(workspace), other.carryOut(workspace)])
+  const done = await house.served.registry.get("erasure", workspace.id, id)
+  const sequences: number[] = []
+  const actions: string[] = []
+  for (const { record, sequence, body } of await house.served.journal.after("acme", 1001, 100)) {
+    const said = body && parseBody(body, "acme")
+    if (typeof said !== "object") assert.fail(`entry ${sequence} cannot be read`)
+    actions.push(String(said["action"]))
+    const kind = parseRecord(record)?.kind ?? "event"
+    for (const one of readDestroyed(kind, sequence, said)?.fields ?? []) sequences.push(one.sequence)
+  }
+  assert.deepEqual(
+    sequences,
+    Array.from({ length: 1000 }, (_, at) => at + 1),
+  )
+  const parts = Array.from({ length: done?.value.parts ?? 0 }, () => "privacy.subject.erase")
+  assert.deepEqual(actions, [...parts, "privacy.erasure.complete"])
+})
+
+test("when fields are destroyed, another process explains them with whatever it has cached", async () => {
+  const staleMsMax = 3000
+  let elapsedMs = 0
+  let looks = 0
+  const elapsed = () => elapsedMs
+  const sleep = async (ms: number) => void (elapsedMs += ms)
+  await using house = openHouse(undefined, undefined, (parts) => ({
+    ...parts,
+    registry: { ...parts.registry, staleMsMax },
+    clock: { ...systemClock, elapsed, sleep },
+    content: {
+      ...parts.content,
+      async keepDisclosures(id, remaining) {
+        const gone = await readGone(other, id, [1, 2])
+        for (const { sequence } of remaining) assert.equal(gone(sequence)?.what, "fields")
+        looks += 1
+        return parts.content.keepDisclosures(id, remaining)
+      },
+    },
+  }))
+  const other = cacheRegistry({ ...house.served.registry, staleMsMax }, { elapsed })
+  await house.write([testEvent({ actor: ada }), testEvent({ actor: bob })])
+  for (const { id } of [ada, bob]) {
+    await house.erase({ id })
+    await readGone(other, workspace.id, [1])
+  }
+  assert.equal(looks, 2)
+})
+
+test("an erasure that another server left is carried out, though nothing more is recorded", async () => {
+  await using house = openHouse()
+  await house.write([testEvent({ actor: ada })])
+  const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+  const { id } = await house.erasures.request(by, workspace, request)
+  let elapsedMs = 0
+  let isOurs = false
+  let asked = 0
+  const waiting: (() => void)[] = []
+  const erasing = startErasing({
+    erasures: house.otherErasures(),
+    workspaces: { get: async () => workspace },
+    async *grown() {
+      yield [workspace.id]
+    },
+    async isOurs() {
+      asked += 1
+      return isOurs
+    },
+    clock: {
+      ...systemClock,
+      elapsed: () => elapsedMs,
+      sleep: () => new Promise((wake) => waiting.push(wake)),
+    },
+    failed: (_, error) => assert.fail(String(error)),
+  })
+  const pass = async (seconds: number) => {
+    for (let at = 0; at < seconds; at++) {
+      while (waiting.length === 0) await setImmediate()
+      elapsedMs += 1000
+      for (const wake of waiting.splice(0)) wake()
+    }
+    while (waiting.length === 0) await setImmediate()
+  }
+  await pass(100)
+  isOurs = true
+  await pass(100)
+  await erasing.close()
+  const done = await house.served.registry.get("erasure", workspace.id, id)
+  assert.equal(done?.value.state, "done")
+  assert.equal(asked, 3, "once a minute, until nothing is open")
 })

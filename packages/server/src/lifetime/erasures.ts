@@ -25,7 +25,7 @@ import type { Change, Document, Registry, Store, Stored } from "../store/store.t
 import { nameOf, recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { required } from "../workspace/required-document.ts"
-import { destroyContent, type DestroyingParts } from "./content-destruction.ts"
+import { destroyContent, untilKnown, type DestroyingParts } from "./content-destruction.ts"
 import { erasedBlocks, stillThere } from "./erased-blocks.ts"
 import { idsOf, partJson, partsOf, partWith, type ErasurePart } from "./erasure-parts.ts"
 import { handedOut } from "./handed-out.ts"
@@ -68,8 +68,8 @@ export interface Erasures {
   ): Promise<Document<"erasure">>
   /** Carries out what is open of a workspace. Resolves when nothing is left but what is held. */
   carryOut(workspace: Document<"workspace">, stop?: AbortSignal): Promise<void>
-  /** Lists in this server's file what another server erased. */
-  note(workspace: Document<"workspace">): Promise<void>
+  /** Lists in this server's file what another server erased. Returns whether it has more to do. */
+  note(workspace: Document<"workspace">): Promise<boolean>
   /**
    * Erases again what the file beside the heads file lists and this data still has, because it is a
    * copy from before. Records it first.
@@ -188,8 +188,12 @@ export function createErasures(given: ErasureParts): Erasures {
       }),
 
     async note(workspace) {
-      for await (const { id, value } of every(registry, "erasure", workspace.id))
+      let isOpen = false
+      for await (const { id, value } of every(registry, "erasure", workspace.id)) {
         if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
+        isOpen ||= value.state !== "done"
+      }
+      return isOpen
     },
 
     repeat: (...asked) => repeat(parts, ...asked),
@@ -261,8 +265,9 @@ async function repeat(
   if (isRepeated(value)) {
     const found = await stillThere(store.journal, workspace, blocks)
     const left = found.filter(({ sequence }) => sequence > value.after)
+    let place = value.parts
     const record = (part: ErasurePart, isLast: boolean) =>
-      recordPart(parts, workspace, id, { part, isLast })
+      recordPart(parts, workspace, id, { part, place: place++, isLast })
     await recordEach(partsOf([left]), record, (last) => last ?? partWith([]))
   }
   // A hold of this copy ended before the content was destroyed elsewhere.
@@ -394,8 +399,9 @@ async function recordParts(
   const lastOf = (last: ErasurePart | undefined) => withOwn(last, request.sequence, own)
   const sequences = value.parts === 0 ? await allSequences(parts, asked, known) : []
   const holdsNow = () => parts.holdsOn(workspace.id, subject, sequences)
+  let place = value.parts
   const record = (part: ErasurePart, isLast: boolean) =>
-    recordPart(parts, workspace, id, { part, isLast, holdsNow })
+    recordPart(parts, workspace, id, { part, place: place++, isLast, holdsNow })
   await recordEach(partsOf(all), record, lastOf)
 }
 
@@ -439,6 +445,8 @@ function withOwn(
 
 interface RecordedPart {
   readonly part: ErasurePart
+  /** How many are recorded before it. */
+  readonly place: number
   readonly isLast: boolean
   /** The ids of the holds on anything that the erasure will destroy. */
   readonly holdsNow?: () => Promise<readonly string[]>
@@ -447,18 +455,19 @@ interface RecordedPart {
 /**
  * Records a part, with everything that the registry says of it. The first part decides for all of
  * them: if a hold was placed since the request, it records nothing of it, and the erasure is held.
+ * Returns whether the next part is to be recorded: not if another process goes on with the erasure.
  */
 async function recordPart(
   parts: WorkingParts,
   workspace: Document<"workspace">,
   id: string,
-  { part, isLast, holdsNow }: RecordedPart,
+  { part, place, isLast, holdsNow }: RecordedPart,
 ): Promise<boolean> {
   const { registry } = parts
-  const { action } = await recordPlanned(parts, workspace, async (): Promise<Act> => {
+  const planned = await recordPlanned(parts, workspace, async (): Promise<Act | undefined> => {
     const document = await required(registry, "erasure", workspace.id, id)
     const { value } = document
-    assert(value.state === "recording", "an erasure is carried out by one program at a time")
+    if (value.state !== "recording" || value.parts !== place) return undefined
     const state = await readState(registry, workspace.id)
     const isFirst = value.parts === 0 && holdsNow !== undefined
     const holds = isFirst ? await holdsNow() : []
@@ -487,7 +496,7 @@ async function recordPart(
       ],
     }
   })
-  return action !== waitAction
+  return planned?.action === eraseAction
 }
 
 /** The changes after which these documents name nobody. */
@@ -521,7 +530,8 @@ async function destroy(
   workspace: Document<"workspace">,
   id: string,
 ): Promise<void> {
-  const { registry, store } = parts
+  const { registry, store, clock } = parts
+  await untilKnown(registry, clock)
   const { value } = await required(registry, "erasure", workspace.id, id)
   const own = await ownEntries(parts, workspace.id, id)
   const all = saidIn(own)
