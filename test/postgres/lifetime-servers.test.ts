@@ -6,7 +6,7 @@ import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { startPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { eventually, makeWorkspace, writeMany, type Reply, type Service } from "../service.ts"
-import { expectWhole, startServers } from "./servers.ts"
+import { expectWhole, startServers, type Servers } from "./servers.ts"
 
 // Two servers that would both pack, archive, expire and erase the same workspace, and one is killed
 // again and again: everything happens once.
@@ -51,7 +51,7 @@ test("two servers change the contents of one workspace, and are killed: everythi
     await servers.kill(chance.pick([one, other]))
     for (const reply of await Promise.all(underWay)) {
       if (reply === undefined) continue
-      assert.ok([200, 202, 409, 503].includes(reply.status), reply.text)
+      assert.ok([200, 202, 409, 503].includes(reply.status), `${reply.text} ${logsOf(servers)}`)
       const { erasureId } = reply.json()
       if (erasureId !== undefined) asked.push(erasureId)
     }
@@ -59,6 +59,7 @@ test("two servers change the contents of one workspace, and are killed: everythi
   }
 
   const [last] = servers.all as [Service]
+  let state = ""
   await eventually(
     "all to be archived, expired and erased",
     async () => {
@@ -69,10 +70,13 @@ test("two servers change the contents of one workspace, and are killed: everythi
       // Another one may hold the lease.
       const isRun = run.status === 200 || run.json().error === "conflict"
       const end = Math.max(...segments.map((one: Segment) => one.lastSequence))
+      state = `${run.text} ${JSON.stringify(erasures)} archived up to ${end}`
       return (isRun && isDone && end >= filed - 64) || undefined
     },
     120_000,
-  )
+  ).catch((cause: unknown) => {
+    throw new Error(`${state} ${logsOf(servers)}`, { cause })
+  })
   await expectOnce(last, path, asked)
   await expectChain(last.root, id, receipts)
   await expectWhole(servers)
@@ -100,6 +104,10 @@ async function ruleFor({ root }: Service, path: string, projectId: string): Prom
     const set = await root.patch(path, { ...rules, confirm: token })
     return set.status === 200 || undefined
   })
+}
+
+function logsOf({ all }: Servers): string {
+  return all.map((service) => service.log()).join("\n")
 }
 
 /** Undefined if the server was killed meanwhile. */
