@@ -187,14 +187,7 @@ export function createErasures(given: ErasureParts): Erasures {
         return made
       }),
 
-    async note(workspace) {
-      let isOpen = false
-      for await (const { id, value } of every(registry, "erasure", workspace.id)) {
-        if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
-        isOpen ||= value.state !== "done"
-      }
-      return isOpen
-    },
+    note: (workspace) => noteAll(parts, workspace),
 
     repeat: (...asked) => repeat(parts, ...asked),
 
@@ -560,6 +553,18 @@ async function destroy(
 
 function isUnlisted({ erasuresFile }: WorkingParts, id: string, value: ErasureDocument): boolean {
   return value.state === "done" && value.entries > 0 && !erasuresFile.has(id)
+}
+
+async function noteAll(
+  parts: WorkingParts,
+  workspace: Document<"workspace">,
+): Promise<boolean> {
+  let isOpen = false
+  for await (const { id, value } of every(parts.registry, "erasure", workspace.id)) {
+    if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
+    isOpen ||= value.state !== "done"
+  }
+  return isOpen
 }
 
 /** Lists what was erased in the file that outlives this data. */
