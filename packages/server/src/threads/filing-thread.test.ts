@@ -26,6 +26,9 @@ test.afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
+/** On a busy machine, too. */
+const patientMs = 120_000
+
 async function openHouse(findWaitMs: number): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -56,7 +59,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
 }
 
 test("what was written before a search is found by it, filed or not", async () => {
-  const house = await openHouse(10_000)
+  const house = await openHouse(patientMs)
   const find = (written: number) =>
     house.store.search.find("acme", { system: "with" }, written + 1, 1)
   for (const count of [1, 700, 3, 1]) {
@@ -86,7 +89,7 @@ test("what was written before a search is found by it, filed or not", async () =
 })
 
 test("what nobody asks for is filed a moment later", async () => {
-  const house = await openHouse(10_000)
+  const house = await openHouse(patientMs)
   for (const segments of [1, 2]) {
     await house.write(4096)
     while (segmentsIn(house.folder) < segments)
