@@ -338,7 +338,8 @@ test("two processes that carry out one erasure record each part of it once", asy
     if (typeof said !== "object") assert.fail(`entry ${sequence} cannot be read`)
     actions.push(said["action"])
     const kind = parseRecord(record)?.kind ?? "event"
-    for (const one of readDestroyed(kind, sequence, said)?.fields ?? []) sequences.push(one.sequence)
+    for (const one of readDestroyed(kind, sequence, said)?.fields ?? [])
+      sequences.push(one.sequence)
   }
   assert.deepEqual(
     sequences,

@@ -555,10 +555,7 @@ function isUnlisted({ erasuresFile }: WorkingParts, id: string, value: ErasureDo
   return value.state === "done" && value.entries > 0 && !erasuresFile.has(id)
 }
 
-async function noteAll(
-  parts: WorkingParts,
-  workspace: Document<"workspace">,
-): Promise<boolean> {
+async function noteAll(parts: WorkingParts, workspace: Document<"workspace">): Promise<boolean> {
   let isOpen = false
   for await (const { id, value } of every(parts.registry, "erasure", workspace.id)) {
     if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
