@@ -31,7 +31,7 @@ import {
   type SegmentParts,
   type Steps,
 } from "../../packages/server/src/store/search/segments.ts"
-import type { Stored } from "../../packages/server/src/store/store.ts"
+import type { Stored } from "../../packages/server/src/store/entries.ts"
 
 const [, small = 4096, large = 65_536] = segmentSizes
 const startMs = Date.parse("2026-01-01T00:00:00Z")

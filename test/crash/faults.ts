@@ -14,15 +14,9 @@ import { openDatabase } from "../../packages/server/src/store/postgres/connectio
 import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
 import { openFiling } from "../../packages/server/src/store/open.ts"
 import { cacheRegistry } from "../../packages/server/src/store/cached-documents.ts"
-import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
-import type {
-  Document,
-  Group,
-  Head,
-  Outcome,
-  Registry,
-  Store,
-} from "../../packages/server/src/store/store.ts"
+import type { ApiKeyDocument, Document } from "../../packages/server/src/store/documents.ts"
+import type { Group, Head, Outcome } from "../../packages/server/src/store/entries.ts"
+import type { Registry, Store } from "../../packages/server/src/store/store.ts"
 
 // The service with a fault in it:   node test/crash/faults.ts <fault>
 //

@@ -3,7 +3,9 @@
 
 import type { Clock } from "../clock.ts"
 import { every } from "../store/all-documents.ts"
-import type { Audit, Checked, Document, Finding, Index, Registry, Tree } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Audit, Checked, Finding, Tree } from "../store/index-state.ts"
+import type { Index, Registry } from "../store/store.ts"
 import { recheckEntry, type RecheckParts } from "./recheck-entry.ts"
 import { isOfTree, reached, type Walk } from "./walk-chain.ts"
 

@@ -8,7 +8,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import type { SignedHead } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Audit, Finding, JournalReader, Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
+import type { Audit, Finding } from "../store/index-state.ts"
+import type { JournalReader } from "../store/store.ts"
 import { createAuditor, type AuditSummary, type Auditor } from "./auditor.ts"
 
 const roundEveryMs = 60_000

@@ -6,7 +6,9 @@
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
-import type { Audit, Document, Finding, Leases } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Audit, Finding } from "../store/index-state.ts"
+import type { Leases } from "../store/store.ts"
 import {
   emptyTree,
   resumeRounds,

@@ -22,15 +22,9 @@ import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
 import { bodilessIn, splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
-import type {
-  Checkpoint,
-  Document,
-  Index,
-  JournalReader,
-  Registry,
-  TileGrowth,
-  Tree,
-} from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Checkpoint, TileGrowth, Tree } from "../store/index-state.ts"
+import type { Index, JournalReader, Registry } from "../store/store.ts"
 import { readTile } from "../store/tree-reads.ts"
 import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"

@@ -5,7 +5,7 @@ import { disclosuresOf, type Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
 import type { Owner } from "../store/search/search.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 import { filedOf } from "../store/search/searchable-fields.ts"
 
 const content: Content = {

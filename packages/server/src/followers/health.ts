@@ -7,7 +7,7 @@ import type { FilingReport } from "./filing.ts"
 import type { PackerReport } from "./packer.ts"
 import type { AuditSummary } from "./auditor.ts"
 import type { Sighting } from "./watching.ts"
-import type { Checkpoint } from "../store/store.ts"
+import type { Checkpoint } from "../store/index-state.ts"
 
 export interface IntegrityFailure {
   readonly workspace: string

@@ -4,7 +4,7 @@ import { encodeRecord, type Kind, type RecordFields } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 import { createUnfiled, recordedIn, type Unfiled } from "../store/search/unfiled-entries.ts"
 
 const random = pooledRandom()

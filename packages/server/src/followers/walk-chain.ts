@@ -14,7 +14,9 @@ import { checkContents } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document, JournalReader, Tree } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Tree } from "../store/index-state.ts"
+import type { JournalReader } from "../store/store.ts"
 import { IntegrityError, takeOrBreak, type CheckpointerParts } from "./checkpointer.ts"
 
 export interface Walk {

@@ -4,7 +4,8 @@
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import type { Checkpoint, Finding, JournalReader, Leases } from "../store/store.ts"
+import type { Checkpoint, Finding } from "../store/index-state.ts"
+import type { JournalReader, Leases } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
 import { followOnce, type FollowStep, type Follower } from "./follow.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { ListPlace } from "../store/store.ts"
+import type { ListPlace } from "../store/documents.ts"
 import { createLists } from "./lists.ts"
 
 const lists = createLists(Buffer.alloc(32, 1))

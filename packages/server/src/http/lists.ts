@@ -2,7 +2,7 @@
 // nobody learns from it what others do. It is bound to its list, and is refused for another one.
 
 import { LedgerError } from "../error.ts"
-import type { ListPlace } from "../store/store.ts"
+import type { ListPlace } from "../store/documents.ts"
 import { deriveKey, unwrap, wrap } from "../secrets/crypto.ts"
 
 export interface Page<T> {

@@ -15,8 +15,8 @@ import type { SharedPace } from "../runtime/pace.ts"
 import type { VerificationSource } from "../query/verified-entries.ts"
 import type { EntryFeed } from "../query/entry-feed.ts"
 import type { Queries } from "../query/entry-queries.ts"
-import type { DocumentKind, ListedIn } from "../store/documents.ts"
-import type { Listed, ListPlace, Store, Workspace } from "../store/store.ts"
+import type { DocumentKind, ListedIn, Listed, ListPlace, Workspace } from "../store/documents.ts"
+import type { Store } from "../store/store.ts"
 import {
   mayTouch,
   refusal,

@@ -7,7 +7,8 @@ import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { createKeyPlaces } from "../runtime/key-places.ts"
 import type { Link } from "../store/opened-entry.ts"
-import type { Change, Group, Head, Linked } from "../store/store.ts"
+import type { Change } from "../store/documents.ts"
+import type { Group, Head, Linked } from "../store/entries.ts"
 import type { SealedEntry } from "./seal.ts"
 
 /** What became of an entry: it has its place, or an earlier one has its key. */

@@ -6,7 +6,8 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { JournalReader, Registry, Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
+import type { JournalReader, Registry } from "../store/store.ts"
 
 export interface CheckedJournal {
   readonly journal: JournalReader

@@ -7,7 +7,7 @@ import oracle from "canonicalize"
 import fc from "fast-check"
 import { encodeRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
 import { disclosuresOf, openEntry, type Content, type Party } from "../store/opened-entry.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 import { pooledRandom } from "./random.ts"
 import { seal, type SealedEntry } from "./seal.ts"
 

@@ -11,7 +11,9 @@ import { equalBytes } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import type { Change, Head, Journal, Outcome } from "../store/store.ts"
+import type { Change } from "../store/documents.ts"
+import type { Head, Outcome } from "../store/entries.ts"
+import type { Journal } from "../store/store.ts"
 import {
   linkAll,
   takeGroup,

@@ -17,7 +17,7 @@ import type { Random } from "./random.ts"
 import { seal } from "./seal.ts"
 import type { Content, Party } from "../store/opened-entry.ts"
 import type { Field, Filed, Owner, Wanted } from "../store/search/search.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 
 export interface Chances {
   below(end: number): number

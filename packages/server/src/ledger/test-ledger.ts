@@ -5,8 +5,8 @@ import type { Clock } from "../clock.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
 import { firstKeyring } from "../secrets/keyring.ts"
-import type { WorkspaceDocument } from "../store/documents.ts"
-import type { Document, Journal } from "../store/store.ts"
+import type { WorkspaceDocument, Document } from "../store/documents.ts"
+import type { Journal } from "../store/store.ts"
 import { createLedger, type Ledger, type LedgerParts, type Draft } from "./ledger.ts"
 
 /** Stands still. */

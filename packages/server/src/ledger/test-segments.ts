@@ -14,7 +14,7 @@ import {
 } from "../store/search/segment-format.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
 import type { SegmentParts } from "../store/search/segments.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 import { storedBy, wantedBy, type Chances } from "./test-entries.ts"
 
 /** Asks by chance, and says how many questions had an answer. */

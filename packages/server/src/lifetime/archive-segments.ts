@@ -11,8 +11,9 @@ import {
   created,
   segmentDocumentId,
   type ArchiveSegmentDocument,
+  type Change,
+  type Document,
 } from "../store/documents.ts"
-import type { Change, Document } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
 import { required } from "../workspace/required-document.ts"
 

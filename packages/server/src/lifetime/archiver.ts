@@ -8,9 +8,9 @@ import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
-import type { ArchiveSegmentDocument } from "../store/documents.ts"
+import type { ArchiveSegmentDocument, Document } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
-import type { Document, Journal } from "../store/store.ts"
+import type { Journal } from "../store/store.ts"
 import { recordSegment, removeDestroyed, type SegmentParts } from "./archive-segments.ts"
 
 /** Of a sweep over all workspaces that this process follows. */

@@ -5,7 +5,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
-import type { Document, JournalReader, Stored } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Stored } from "../store/entries.ts"
+import type { JournalReader } from "../store/store.ts"
 import type { Personal } from "./subject-entries.ts"
 
 const recordsAtOnce = 1000

@@ -17,11 +17,14 @@ import {
   type ErasureScope,
   type ErasureSubject,
   type HandedOut,
+  type Change,
+  type Document,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import type { ErasedBlock, ErasuresFile } from "../store/erasures-file.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
-import type { Change, Document, Registry, Store, Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
+import type { Registry, Store } from "../store/store.ts"
 import { nameOf, recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { required } from "../workspace/required-document.ts"

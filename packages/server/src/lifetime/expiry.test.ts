@@ -6,7 +6,8 @@ import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.
 import { cacheRegistry } from "../store/cached-documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Change, Store } from "../store/store.ts"
+import type { Change } from "../store/documents.ts"
+import type { Store } from "../store/store.ts"
 import { findDue } from "./due-entries.ts"
 import { createExpiry, type ExpiryParts } from "./expiry.ts"
 

@@ -8,7 +8,7 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
-import type { ExpiryRun, RetentionRule } from "../store/documents.ts"
+import type { ExpiryRun, RetentionRule, Document } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import {
   grownRun,
@@ -17,7 +17,7 @@ import {
   stateChange,
   type RetentionState,
 } from "../store/retention-state.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Store } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import type { DueEntries, DueQuestion } from "./due-entries.ts"

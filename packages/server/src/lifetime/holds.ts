@@ -11,9 +11,10 @@ import {
   type HeldSubject,
   type HoldDocument,
   type HoldScope,
+  type Document,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
-import type { Document, JournalReader, Registry } from "../store/store.ts"
+import type { JournalReader, Registry } from "../store/store.ts"
 import { nameOf, recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { createHoldsOf, type ActiveHold, type HoldsOf } from "./held-entries.ts"

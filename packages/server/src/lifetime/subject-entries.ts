@@ -17,7 +17,8 @@ import { disclosuresFor } from "../store/opened-entry.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
 import type { Finder, Wanted } from "../store/search/search.ts"
-import type { JournalReader, Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
+import type { JournalReader } from "../store/store.ts"
 
 /** What an erasure destroys of one entry. */
 export interface Personal {

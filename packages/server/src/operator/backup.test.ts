@@ -25,7 +25,8 @@ import { archiveIn } from "../store/archive/open-archive.ts"
 import { openHeads } from "../store/heads.ts"
 import { openStore } from "../store/open.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Store } from "../store/store.ts"
 
 // Copies of a ledger that is being written to, and what may be gone on from.
 

@@ -19,7 +19,7 @@ import { archiveIn } from "../store/archive/open-archive.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
-import type { Head } from "../store/store.ts"
+import type { Head } from "../store/entries.ts"
 
 export interface BackupOptions {
   readonly data: string

@@ -9,7 +9,8 @@ import { epochsOf } from "../store/epochs.ts"
 import { every } from "../store/all-documents.ts"
 import type { SignedHead } from "../store/heads.ts"
 import { largestHeads, tellSignedHeads, type StorePlace } from "../store/open.ts"
-import type { Registry, Store, Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
+import type { Registry, Store } from "../store/store.ts"
 
 export interface CheckedStore {
   readonly workspaces: readonly Workspace[]

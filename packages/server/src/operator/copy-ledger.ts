@@ -10,7 +10,7 @@ import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { every } from "../store/all-documents.ts"
-import type { Linked } from "../store/entries.ts"
+import type { Linked, Head, Stored } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { StoppedStore } from "../store/offline.ts"
 import { openStopped, openWhole } from "../store/open-offline.ts"
@@ -22,15 +22,9 @@ import {
   type ListedHeads,
   type StorePlace,
 } from "../store/open.ts"
-import type {
-  Checkpoint,
-  Head,
-  Journal,
-  JournalReader,
-  Store,
-  Stored,
-  Workspace,
-} from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
+import type { Checkpoint } from "../store/index-state.ts"
+import type { Journal, JournalReader, Store } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { allWorkspaces, endsBefore } from "./check-store.ts"
 import { openOffline } from "./offline-ledger.ts"

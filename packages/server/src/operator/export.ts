@@ -43,7 +43,7 @@ import { closing } from "../runtime/closing.ts"
 import { openWhole } from "../store/open-offline.ts"
 import { placeName, type StorePlace } from "../store/open.ts"
 import type { Whole } from "../store/whole-ledger.ts"
-import type { Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
 
 export interface ExportResult {
   /** Entries that the checkpoint covers. */

@@ -21,7 +21,8 @@ import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import { linkRows } from "../store/linked-rows.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Journal, Stored } from "../store/store.ts"
+import type { Stored } from "../store/entries.ts"
+import type { Journal } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 
 // An entry that lacks its body or a sealed field holds together if that was destroyed as recorded,

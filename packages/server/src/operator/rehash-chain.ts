@@ -6,7 +6,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import { endsBefore } from "./check-store.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
 
 export interface RehashResult {
   readonly workspace: string

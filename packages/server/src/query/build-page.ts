@@ -9,8 +9,10 @@ import type { HeldEntries } from "../store/held-entries.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { AlsoRead, Wanted } from "../store/search/search.ts"
-import { bytesOf } from "../store/entries.ts"
-import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
+import { bytesOf, type Stored } from "../store/entries.ts"
+import type { Document } from "../store/documents.ts"
+import type { Checkpoint } from "../store/index-state.ts"
+import type { Store } from "../store/store.ts"
 import {
   findEntries,
   findIncluded,

@@ -3,10 +3,11 @@
 
 import { unpaced } from "../runtime/pace.ts"
 import { frameEntries } from "../store/body-frame.ts"
-import { bytesOf } from "../store/entries.ts"
+import { bytesOf, type Stored } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Wanted } from "../store/search/search.ts"
-import type { Document, ReadStore, Registry, Stored } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { ReadStore, Registry } from "../store/store.ts"
 import { missing, sightOf, vkeysOf } from "./build-page.ts"
 import { csvWriter } from "./export-csv.ts"
 import type { ExportFormat, ExportWriter, PieceBytes, WrittenFile } from "./export-file.ts"

@@ -3,7 +3,8 @@
 
 import { parseRecord } from "@tallystick/proof"
 import type { FairQueue } from "../runtime/fair-queue.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Store } from "../store/store.ts"
 import type { Counted, Counting } from "../store/search/search.ts"
 import type { Finding } from "./search-scheduling.ts"
 import { alsoRead, buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"

@@ -8,7 +8,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document, JournalReader, Registry, Stored } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Stored } from "../store/entries.ts"
+import type { JournalReader, Registry } from "../store/store.ts"
 
 export interface PackEntry {
   readonly stored: Stored

@@ -36,15 +36,10 @@ import { checkEntry, isGone } from "../store/check-entry.ts"
 import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { neighboursOf, type HeldEntries } from "../store/held-entries.ts"
-import type {
-  Checkpoint,
-  Document,
-  IndexReader,
-  JournalReader,
-  Registry,
-  Store,
-  Stored,
-} from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Stored } from "../store/entries.ts"
+import type { Checkpoint } from "../store/index-state.ts"
+import type { IndexReader, JournalReader, Registry, Store } from "../store/store.ts"
 import { proveLeaf } from "../store/tree-reads.ts"
 import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"

@@ -1,7 +1,7 @@
 // All documents of a kind, page by page, newest first.
 
-import type { DocumentKind, ListedIn } from "./documents.ts"
-import type { Listed, ListPlace, Registry } from "./store.ts"
+import type { DocumentKind, ListedIn, Listed, ListPlace } from "./documents.ts"
+import type { Registry } from "./store.ts"
 
 const pageLength = 1000
 

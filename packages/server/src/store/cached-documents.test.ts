@@ -2,10 +2,9 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { cacheRegistry } from "./cached-documents.ts"
 import { apiKey, entriesAfter, genesisOf, project, write } from "./contract/written-entries.ts"
-import type { PolicyDocument } from "./documents.ts"
+import type { PolicyDocument, Change } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"
 import { openMemory } from "./memory.ts"
-import type { Change } from "./store.ts"
 
 test("a document is read once, and again after it was changed", async () => {
   const { served } = openMemory()

@@ -3,8 +3,8 @@
 // write to the data as well, an answer is cached for the `staleMsMax` of the driver.
 
 import { systemClock, type Clock } from "../clock.ts"
-import type { DocumentKind } from "./documents.ts"
-import type { Change, Document, Registry } from "./store.ts"
+import type { DocumentKind, Change, Document } from "./documents.ts"
+import type { Registry } from "./store.ts"
 
 /**
  * Beyond this the cache is emptied. It holds some forty thousand credentials, or sixty of the

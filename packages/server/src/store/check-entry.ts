@@ -20,7 +20,7 @@ import type { Gone } from "./destroyed.ts"
 import { disclosuresOf } from "./opened-entry.ts"
 import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import type { ChainEntry } from "./linked-rows.ts"
-import type { Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
 
 /**
  * Checks the next entry of a chain and advances the chain. Returns its fields, or the fault.

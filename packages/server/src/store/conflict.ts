@@ -1,6 +1,6 @@
 // Which change of a document is refused. The rule is the same for every driver.
 
-import type { Change } from "./store.ts"
+import type { Change } from "./documents.ts"
 
 /**
  * The index of the first change whose document is not at the version that it replaces, once the

@@ -7,7 +7,8 @@
 
 import type { Destroyed, DestroyedWhy, SequenceRange } from "@tallystick/proof"
 import { changed, type Change, type DestroyedDocument } from "./documents.ts"
-import type { Registry, Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
+import type { Registry } from "./store.ts"
 
 /** What was destroyed of one entry. */
 export type Gone =

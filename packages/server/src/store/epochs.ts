@@ -9,8 +9,8 @@
 
 import { equalBytes, fromHex, parseCheckpoint, parseNote, readLineage } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import type { FormerEpoch } from "./documents.ts"
-import type { Checkpoint, Document } from "./store.ts"
+import type { FormerEpoch, Document } from "./documents.ts"
+import type { Checkpoint } from "./index-state.ts"
 
 /** Identifies the tree of an epoch. */
 export interface Log {

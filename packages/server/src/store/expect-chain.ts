@@ -4,7 +4,8 @@
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
-import type { JournalReader, Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
+import type { JournalReader } from "./store.ts"
 
 /** The recomputed chain, so that a test can compare it with receipts. */
 export interface ExpectedChain {

@@ -2,7 +2,9 @@
 // question to the reader thread.
 
 import type { Log } from "./epochs.ts"
-import type { Checkpoint, IndexReader, JournalReader, Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
+import type { Checkpoint } from "./index-state.ts"
+import type { IndexReader, JournalReader } from "./store.ts"
 import type { AlsoRead, Hits } from "./search/search.ts"
 
 export interface HeldEntries {

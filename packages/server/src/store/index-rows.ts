@@ -2,7 +2,7 @@
 // JSON.
 
 import { fromHex, toHex } from "@tallystick/proof"
-import type { Audit } from "./store.ts"
+import type { Audit } from "./index-state.ts"
 
 const hashBytes = 32
 

@@ -5,7 +5,7 @@ import { strict as assert } from "node:assert"
 import { bodySaltBytes, parseRecord } from "@tallystick/proof"
 import { openFrame } from "./body-frame.ts"
 import type { ContentKeeper, Frame, Remaining, SequenceRange } from "./content-keeper.ts"
-import type { Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
 import { frameFault, frameWithout, nextFrame, stretchRead } from "./stretch.ts"
 
 export interface MemoryContent {

@@ -5,7 +5,14 @@ import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { conflictIn } from "./conflict.ts"
-import { listedValue, type DocumentKind } from "./documents.ts"
+import {
+  listedValue,
+  type DocumentKind,
+  type Change,
+  type Document,
+  type Listed,
+  type ListPlace,
+} from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
 import { createMemoryContent } from "./memory-content.ts"
@@ -16,24 +23,9 @@ import type { Turns } from "./search/segments.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import { readHeld, withHeld } from "./held-entries.ts"
-import type {
-  Audit,
-  CredentialUse,
-  Change,
-  Checkpoint,
-  Document,
-  FilingStore,
-  Group,
-  Head,
-  Listed,
-  ListPlace,
-  Outcome,
-  Store,
-  Stored,
-  Tree,
-  WatchedStore,
-} from "./store.ts"
-import { upToBytes } from "./entries.ts"
+import type { Audit, CredentialUse, Checkpoint, Tree } from "./index-state.ts"
+import type { FilingStore, Store, WatchedStore } from "./store.ts"
+import { upToBytes, type Group, type Head, type Outcome, type Stored } from "./entries.ts"
 
 export interface MemoryStore {
   readonly served: Store

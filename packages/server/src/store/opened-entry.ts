@@ -21,7 +21,7 @@ import type { AuditEvent, Entry } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import type { Lane } from "./documents.ts"
-import type { Stored } from "./store.ts"
+import type { Stored } from "./entries.ts"
 
 export interface Party {
   readonly id: string

@@ -2,8 +2,14 @@
 // fsck makes it again from the entries with the same functions.
 
 import type { SequenceRange } from "@tallystick/proof"
-import { changed, type Change, type ExpiryRun, type RetentionStateDocument } from "./documents.ts"
-import type { Document, Registry } from "./store.ts"
+import {
+  changed,
+  type Change,
+  type ExpiryRun,
+  type RetentionStateDocument,
+  type Document,
+} from "./documents.ts"
+import type { Registry } from "./store.ts"
 
 const id = "state"
 

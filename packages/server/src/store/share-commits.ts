@@ -3,8 +3,8 @@
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../limits.ts"
-import { bytesOf } from "./entries.ts"
-import type { Group, Journal, Outcome } from "./store.ts"
+import { bytesOf, type Group, type Outcome } from "./entries.ts"
+import type { Journal } from "./store.ts"
 
 export type CommitLimits = Pick<Limits, "commitEntriesMax" | "commitBytesMax">
 

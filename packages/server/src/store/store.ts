@@ -36,27 +36,6 @@ import type { Finder } from "./search/search.ts"
 import type { SegmentKeeper } from "./search/segments.ts"
 import type { SignedTree } from "./tree-reads.ts"
 
-export type {
-  Account,
-  Change,
-  Document,
-  Listed,
-  ListPlace,
-  Membership,
-  Workspace,
-} from "./documents.ts"
-export type { Group, Head, Linked, Outcome, Stored } from "./entries.ts"
-export type {
-  Audit,
-  Checked,
-  Checkpoint,
-  CredentialUse,
-  Finding,
-  TileGrowth,
-  TileName,
-  Tree,
-} from "./index-state.ts"
-
 export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
   /**

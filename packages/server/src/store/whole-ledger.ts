@@ -2,7 +2,8 @@
 // derived data: the state at its opening, read in large steps.
 
 import type { SegmentName, SegmentRow } from "./search/segments.ts"
-import type { IndexReader, JournalReader, Registry, TileName } from "./store.ts"
+import type { TileName } from "./index-state.ts"
+import type { IndexReader, JournalReader, Registry } from "./store.ts"
 
 export interface Whole {
   readonly journal: Pick<JournalReader, "after" | "linked">

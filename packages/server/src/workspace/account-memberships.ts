@@ -3,8 +3,7 @@
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { changed, created, type Role } from "../store/documents.ts"
-import type { Account, Workspace } from "../store/store.ts"
+import { changed, created, type Role, type Account, type Workspace } from "../store/documents.ts"
 import { nameOf, recordPlanned } from "./admin-entries.ts"
 import type { AccountParts } from "./accounts.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"

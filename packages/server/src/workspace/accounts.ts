@@ -1,8 +1,8 @@
 // Accounts: people sign in with them. Changes to accounts are recorded in the workspace `instance`,
 // so only the instance's admins can read who signs in where.
 
-import { changed, type Role } from "../store/documents.ts"
-import type { Account, Registry, Workspace } from "../store/store.ts"
+import { changed, type Role, type Account, type Workspace } from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import { joinWorkspace } from "./account-memberships.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"

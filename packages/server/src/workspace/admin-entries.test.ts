@@ -6,7 +6,7 @@ import { defaultLimits } from "../limits.ts"
 import { firstKeyring } from "../secrets/keyring.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Change } from "../store/store.ts"
+import type { Change } from "../store/documents.ts"
 import { recordPlanned } from "./admin-entries.ts"
 import { createWorkspaces } from "./workspaces.ts"
 

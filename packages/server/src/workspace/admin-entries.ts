@@ -10,7 +10,8 @@ import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
-import type { Change, Registry, Workspace } from "../store/store.ts"
+import type { Change, Workspace } from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 
 /** What the services of this folder are made from. */

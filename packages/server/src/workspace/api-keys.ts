@@ -2,8 +2,14 @@
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { changed, created, type ApiKeyDocument, type Scope } from "../store/documents.ts"
-import type { Document, Workspace } from "../store/store.ts"
+import {
+  changed,
+  created,
+  type ApiKeyDocument,
+  type Scope,
+  type Document,
+  type Workspace,
+} from "../store/documents.ts"
 import { nameOf, recordActs, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { createMacs, issueCredential } from "./credential-format.ts"

@@ -3,7 +3,7 @@
 // here: they end with their maker.
 
 import { every } from "../store/all-documents.ts"
-import type { Document, Membership, Workspace } from "../store/store.ts"
+import type { Document, Membership, Workspace } from "../store/documents.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"

@@ -1,7 +1,7 @@
 // A look-up of a person's consents is recorded as an administrative entry.
 
 import type { JsonObject } from "@tallystick/proof"
-import type { Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 

@@ -3,8 +3,7 @@
 
 import { isJsonObject } from "@tallystick/proof"
 import { readEntries, type EntrySource, type PackEntry } from "../query/pack-entries.ts"
-import { policyDocumentId } from "../store/documents.ts"
-import type { Workspace } from "../store/store.ts"
+import { policyDocumentId, type Workspace } from "../store/documents.ts"
 
 /** All sequences, ascending. `published` are those of every publication that the pack may have. */
 export async function withPublications(

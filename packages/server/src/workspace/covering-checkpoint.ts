@@ -5,7 +5,7 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Checkpoints } from "../query/verified-checkpoints.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
 
 export interface SigningParts {
   readonly checkpoints: Pick<Checkpoints, "newest">

@@ -1,8 +1,8 @@
 // Finds the principal of a credential. Each kind of credential has its own look-up.
 
 import { LedgerError } from "../error.ts"
-import type { CredentialDocumentKind } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { CredentialDocumentKind, Document } from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 import { parseCredential, sameText, type CredentialKind } from "./credential-format.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { openMemory } from "../store/memory.ts"
-import type { CredentialUse } from "../store/store.ts"
+import type { CredentialUse } from "../store/index-state.ts"
 import { createCredentialUses } from "./credential-uses.ts"
 
 function openUses() {

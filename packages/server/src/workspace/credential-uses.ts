@@ -2,7 +2,7 @@
 // request passes here, and stored once in a while.
 
 import type { Clock } from "../clock.ts"
-import type { CredentialUse } from "../store/store.ts"
+import type { CredentialUse } from "../store/index-state.ts"
 
 export interface CredentialUses {
   /** Notes that a request brought a valid credential. */

@@ -33,9 +33,17 @@ import {
 } from "../query/pack-archive.ts"
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
-import { changed, created, policyDocumentId, type PackDocument } from "../store/documents.ts"
+import {
+  changed,
+  created,
+  policyDocumentId,
+  type PackDocument,
+  type Change,
+  type Document,
+  type Workspace,
+} from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
-import type { Change, Document, Registry, Store, Workspace } from "../store/store.ts"
+import type { Registry, Store } from "../store/store.ts"
 import { recordActs, recordPlanned, type Act } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"

@@ -1,7 +1,7 @@
 // Exports, of a whole workspace or of what a filter finds, are recorded as administrative entries.
 
 import type { JsonObject } from "@tallystick/proof"
-import type { Workspace } from "../store/store.ts"
+import type { Workspace } from "../store/documents.ts"
 import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 

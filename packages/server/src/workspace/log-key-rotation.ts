@@ -11,8 +11,15 @@ import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
-import { changed, created, type LogKeyDocument } from "../store/documents.ts"
-import type { Change, Document, Journal, Workspace } from "../store/store.ts"
+import {
+  changed,
+  created,
+  type LogKeyDocument,
+  type Change,
+  type Document,
+  type Workspace,
+} from "../store/documents.ts"
+import type { Journal } from "../store/store.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"

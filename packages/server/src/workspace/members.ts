@@ -12,9 +12,13 @@ import {
   type MembershipDocument,
   type Role,
   type SetupDocument,
+  type Account,
+  type Change,
+  type Membership,
+  type Workspace,
 } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
-import type { Account, Change, Membership, Registry, Workspace } from "../store/store.ts"
+import type { Registry } from "../store/store.ts"
 import { nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, createMacs, issueCredential, randomText } from "./credential-format.ts"

@@ -4,8 +4,15 @@
 import { strict as assert } from "node:assert"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { changed, created, type MemberDocument } from "../store/documents.ts"
-import type { Account, Change, Document, Registry } from "../store/store.ts"
+import {
+  changed,
+  created,
+  type MemberDocument,
+  type Account,
+  type Change,
+  type Document,
+} from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
 import { isConflict, recordPlanned, type Act } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"

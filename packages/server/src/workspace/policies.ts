@@ -4,8 +4,14 @@ import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { changed, created, policyDocumentId, type PolicyDocument } from "../store/documents.ts"
-import type { Document, Workspace } from "../store/store.ts"
+import {
+  changed,
+  created,
+  policyDocumentId,
+  type PolicyDocument,
+  type Document,
+  type Workspace,
+} from "../store/documents.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { required } from "./required-document.ts"

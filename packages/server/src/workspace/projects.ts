@@ -5,8 +5,14 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Idempotency } from "../ledger/ledger.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
-import { changed, created, type ProjectDocument } from "../store/documents.ts"
-import type { Document, ListPlace, Workspace } from "../store/store.ts"
+import {
+  changed,
+  created,
+  type ProjectDocument,
+  type Document,
+  type ListPlace,
+  type Workspace,
+} from "../store/documents.ts"
 import {
   isConflict,
   recordActs,

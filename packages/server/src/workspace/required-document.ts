@@ -1,7 +1,8 @@
 // Looks up a document that the caller named.
 
 import { LedgerError } from "../error.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document } from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 
 const nouns = {
   workspace: "workspace",

@@ -6,8 +6,15 @@ import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { instanceKeyName, livingNames } from "../secrets/keyring.ts"
-import { changed, created, type TokenBound, type TokenDocument } from "../store/documents.ts"
-import type { Document, Registry, Workspace } from "../store/store.ts"
+import {
+  changed,
+  created,
+  type TokenBound,
+  type TokenDocument,
+  type Document,
+  type Workspace,
+} from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import { recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
 import {

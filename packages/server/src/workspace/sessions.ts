@@ -2,8 +2,7 @@
 // accounts.ts.
 
 import { createLru } from "../runtime/lru-cache.ts"
-import type { Role } from "../store/documents.ts"
-import type { Account, Document } from "../store/store.ts"
+import type { Role, Account, Document } from "../store/documents.ts"
 import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
 import { boundOf, createMacs, parseCredential } from "./credential-format.ts"

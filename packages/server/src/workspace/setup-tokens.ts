@@ -3,8 +3,8 @@
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { changed, type MemberDocument } from "../store/documents.ts"
-import type { Document, Membership, Registry } from "../store/store.ts"
+import { changed, type MemberDocument, type Document, type Membership } from "../store/documents.ts"
+import type { Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
 import { recordPlanned } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"

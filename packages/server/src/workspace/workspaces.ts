@@ -16,8 +16,12 @@ import type { Random } from "../ledger/random.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
-import { changed, type WorkspaceDocument, type WorkspaceSettings } from "../store/documents.ts"
-import type { Workspace } from "../store/store.ts"
+import {
+  changed,
+  type WorkspaceDocument,
+  type WorkspaceSettings,
+  type Workspace,
+} from "../store/documents.ts"
 import { isConflict, recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"

@@ -1,7 +1,7 @@
 // Erasures: what the ledger has about a person is destroyed, and recorded as destroyed.
 
 import type * as wire from "@tallystick/client/wire"
-import type { Document, Listed } from "../../store/store.ts"
+import type { Document, Listed } from "../../store/documents.ts"
 import { required } from "../../workspace/required-document.ts"
 import { ok } from "../endpoint.ts"
 import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"

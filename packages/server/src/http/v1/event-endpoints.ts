@@ -10,7 +10,7 @@ import {
 } from "../../store/opened-entry.ts"
 import { LedgerError, statusOf } from "../../error.ts"
 import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
-import type { Document, Workspace } from "../../store/store.ts"
+import type { Document, Workspace } from "../../store/documents.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { Context } from "../context-headers.ts"
 import type { Answer, Call } from "../endpoint.ts"

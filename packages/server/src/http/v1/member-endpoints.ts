@@ -1,7 +1,7 @@
 // Members of a workspace. An invited person accepts by a link.
 
 import type * as wire from "@tallystick/client/wire"
-import type { Membership } from "../../store/store.ts"
+import type { Membership } from "../../store/documents.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { created, ok, type Answer } from "../endpoint.ts"

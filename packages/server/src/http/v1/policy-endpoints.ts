@@ -3,7 +3,7 @@
 import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import type { Document } from "../../store/store.ts"
+import type { Document } from "../../store/documents.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { unknownResource } from "../authenticate.ts"
 import { created, ok } from "../endpoint.ts"

@@ -1,6 +1,6 @@
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import type { Document } from "../../store/store.ts"
+import type { Document } from "../../store/documents.ts"
 import { mayTouch, reachOf } from "../../workspace/permissions.ts"
 import { created, ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"

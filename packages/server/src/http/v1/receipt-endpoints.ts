@@ -9,9 +9,10 @@ import {
   tlogProofOf,
   type VerifiedEntry,
 } from "../../query/verified-entries.ts"
-import type { TokenBound } from "../../store/documents.ts"
+import type { TokenBound, Workspace } from "../../store/documents.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
-import type { Store, Stored, Workspace } from "../../store/store.ts"
+import type { Stored } from "../../store/entries.ts"
+import type { Store } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { preferred } from "../accept.ts"
 import { unknownResource } from "../authenticate.ts"

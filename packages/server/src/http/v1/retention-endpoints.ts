@@ -1,8 +1,7 @@
 // How long contents are kept: what rules would expire, and expiring it now.
 
 import { LedgerError } from "../../error.ts"
-import type { RetentionRule } from "../../store/documents.ts"
-import type { Workspace } from "../../store/store.ts"
+import type { RetentionRule, Workspace } from "../../store/documents.ts"
 import { ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { WorkspaceParams } from "../shapes/path.ts"

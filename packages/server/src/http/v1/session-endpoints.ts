@@ -2,8 +2,7 @@
 
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
-import type { Role } from "../../store/documents.ts"
-import type { Account } from "../../store/store.ts"
+import type { Role, Account } from "../../store/documents.ts"
 import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"

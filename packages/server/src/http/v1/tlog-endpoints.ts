@@ -14,7 +14,7 @@ import { LedgerError } from "../../error.ts"
 import { readRecords, readTile } from "../../store/tree-reads.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
-import type { Workspace } from "../../store/store.ts"
+import type { Workspace } from "../../store/documents.ts"
 import { unknownResource } from "../authenticate.ts"
 import { created, ok, type Answer, type Call } from "../endpoint.ts"
 import {

@@ -1,7 +1,7 @@
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Limits } from "../../limits.ts"
-import type { Document } from "../../store/store.ts"
+import type { Document } from "../../store/documents.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
 import { created, ok } from "../endpoint.ts"

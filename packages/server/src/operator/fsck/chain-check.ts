@@ -21,7 +21,7 @@ import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
-import type { Checkpoint, TileName } from "../../store/store.ts"
+import type { Checkpoint, TileName } from "../../store/index-state.ts"
 import type { KeptIndex, Whole } from "../../store/whole-ledger.ts"
 
 /** A size and a root that the chain must have. `by` names their source. */

@@ -8,7 +8,7 @@ import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import { readGone } from "../../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
-import type { Workspace } from "../../store/store.ts"
+import type { Workspace } from "../../store/documents.ts"
 import type { Keyed, Whole } from "../../store/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */

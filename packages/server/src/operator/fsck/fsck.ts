@@ -24,7 +24,7 @@ import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
-import type { Workspace } from "../../store/store.ts"
+import type { Workspace } from "../../store/documents.ts"
 
 export interface FsckOptions extends StorePlace {
   readonly heads: string

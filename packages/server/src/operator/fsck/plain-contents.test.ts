@@ -10,7 +10,7 @@ import {
 } from "@tallystick/proof"
 import { chancesOf, one, storedBy, type Chances } from "../../ledger/test-entries.ts"
 import { checkContents } from "../../store/check-entry.ts"
-import type { Stored } from "../../store/store.ts"
+import type { Stored } from "../../store/entries.ts"
 import { PlainContents } from "./plain-contents.ts"
 
 const salt = new Uint8Array(16).fill(7)

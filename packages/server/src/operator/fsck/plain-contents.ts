@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer"
 import { hash } from "node:crypto"
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
-import type { Stored } from "../../store/store.ts"
+import type { Stored } from "../../store/entries.ts"
 
 const unusual = new Error("contents that checkContents has to look at")
 

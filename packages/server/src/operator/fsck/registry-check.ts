@@ -6,9 +6,9 @@
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import type { TokenDocument } from "../../store/documents.ts"
+import type { TokenDocument, Listed, Workspace } from "../../store/documents.ts"
 import { every } from "../../store/all-documents.ts"
-import type { Listed, Registry, Workspace } from "../../store/store.ts"
+import type { Registry } from "../../store/store.ts"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"
 import {

@@ -23,7 +23,7 @@ import type {
   SetupDocument,
 } from "../../store/documents.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
-import type { Stored } from "../../store/store.ts"
+import type { Stored } from "../../store/entries.ts"
 
 /** An administrative entry, which the service itself writes. */
 export interface RecordedAct {

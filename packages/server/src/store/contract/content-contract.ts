@@ -8,7 +8,8 @@ import { openFrame } from "../body-frame.ts"
 import type { ContentKeeper, SequenceRange } from "../content-keeper.ts"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows } from "../linked-rows.ts"
-import type { FilingStore, Head, JournalReader, Linked, Store, Stored } from "../store.ts"
+import type { Head, Linked, Stored } from "../entries.ts"
+import type { FilingStore, JournalReader, Store } from "../store.ts"
 import { storiesOf, type Story } from "./stories.ts"
 import {
   digest,

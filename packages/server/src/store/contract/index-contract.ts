@@ -2,7 +2,8 @@
 
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
-import type { TileGrowth, WatchedStore } from "../store.ts"
+import type { TileGrowth } from "../index-state.ts"
+import type { WatchedStore } from "../store.ts"
 import { storiesOf, type Open } from "./stories.ts"
 import { digest, usedOf, workspaceNamed, write } from "./written-entries.ts"
 

@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows, type LinkedRows } from "../linked-rows.ts"
-import type { Group, Head } from "../store.ts"
+import type { Group, Head } from "../entries.ts"
 import { storiesOf, type Open, type OpenedStore, type Story } from "./stories.ts"
 import {
   digest,

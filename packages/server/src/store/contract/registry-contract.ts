@@ -3,7 +3,9 @@
 import { strict as assert } from "node:assert"
 import { delay } from "../../clock.ts"
 import { expectChain } from "../expect-chain.ts"
-import type { Change, ListPlace, Outcome, Store } from "../store.ts"
+import type { Change, ListPlace } from "../documents.ts"
+import type { Outcome } from "../entries.ts"
+import type { Store } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore } from "./stories.ts"
 import {
   apiKey,

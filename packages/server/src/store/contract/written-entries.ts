@@ -4,8 +4,9 @@
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
 import { encodeRecord } from "@tallystick/proof"
-import type { ApiKeyDocument, ProjectDocument } from "../documents.ts"
-import type { Change, Head, Linked, Store, Stored } from "../store.ts"
+import type { ApiKeyDocument, ProjectDocument, Change } from "../documents.ts"
+import type { Head, Linked, Stored } from "../entries.ts"
+import type { Store } from "../store.ts"
 
 /** The head of an empty chain. */
 export function genesisOf(workspace: string): Head {

@@ -1,7 +1,7 @@
 // What auditors of all servers have found broken.
 
 import { parseAudit } from "../index-rows.ts"
-import type { Finding } from "../store.ts"
+import type { Finding } from "../index-state.ts"
 import type { Queries, Statement } from "./connection.ts"
 
 const auditsWithFinding: Statement = {

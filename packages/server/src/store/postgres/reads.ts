@@ -2,10 +2,10 @@
 
 import { frameEntries } from "../body-frame.ts"
 import { bodiless } from "../destroyed.ts"
-import { bytesOf, upToBytes } from "../entries.ts"
+import { bytesOf, upToBytes, type Head, type Stored } from "../entries.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import { linkRows, type LinkedRows } from "../linked-rows.ts"
-import type { Head, IndexReader, Journal, JournalReader, Stored } from "../store.ts"
+import type { IndexReader, Journal, JournalReader } from "../store.ts"
 import {
   bytesUnlessKnown,
   frameOfEntry,

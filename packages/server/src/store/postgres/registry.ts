@@ -1,8 +1,8 @@
 // The registry. A directory says where the documents are that are asked for without a workspace.
 
 import { parseJson } from "@tallystick/proof"
-import type { Documents, DocumentKind } from "../documents.ts"
-import type { Document, Registry } from "../store.ts"
+import type { Documents, DocumentKind, Document } from "../documents.ts"
+import type { Registry } from "../store.ts"
 import type { Queries, Row, Statement } from "./connection.ts"
 
 const columns = "d.kind, d.workspace_id, d.id, d.version, d.created"

@@ -4,7 +4,7 @@
 
 import { hash } from "node:crypto"
 import { kindOf, recordBytes } from "@tallystick/proof"
-import type { Stored } from "../store.ts"
+import type { Stored } from "../entries.ts"
 import { instantOf } from "../instant.ts"
 import type { EntryPoster } from "./entry-poster.ts"
 import { nameEnd, partyValue } from "./key-groups.ts"

@@ -20,7 +20,7 @@ import { disclosuresOf } from "../opened-entry.ts"
 import { instantOf } from "../instant.ts"
 import type { Lane } from "../documents.ts"
 import type { Field, Filed, Owner } from "./search.ts"
-import type { Stored } from "../store.ts"
+import type { Stored } from "../entries.ts"
 
 type Fields = Record<Owner, Field[]>
 

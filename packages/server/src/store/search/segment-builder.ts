@@ -3,7 +3,7 @@
 // the same.
 
 import { strict as assert } from "node:assert"
-import type { Stored } from "../store.ts"
+import type { Stored } from "../entries.ts"
 import { EntryPoster } from "./entry-poster.ts"
 import { EntryScanner } from "./entry-scanner.ts"
 import { isTextTag } from "./key-groups.ts"

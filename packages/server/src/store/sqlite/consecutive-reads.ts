@@ -3,9 +3,8 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { bodyTag, concat, recordBytes } from "@tallystick/proof"
-import { bytesOf } from "../entries.ts"
+import { bytesOf, type Stored } from "../entries.ts"
 import { withBodies, type LinkedRows } from "../linked-rows.ts"
-import type { Stored } from "../store.ts"
 import { atMost } from "./database.ts"
 import { bytes, entriesPerRow, rowReads } from "./joined-entries.ts"
 import type { FrameReads, Stretch, StretchReads } from "./stretch-reads.ts"

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
-import type { Stored } from "../store.ts"
+import type { Stored } from "../entries.ts"
 import { atMost } from "./database.ts"
 import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"

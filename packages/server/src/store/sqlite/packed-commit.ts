@@ -6,7 +6,7 @@
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
 
 import { recordBytes } from "@tallystick/proof"
-import type { Linked } from "../store.ts"
+import type { Linked } from "../entries.ts"
 
 const saltBytes = 16
 const prefixBytes = 10

@@ -4,21 +4,17 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type {
-  CredentialUse,
-  Audit,
-  Checkpoint,
+  CredentialDocumentKind,
+  Documents,
+  DocumentKind,
   Document,
-  Head,
-  JournalReader,
   ListPlace,
-  Stored,
-  TileName,
-  Tree,
-} from "../store.ts"
+} from "../documents.ts"
+import type { CredentialUse, Audit, Checkpoint, TileName, Tree } from "../index-state.ts"
+import type { JournalReader } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
-import { upToBytes } from "../entries.ts"
+import { upToBytes, type Head, type Stored } from "../entries.ts"
 import { consecutiveReads } from "./consecutive-reads.ts"
 import { atMost } from "./database.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"

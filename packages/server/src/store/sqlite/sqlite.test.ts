@@ -31,7 +31,7 @@ import {
   write,
 } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
-import type { ListPlace } from "../store.ts"
+import type { ListPlace } from "../documents.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"

@@ -8,7 +8,7 @@ import { saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 import { leafBytes, withBodies, type LinkedRows } from "../linked-rows.ts"
-import type { Stored } from "../store.ts"
+import type { Stored } from "../entries.ts"
 import { disclosuresOf } from "./packed-text.ts"
 import { partReads, type Span } from "./part-tables.ts"
 import {
