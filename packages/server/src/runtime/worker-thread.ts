@@ -2,17 +2,16 @@
 // one, so that the first of several does not wait for the last. A thread may also send reports.
 
 import { flushCompileCache } from "node:module"
-import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
+import { parentPort, Worker, workerData } from "node:worker_threads"
 import { LedgerError, type ErrorCode } from "../error.ts"
 
-/** The questions that a thread answers: name, argument and answer. */
-export type Questions = Readonly<Record<string, (given: never) => unknown>>
+/** The questions that a thread answers. What they are given and what they answer is copied. */
+export type Questions = Readonly<Record<string, (...given: never[]) => unknown>>
 
 export interface Thread<Q extends Questions> {
   ask<K extends keyof Q & string>(
     question: K,
-    given: Parameters<Q[K]>[0],
-    transfer?: Transferable[],
+    ...given: Parameters<Q[K]>
   ): Promise<Awaited<ReturnType<Q[K]>>>
   /** Resolves when the thread has answered everything that it was asked, and has ended. */
   close(): Promise<void>
@@ -37,7 +36,7 @@ interface ThreadStart {
 interface Question {
   readonly id: number
   readonly question: string
-  readonly given: unknown
+  readonly given: readonly unknown[]
 }
 
 type ThreadMessage<R = unknown> =
@@ -107,11 +106,7 @@ export async function startThread<Q extends Questions, R = never>(
   worker.on("exit", () => die(new Error(`the thread of ${module} has ended`)))
 
   const send = createOutbox(worker, (id, error) => hear({ kind: "error", id, error }))
-  const post = (
-    question: string,
-    value: unknown,
-    transfer: Transferable[] = [],
-  ): Promise<unknown> =>
+  const post = (question: string, ...given: readonly unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (ended !== undefined) {
         reject(ended)
@@ -119,16 +114,16 @@ export async function startThread<Q extends Questions, R = never>(
       }
       const id = ++asked
       waiting.set(id, { resolve, reject })
-      send({ id, question, given: value }, transfer)
+      send({ id, question, given })
     })
 
   return {
     // Both sides share `Q`, which gives the answer's type.
-    ask: (question, value, transfer) => post(question, value, transfer) as never,
+    ask: (question, ...given) => post(question, ...given) as never,
     async close() {
       closing = true
       const exited = new Promise((resolve) => worker.once("exit", resolve))
-      await post(closeQuestion, undefined)
+      await post(closeQuestion)
       await exited
     },
   }
@@ -136,21 +131,31 @@ export async function startThread<Q extends Questions, R = never>(
 
 function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void) {
   let unsent: Question[] = []
-  let transferred: Transferable[] = []
   const send = (): void => {
-    const [questions, transfer] = [unsent, transferred]
+    const questions = unsent
     unsent = []
-    transferred = []
     try {
-      worker.postMessage(questions, transfer)
+      worker.postMessage(questions)
     } catch (error) {
       for (const { id } of questions) fail(id, error)
     }
   }
-  return (asked: Question, transfer: readonly Transferable[]): void => {
+  return (asked: Question): void => {
     if (unsent.push(asked) === 1) queueMicrotask(send)
-    transferred.push(...transfer)
   }
+}
+
+/** For each of these questions the function that asks it. */
+export function asking<Q extends Questions, const K extends keyof Q & string>(
+  thread: Thread<Q>,
+  ...questions: readonly K[]
+): { readonly [N in K]: (...given: Parameters<Q[N]>) => Promise<Awaited<ReturnType<Q[N]>>> } {
+  const functions = questions.map((question) => [
+    question,
+    (...given: Parameters<Q[K]>) => thread.ask(question, ...given),
+  ])
+  // Each name has the function that asks it.
+  return Object.fromEntries(functions) as never
 }
 
 /** What this thread was started with; undefined if the module was only imported. */
@@ -173,7 +178,8 @@ export function answer<Q extends Questions, R = never>(
   const reply = async ({ id, question, given }: Question): Promise<void> => {
     try {
       // The asking side is typed by `Q`, and nobody else can post to this port.
-      const answered = question === closeQuestion ? close() : questions[question]?.(given as never)
+      const answered =
+        question === closeQuestion ? close() : questions[question]?.(...(given as never[]))
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
     } catch (error) {
       // Of a LedgerError only the message would survive the copy between threads.

@@ -3,7 +3,6 @@
 // they use what requests leave.
 
 import { createEntryExporter, type EntryExporter } from "../query/entry-exporter.ts"
-import type { ExportFormat } from "../query/export-file.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
@@ -35,11 +34,12 @@ const niceness = 5
 type Halted = ReadonlyMap<string, number>
 
 type ExportQuestions = {
-  head(format: ExportFormat): ReturnType<EntryExporter["head"]>
+  head: EntryExporter["head"]
   write(
-    asked: readonly [halted: Halted, ...Parameters<EntryExporter["write"]>],
+    halted: Halted,
+    ...asked: Parameters<EntryExporter["write"]>
   ): ReturnType<EntryExporter["write"]>
-  end(asked: Parameters<EntryExporter["end"]>): ReturnType<EntryExporter["end"]>
+  end: EntryExporter["end"]
 }
 
 /** An entry that was found broken. */
@@ -83,8 +83,8 @@ export function exportBeside(
   }
   return {
     head: (format) => using((thread) => thread.ask("head", format)),
-    write: (...asked) => using((thread) => thread.ask("write", [halted(), ...asked])),
-    end: (...asked) => using((thread) => thread.ask("end", asked)),
+    write: (...asked) => using((thread) => thread.ask("write", halted(), ...asked)),
+    end: (...asked) => using((thread) => thread.ask("end", ...asked)),
     async close() {
       await Promise.all(threads.map(async ({ started }) => (await started).close()))
     },
@@ -108,12 +108,11 @@ if (options !== undefined) {
   const exporter = createEntryExporter({ journal, index, registry, source })
   const report = answer<ExportQuestions, Suspect>(
     {
-      head: (format) => exporter.head(format),
-      write([halted, ...asked]) {
+      ...exporter,
+      write(halted, ...asked) {
         broken = halted
         return exporter.write(...asked)
       },
-      end: (asked) => exporter.end(...asked),
     },
     () => store.close(),
   )

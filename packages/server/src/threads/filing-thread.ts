@@ -9,15 +9,14 @@ import { turn } from "../followers/loop.ts"
 import { findDue, type DueEntries, type DueQuestion } from "../lifetime/due-entries.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { startPacker, type PackerReport } from "../followers/packer.ts"
-import type { DueSegment } from "../followers/due-frames.ts"
 import { createSegmentArchiving, type SegmentArchiving } from "../followers/segment-archiving.ts"
 import type { Limits } from "../limits.ts"
-import type { ContentKeeper, ContentKeeperBeside } from "../store/content-keeper.ts"
+import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { FilingStore, Store } from "../store/store.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
-import { answer, givenToThread } from "../runtime/worker-thread.ts"
+import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly place: StorePlace
@@ -41,15 +40,11 @@ export interface FilingBeside {
   close(): Promise<void>
 }
 
-type ContentQuestions = ReturnType<typeof contentQuestions>
-type ArchivingQuestions = ReturnType<typeof archivingQuestions>
-
-type FilingQuestions = ContentQuestions &
-  ArchivingQuestions & {
+type FilingQuestions = Pick<FilingBeside, "forget" | "due"> &
+  Pick<ContentKeeperBeside, keyof ContentKeeperBeside> &
+  Pick<SegmentArchiving, keyof SegmentArchiving> & {
     poke(workspaces: readonly string[]): void
     catchUp(workspace: string): Promise<number>
-    forget(asked: readonly [workspace: string, destroyed: DestroyedContent]): Promise<void>
-    due(question: DueQuestion): Promise<DueEntries>
   }
 
 /** The thread gets less processor time than the others, but some. */
@@ -84,47 +79,31 @@ export async function fileBeside(
           "what was recorded last cannot be found yet; ask again in a moment",
         )
     },
-    forget: (...asked) => thread.ask("forget", asked),
-    due: (question) => thread.ask("due", question),
-    content: {
-      pack: (...asked) => thread.ask("pack", asked),
-      frames: (...asked) => thread.ask("frames", asked),
-      dropBodies: (...asked) => thread.ask("dropBodies", asked),
-      putFrames: (...asked) => thread.ask("putFrames", asked),
-      destroyBodies: (...asked) => thread.ask("destroyBodies", asked),
-      keepDisclosures: (...asked) => thread.ask("keepDisclosures", asked),
-      clearLog: () => thread.ask("clearLog", undefined),
-      isOurs: (workspace) => thread.ask("isOurs", workspace),
-    },
-    archiving: {
-      oldest: (workspace) => thread.ask("oldestFrame", workspace),
-      write: (due) => thread.ask("writeSegment", due),
-      drop: (...asked) => thread.ask("dropSegment", asked),
-      without: (...asked) => thread.ask("segmentWithout", asked),
-      restore: (...asked) => thread.ask("restoreSegment", asked),
-      discard: (segment) => thread.ask("discardSegment", segment),
-      clean: (...asked) => thread.ask("cleanSegment", asked),
-    },
+    ...asking(thread, "forget", "due"),
+    content: asking(
+      thread,
+      "pack",
+      "frames",
+      "dropBodies",
+      "putFrames",
+      "destroyBodies",
+      "keepDisclosures",
+      "clearLog",
+      "isOurs",
+    ),
+    archiving: asking(thread, "oldest", "write", "drop", "without", "restore", "discard", "clean"),
     close: () => thread.close(),
   }
 }
 
-/** A question has one argument, so that it is one message. */
-function contentQuestions(
+function contentBeside(
   { content, leases }: Pick<FilingStore, "content" | "leases">,
   takenOver: (workspace: string) => void,
-) {
-  type Asked<K extends keyof ContentKeeper> = Parameters<ContentKeeper[K]>
+): ContentKeeperBeside {
   const ours = new Set<string>()
   return {
-    pack: (asked: Asked<"pack">) => content.pack(...asked),
-    frames: (asked: Asked<"frames">) => content.frames(...asked),
-    dropBodies: (asked: Asked<"dropBodies">) => content.dropBodies(...asked),
-    putFrames: (asked: Asked<"putFrames">) => content.putFrames(...asked),
-    destroyBodies: (asked: Asked<"destroyBodies">) => content.destroyBodies(...asked),
-    keepDisclosures: (asked: Asked<"keepDisclosures">) => content.keepDisclosures(...asked),
-    clearLog: (_: undefined) => content.clearLog(),
-    async isOurs(workspace: string) {
+    ...content,
+    async isOurs(workspace) {
       const isOurs = (await leases.hold(workspace)) === true
       // The question may take the lease of a process that died, and nobody else says so then.
       if (isOurs && !ours.has(workspace)) takenOver(workspace)
@@ -132,20 +111,6 @@ function contentQuestions(
       else ours.delete(workspace)
       return isOurs
     },
-  }
-}
-
-function archivingQuestions(archiving: SegmentArchiving) {
-  type Asked<K extends keyof SegmentArchiving> = Parameters<SegmentArchiving[K]>
-  return {
-    oldestFrame: (workspace: string) => archiving.oldest(workspace),
-    writeSegment: (due: DueSegment) => archiving.write(due),
-    dropSegment: (asked: Asked<"drop">) => archiving.drop(...asked),
-    segmentWithout: (asked: Asked<"without">) => archiving.without(...asked),
-    restoreSegment: (asked: Asked<"restore">) => archiving.restore(...asked),
-    discardSegment: (segment: Parameters<SegmentArchiving["discard"]>[0]) =>
-      archiving.discard(segment),
-    cleanSegment: (asked: Asked<"clean">) => archiving.clean(...asked),
   }
 }
 
@@ -175,12 +140,10 @@ if (options !== undefined) {
     : undefined
   const report = answer<FilingQuestions, FilingReport | PackerReport>(
     {
-      poke: (workspaces) => filing.poke(workspaces),
-      catchUp: (workspace) => filing.catchUp(workspace),
-      forget: (asked) => filing.forget(...asked),
+      ...filing,
       due: (question) => findDue(store.journal, question, turn),
-      ...contentQuestions(store, (workspace) => filing.poke([workspace])),
-      ...archivingQuestions(createSegmentArchiving(store, storage, systemClock)),
+      ...contentBeside(store, (workspace) => filing.poke([workspace])),
+      ...createSegmentArchiving(store, storage, systemClock),
     },
     async () => {
       await filing.close()

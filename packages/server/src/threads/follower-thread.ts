@@ -27,7 +27,8 @@ export async function followBeside<Q extends FollowQuestions, R>(
   let wake = (): void => {}
   const tell = async (): Promise<void> => {
     for await (const workspaces of store.grown(stop.signal)) {
-      await thread.ask("poke", workspaces)
+      // TypeScript does not see that this is what it takes in every `Q`.
+      await thread.ask("poke", ...([workspaces] as Parameters<Q["poke"]>))
       if (stop.signal.aborted) continue
       // A new promise for each pause: callbacks on a shared one would pile up until the stop.
       const { promise: stopped, resolve } = Promise.withResolvers<void>()

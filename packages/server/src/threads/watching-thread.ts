@@ -18,7 +18,7 @@ import { openSignedHeads, openWatched, type StorePlace } from "../store/open.ts"
 import type { Checkpoint, CredentialUse } from "../store/index-state.ts"
 import type { Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
-import { answer, givenToThread } from "../runtime/worker-thread.ts"
+import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface WatchOptions {
   readonly place: StorePlace
@@ -34,7 +34,7 @@ export interface WatchingBeside extends Omit<Watching, "poke"> {
 
 type WatchQuestions = {
   poke(workspaces: readonly string[]): void
-  suspect(at: readonly [workspace: string, sequence: number]): void
+  suspect(workspace: string, sequence: number): void
   seal(workspace: string): Promise<Checkpoint | undefined>
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
@@ -95,9 +95,8 @@ export async function watchBeside(
   return {
     // A thread that has ended says so by itself.
     suspect: (workspace, sequence) =>
-      void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
-    seal: (workspace) => thread.ask("seal", workspace),
-    putUses: (uses) => thread.ask("putUses", uses),
+      void thread.ask("suspect", workspace, sequence).catch(() => undefined),
+    ...asking(thread, "seal", "putUses"),
     close: () => thread.close(),
   }
 }
@@ -112,9 +111,7 @@ if (options !== undefined) {
   )
   const report = answer<WatchQuestions, Sighting>(
     {
-      poke: (workspaces) => watching.poke(workspaces),
-      suspect: ([workspace, sequence]) => watching.suspect(workspace, sequence),
-      seal: (workspace) => watching.seal(workspace),
+      ...watching,
       putUses: (uses) => store.index.putUses(uses),
     },
     async () => {

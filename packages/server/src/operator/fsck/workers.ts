@@ -59,7 +59,7 @@ export async function openWorkers(
     const thread = pool[asked++ % Math.max(threads, 1)]
     // TypeScript cannot relate `given` to `question`, nor the question to its answer.
     if (thread === undefined) return (await own[question](given as never)) as never
-    const told = await thread.ask(question, given)
+    const told = await thread.ask(question, ...([given] as never))
     if ("unreadable" in told) throw new UnreadableError(told.unreadable)
     return told.found
   }
@@ -130,14 +130,10 @@ const given = givenToThread<StorePlace>(import.meta.filename)
 if (given !== undefined) {
   // The thread that started this one has made sure that no service runs.
   const whole = await openWhole(given, { alone: false })
-  const work = workOn(whole)
-  const answers: AnsweredWork = {
-    piece: (one) => answered(() => work.piece(one)),
-    contents: (one) => answered(() => work.contents(one)),
-    keyed: (one) => answered(() => work.keyed(one)),
-    repeated: (one) => answered(() => work.repeated(one)),
-    segment: (one) => answered(() => work.segment(one)),
-    strays: (one) => answered(() => work.strays(one)),
-  }
-  answer<AnsweredWork>(answers, () => whole.close())
+  const answers = Object.entries(workOn(whole)).map(([question, work]) => [
+    question,
+    (one: never) => answered<unknown>(() => work(one)),
+  ])
+  // Each question has its own answer, or says what is unreadable.
+  answer<AnsweredWork>(Object.fromEntries(answers) as AnsweredWork, () => whole.close())
 }

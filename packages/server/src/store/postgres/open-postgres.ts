@@ -80,7 +80,7 @@ export async function openPostgres(
     grown: growth.grown,
     index,
     leaves: ({ workspace, number, before, end }, tree, tile) =>
-      lists.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
+      lists.ask("leaves", { workspace, number, before, end }, tree, tile),
     held: (...asked) => readHeld({ journal, index }, ...asked),
     search: {
       async position(workspace) {

@@ -10,11 +10,10 @@ import {
   withArchived,
   type ArchivedBodies,
 } from "../archive/archived-bodies.ts"
-import type { Log } from "../epochs.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader, type SignedTree } from "../tree-reads.ts"
+import { createLeafReader } from "../tree-reads.ts"
 import { openDatabase, type Database, type DatabaseConfig } from "./connection.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
@@ -47,7 +46,6 @@ function questions(
 ) {
   const journal = withArchived(journalReads(database), bodies)
   const store = { journal, index: indexReads(database) }
-  const readLeaves = createLeafReader(store)
   const finding = createSegmentSearch({
     recorded: recordedIn(store.journal),
     segments: segmentReads(database),
@@ -55,7 +53,7 @@ function questions(
     cacheBytes: searchCacheBytesMax,
   })
   return {
-    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(log, tree, tile),
+    leaves: createLeafReader(store),
     ...finderQuestions(finding, store),
   }
 }

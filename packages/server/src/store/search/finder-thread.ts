@@ -7,11 +7,9 @@ import {
   isSearch,
   type AlsoRead,
   type Counted,
-  type Counting,
   type Finder,
   type Hits,
   type Turn,
-  type Wanted,
 } from "./search.ts"
 import type { SegmentSearch } from "./segment-search.ts"
 import type { Turns } from "./segments.ts"
@@ -23,13 +21,9 @@ type Answered = Found | undefined | number
 type Also = AlsoRead | undefined
 
 export type FinderQuestions = {
-  find(
-    asked: readonly [also: Also, workspace: string, wanted: Wanted, before: number, limit: number],
-  ): Promise<Answered>
-  countMatches(
-    asked: readonly [workspace: string, wanted: Wanted, counting: Counting],
-  ): Promise<Answered>
-  goOn(asked: readonly [also: Also, search: number]): Promise<Answered>
+  find(also: Also, ...asked: Parameters<SegmentSearch["find"]>): Promise<Answered>
+  countMatches(...asked: Parameters<SegmentSearch["count"]>): Promise<Answered>
+  goOn(also: Also, search: number): Promise<Answered>
   drop(search: number): void
 }
 
@@ -41,11 +35,11 @@ export function findWith(
   return {
     find(workspace, wanted, before, limit, turn = atOnce) {
       const thread = isSearch(wanted) ? searches : lists
-      const begin = (also: Also) => thread.ask("find", [also, workspace, wanted, before, limit])
+      const begin = (also: Also) => thread.ask("find", also, workspace, wanted, before, limit)
       return inTurns<Hits>(thread, turn, begin)
     },
     count(...[workspace, wanted, counting, turn = atOnce]) {
-      const begin = () => searches.ask("countMatches", [workspace, wanted, counting])
+      const begin = () => searches.ask("countMatches", workspace, wanted, counting)
       return inTurns<readonly Counted[]>(searches, turn, begin)
     },
   }
@@ -60,7 +54,7 @@ async function inTurns<T extends Found>(
   while (typeof answered === "number") {
     const search: number = answered
     try {
-      answered = await turn((also) => thread.ask("goOn", [also, search]))
+      answered = await turn((also) => thread.ask("goOn", also, search))
     } catch (error) {
       await thread.ask("drop", search)
       throw error
@@ -93,9 +87,9 @@ export function finderQuestions(
     return value !== undefined && "sequences" in value ? withHeld(store, value, also) : value
   }
   return {
-    find: ([also, ...asked]) => turn(++begun, find(...asked), also),
-    countMatches: (asked) => turn(++begun, count(...asked)),
-    async goOn([also, search]) {
+    find: (also, ...asked) => turn(++begun, find(...asked), also),
+    countMatches: (...asked) => turn(++begun, count(...asked)),
+    async goOn(also, search) {
       const turns = unfinished.get(search)
       assert(turns !== undefined, "only an unfinished search continues")
       // A search that fails has ended.

@@ -32,8 +32,8 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
 
   let losing = true
   const lossy: Thread<WriterQuestions> = {
-    ask: (question, given, transfer) =>
-      writer.ask(question, given, transfer).then((answer) => {
+    ask: (...asked) =>
+      writer.ask(...asked).then((answer) => {
         if (losing) throw new Error("the answer was lost")
         return answer
       }),

@@ -11,7 +11,7 @@ import type { Place } from "./place-reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
 import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Tail } from "./recent-keys.ts"
-import type { Thread } from "../../runtime/worker-thread.ts"
+import { asking, type Thread } from "../../runtime/worker-thread.ts"
 import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
 type Used = Extract<Outcome, { kind: "used" }>["keys"]
@@ -39,7 +39,7 @@ export function createJournal(
   let resolving: Promise<void> | undefined
   const readTail = async () => {
     for (let more = true; more;) {
-      const places = await reader.ask("places", [tail.lastN(), placesPerRead])
+      const places = await reader.ask("places", tail.lastN(), placesPerRead)
       for (const place of places) tail.add(place)
       more = places.length === placesPerRead
     }
@@ -59,16 +59,11 @@ export function createJournal(
   }
 
   return {
-    head: (workspace) => reader.ask("head", workspace),
-    at: (workspace, sequences, bytesMax) => reader.ask("at", [workspace, sequences, bytesMax]),
-    after: (workspace, sequence, limit) => reader.ask("after", [workspace, sequence, limit]),
-    linked: (workspace, sequence, limit) => reader.ask("linked", [workspace, sequence, limit]),
-    records: (workspace, sequence, count) => reader.ask("records", [workspace, sequence, count]),
-    recordsAt: (workspace, sequences) => reader.ask("recordsAt", [workspace, sequences]),
+    ...asking(reader, "head", "at", "after", "linked", "records", "recordsAt"),
     async byReceipt(workspace, receipt) {
       const sequence = tail.byReceipt(workspace, receipt)
-      if (sequence === undefined) return reader.ask("byReceipt", [workspace, receipt])
-      return (await reader.ask("at", [workspace, [sequence]]))[0]
+      if (sequence === undefined) return reader.ask("byReceipt", workspace, receipt)
+      return (await reader.ask("at", workspace, [sequence]))[0]
     },
     async byKey(workspace, idem) {
       if (inDoubt) await resolveDoubt()

@@ -25,7 +25,7 @@ import { prepareSearch } from "./search-file.ts"
 import { createTail, type Tail } from "./recent-keys.ts"
 import { runEntries } from "./key-runs.ts"
 import { createSegments } from "./sqlite-segments.ts"
-import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
+import { asking, startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
@@ -74,11 +74,9 @@ async function openLocked(
   const registry = cacheRegistry({
     staleMsMax: 0,
     // The reader answers with a document of the kind that it was asked for.
-    get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
-    workspaceOf: (kind, id) => reader.ask("workspaceOf", [kind, id]),
-    list: (kind, workspace, before, limit) =>
-      reader.ask("list", [kind, workspace, before, limit]) as never,
-    count: (kind, workspace) => reader.ask("count", [kind, workspace]),
+    get: (...asked) => reader.ask("get", ...asked) as never,
+    list: (...asked) => reader.ask("list", ...asked) as never,
+    ...asking(reader, "workspaceOf", "count"),
   })
   const growth = createGrowth(registry)
   return {
@@ -88,18 +86,11 @@ async function openLocked(
     }),
     registry,
     grown: growth.grown,
-    index: {
-      position: (workspace) => reader.ask("position", workspace),
-      tree: (...asked) => reader.ask("tree", asked),
-      tiles: (...asked) => reader.ask("tiles", asked),
-      checkpoint: (...asked) => reader.ask("checkpoint", asked),
-      audit: (workspace) => reader.ask("audit", workspace),
-      uses: (ids) => reader.ask("uses", ids),
-    },
+    index: asking(reader, "position", "tree", "tiles", "checkpoint", "audit", "uses"),
     leaves: ({ workspace, number, before, end }, tree, tile) =>
-      reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
+      reader.ask("leaves", { workspace, number, before, end }, tree, tile),
     held: ({ workspace, number, before }, ...asked) =>
-      reader.ask("held", [{ workspace, number, before }, ...asked]),
+      reader.ask("held", { workspace, number, before }, ...asked),
     search: {
       position: (workspace) => reader.ask("findableUpTo", workspace),
       ...findWith(lists, searches),

@@ -13,10 +13,9 @@ import {
   type ArchivedBodies,
 } from "../archive/archived-bodies.ts"
 import { readHeld, type HeldLog } from "../held-entries.ts"
-import type { Log } from "../epochs.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader, type SignedTree } from "../tree-reads.ts"
+import { createLeafReader } from "../tree-reads.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
 import { plainOf } from "./joined-entries.ts"
@@ -50,10 +49,8 @@ if (given !== undefined) {
 }
 
 type JournalReads = ReturnType<typeof journalReads>
-type DocumentReads = ReturnType<typeof documentReads>
 type IndexReads = ReturnType<typeof indexReads>
 
-/** A question has one argument, so that it is one message. */
 function questions(
   { searchCacheBytesMax }: ReaderOptions["limits"],
   journalFile: DatabaseSync,
@@ -61,7 +58,7 @@ function questions(
   searchFile: DatabaseSync,
   bodies: ArchivedBodies,
 ) {
-  const [journal, documents] = [journalReads(journalFile), documentReads(journalFile)]
+  const journal = journalReads(journalFile)
   const index = indexReads(indexFile)
   const segments = cachedSegmentReads(searchFile)
   const store = {
@@ -72,7 +69,6 @@ function questions(
         index.checkpoint(...asked),
     },
   }
-  const readLeaves = createLeafReader(store)
   const finding = createSegmentSearch({
     recorded: recordedIn(store.journal),
     segments: segmentReaderOf(segments),
@@ -80,21 +76,11 @@ function questions(
     cacheBytes: searchCacheBytesMax,
   })
   return {
-    head: (workspace: string) => journal.head(workspace),
-    at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
-      store.journal.at(workspace, sequences, bytesMax),
-    after: async ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
-      (await store.journal.after(workspace, sequence, limit)).map(plainOf),
-    linked: ([workspace, sequence, limit]: Parameters<JournalReads["linked"]>) =>
-      store.journal.linked(workspace, sequence, limit),
-    records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) =>
-      journal.records(workspace, sequence, count),
-    recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) =>
-      journal.recordsAt(workspace, sequences),
-    places: ([afterN, limit]: Parameters<JournalReads["places"]>) => [
-      ...journal.places(afterN, limit),
-    ],
-    async byReceipt([workspace, receipt]: readonly [string, string]) {
+    ...store.journal,
+    after: async (...asked: Parameters<JournalReads["after"]>) =>
+      (await store.journal.after(...asked)).map(plainOf),
+    places: (...asked: Parameters<JournalReads["places"]>) => [...journal.places(...asked)],
+    async byReceipt(workspace: string, receipt: string) {
       for (const n of index.entriesOfReceipt(receipt)) {
         const place = journal.place(n)
         if (place?.workspace === workspace && place.receipt === receipt)
@@ -111,35 +97,16 @@ function questions(
           .map((n) => journal.place(n))
           .find((place) => place?.idem === idem),
       ),
-    filters: (fromRun: number) => index.filters(fromRun),
-    ...documentQuestions(documents),
-    position: (workspace: string) => index.position(workspace),
-    findableUpTo: (workspace: string) =>
-      findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
-    tree: ([workspace, epoch]: Parameters<IndexReads["tree"]>) => index.tree(workspace, epoch),
-    tiles: ([workspace, epoch, tiles]: Parameters<IndexReads["tiles"]>) =>
-      index.tiles(workspace, epoch, tiles),
-    checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
-      index.checkpoint(workspace, epoch),
+    ...documentReads(journalFile),
+    ...index,
     audit: auditReads(indexFile),
     uses: useReads(indexFile),
+    findableUpTo: (workspace: string) =>
+      findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
-    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(log, tree, tile),
-    held: ([log, sequences, bytesMax]: readonly [HeldLog, readonly number[], number]) =>
+    leaves: createLeafReader(store),
+    held: (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
       readHeld(store, log, sequences, bytesMax),
     ...finderQuestions(finding, store),
-  }
-}
-
-function documentQuestions(documents: DocumentReads) {
-  return {
-    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) =>
-      documents.get(kind, workspace, id),
-    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) =>
-      documents.workspaceOf(kind, id),
-    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) =>
-      documents.list(kind, workspace, before, limit),
-    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) =>
-      documents.count(kind, workspace),
   }
 }
