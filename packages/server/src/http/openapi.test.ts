@@ -7,7 +7,6 @@ import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders } from "./shapes/ba
 import { ReceiptAnswer } from "./shapes/entry.ts"
 import { Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
-import { ReceiptParams, TileParams } from "./shapes/path.ts"
 import { Receipt } from "./shapes/receipt.ts"
 
 const handle = () => ({ status: 200 })
@@ -47,7 +46,6 @@ const endpoints = [
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
     ...about("verifyReceipt"),
     access: { action: "read", anonymous: true, tokens: ["receipt", "evidence"] },
-    params: ReceiptParams,
     answers: { 200: ReceiptAnswer },
     handle,
   }),
@@ -56,7 +54,6 @@ const endpoints = [
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
     ...about("forgetReceipt"),
     access: { action: "administer" },
-    params: ReceiptParams,
     answers: { 204: null },
     handle,
   }),
@@ -65,7 +62,6 @@ const endpoints = [
     path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
     ...about("getTile"),
     access: { action: "read", anonymous: true },
-    params: TileParams,
     answers: { 200: Type.String() },
     answerType: "application/octet-stream",
     handle,

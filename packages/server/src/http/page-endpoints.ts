@@ -12,7 +12,7 @@ import { framed, framePolicy } from "./page-frame.ts"
 import { receiptContent } from "./receipt-content.ts"
 import type { Caller, Service } from "./service.ts"
 import { checkOf } from "./shapes/check.ts"
-import { ReceiptParams } from "./shapes/path.ts"
+import { paramsOf, type ParamsOf } from "./shapes/path.ts"
 import { Type } from "./shapes/type.ts"
 import { receiptAnswer } from "./v1/receipt-endpoints.ts"
 
@@ -47,7 +47,6 @@ export function pageEndpoints(
       method: "GET",
       path: "/a/{workspaceId}",
       access: open,
-      params: Type.Object({ workspaceId: text }),
       answers,
       handle: () => frame("activity", "Your activity", 1),
     }),
@@ -55,7 +54,6 @@ export function pageEndpoints(
       method: "GET",
       path: "/e/{workspaceId}/{packId}",
       access: open,
-      params: Type.Object({ workspaceId: text, packId: text }),
       answers,
       handle: () => frame("pack", "Evidence pack · Tallystick", 2),
     }),
@@ -63,7 +61,6 @@ export function pageEndpoints(
       method: "GET",
       path: "/p/{workspaceId}/{version}",
       access: open,
-      params: Type.Object({ workspaceId: text, version: text }),
       query: Type.Object({
         projectId: Type.Optional(text),
         compare: Type.Optional(text),
@@ -75,7 +72,6 @@ export function pageEndpoints(
       method: "GET",
       path: "/r/{workspaceId}/{receiptId}",
       access: ofReceipt,
-      params: Type.Object({ workspaceId: text, receiptId: text }),
       answers,
       handle: async (call) =>
         frame("receipt", "Receipt · Tallystick", 2, await receiptFor(service, call)),
@@ -83,16 +79,20 @@ export function pageEndpoints(
   ]
 }
 
+const dashboardPaths = [
+  "/ui",
+  "/ui/{page}",
+  "/ui/{page}/{thing}",
+  "/ui/{page}/{type}/{thing}",
+] as const
+
 /** The script tells its pages apart; the server knows only how deep their files are. */
 function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
-  return ["", "/{page}", "/{page}/{thing}", "/{page}/{type}/{thing}"].map((below, depth) =>
+  return dashboardPaths.map((path, depth) =>
     page({
       method: "GET",
-      path: `/ui${below}`,
+      path,
       access: open,
-      params: Type.Object(
-        Object.fromEntries([...below.matchAll(/\w+/g)].map(([name]) => [name, text])),
-      ),
       query: anyQuery,
       answers,
       handle: () => frame("dashboard", "Tallystick", depth),
@@ -109,7 +109,6 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
       access: open,
       // The element loads its parts from here, in pages of others.
       cors: true,
-      params: Type.Object({ file: text }),
       answers,
       handle: ({ params: { file }, incoming }) =>
         built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
@@ -141,10 +140,11 @@ const unframed = "frame-ancestors 'none'"
 /** Its handler decides who sees what, like that of the receipt itself. */
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
 
-function page<P extends TSchema, Q extends TSchema>(
-  value: Endpoint<Access, Caller, P, Q>,
+/** Its script reads the parameters, and the API refuses those that cannot be. */
+function page<const Path extends string, Q extends TSchema>(
+  value: Endpoint<Access, Caller, ParamsOf<Path>, Q> & { readonly path: Path },
 ): Endpoint<Access, Caller> {
-  return value
+  return { ...value, params: paramsOf(value.path, () => text) }
 }
 
 function pageAnswer(html: string): Answer {
@@ -158,7 +158,7 @@ function pageAnswer(html: string): Answer {
   }
 }
 
-const checkParams = checkOf(ReceiptParams, "path parameter")
+const checkParams = checkOf(paramsOf("/r/{workspaceId}/{receiptId}"), "path parameter")
 
 /**
  * Undefined of what the caller may not see: its link may have a token that only the browser knows.

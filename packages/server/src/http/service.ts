@@ -47,6 +47,7 @@ import type { Lists, Page } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
 import type { Shape } from "./shapes/check.ts"
+import { paramsOf, type ParamsOf } from "./shapes/path.ts"
 import type { SignIns } from "./sign-ins.ts"
 import type { Tag } from "./tags.ts"
 
@@ -146,15 +147,17 @@ export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: 
   readonly bound: { readonly type: Type }
 }
 
-/** Infers the types of caller, params, query, headers and body from access and shapes. */
+/** Infers the types of caller, params, query, headers and body from access, path and shapes. */
 export function endpoint<
   const A extends Access,
-  P extends TSchema = Shape<undefined>,
+  const Path extends string,
   Q extends TSchema = Shape<undefined>,
   H extends TSchema = Shape<undefined>,
   B extends TSchema = Shape<undefined>,
->(value: Endpoint<A, CallerOf<A>, P, Q, H, B> & About): ServiceEndpoint {
-  return value
+>(
+  value: Endpoint<A, CallerOf<A>, ParamsOf<Path>, Q, H, B> & About & { readonly path: Path },
+): ServiceEndpoint {
+  return { ...value, params: paramsOf(value.path) }
 }
 
 /** Whether its path names a workspace. The guard then checks access before the handler runs. */

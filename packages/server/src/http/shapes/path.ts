@@ -1,4 +1,6 @@
-import { Type } from "./type.ts"
+import { strict as assert } from "node:assert"
+import type { TSchema } from "typebox"
+import type { Shape } from "./check.ts"
 import {
   ErasureId,
   HoldId,
@@ -9,30 +11,49 @@ import {
   TokenId,
   WorkspaceId,
 } from "./id.ts"
+import { Type } from "./type.ts"
 
-// The parameters of paths.
-
-export const WorkspaceParams = Type.Object({ workspaceId: WorkspaceId })
-export const ReceiptParams = Type.Object({ workspaceId: WorkspaceId, receiptId: ReceiptId })
-export const ProjectParams = Type.Object({
+/** The parameters of paths. A name means the same in every path. */
+const parameters: Readonly<Record<string, TSchema>> = {
   workspaceId: WorkspaceId,
+  receiptId: ReceiptId,
   projectId: Type.String({ minLength: 1, maxLength: 64 }),
-})
-export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
-export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: TokenId })
-export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
-export const PackParams = Type.Object({ workspaceId: WorkspaceId, packId: PackId })
-export const ErasureParams = Type.Object({ workspaceId: WorkspaceId, erasureId: ErasureId })
-export const HoldParams = Type.Object({ workspaceId: WorkspaceId, holdId: HoldId })
-const Tile = Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } })
-const EpochNumber = Type.String({ docs: { examples: ["1"] } })
-export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Tile })
-export const EpochParams = Type.Object({ workspaceId: WorkspaceId, epoch: EpochNumber })
-export const EpochTileParams = Type.Object({
-  workspaceId: WorkspaceId,
-  epoch: EpochNumber,
-  tile: Tile,
-})
+  keyId: KeyId,
+  tokenId: TokenId,
+  memberId: MemberId,
+  packId: PackId,
+  erasureId: ErasureId,
+  holdId: HoldId,
+  tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }),
+  epoch: Type.String({ docs: { examples: ["1"] } }),
+  version: Type.String({
+    pattern: "^(?:latest|[1-9][0-9]{0,9})$",
+    docs: { examples: ["1", "latest"] },
+  }),
+}
+
+/** The names in `/v1/workspaces/{workspaceId}/tlog/tile/{tile*}`. */
+type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name extends `${infer Rests}*` ? Rests : Name) | NameIn<Rest>
+  : never
+
+export type ParamsOf<Path extends string> = Shape<{
+  readonly [Name in NameIn<Path>]: string
+}>
+
+/** The shape of the parameters in a path. */
+export function paramsOf<Path extends string>(
+  path: Path,
+  shapeOf = (name: string) => parameters[name],
+): ParamsOf<Path> {
+  const shapes = [...path.matchAll(/\{(\w+)\*?\}/g)].map(([, name = ""]) => {
+    const shape = shapeOf(name)
+    assert(shape !== undefined, `the parameter ${name} of ${path} has a shape`)
+    return [name, shape] as const
+  })
+  // It has the names that the type has.
+  return Type.Object(Object.fromEntries(shapes)) as unknown as ParamsOf<Path>
+}
 
 // Answers that are not JSON.
 

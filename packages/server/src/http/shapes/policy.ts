@@ -34,14 +34,6 @@ export const NewPolicy = requestOf<wire.NewPolicy>()(
   { sections: exampleSections },
 )
 
-export const PolicyParams = Type.Object({
-  workspaceId: WorkspaceId,
-  version: Type.String({
-    pattern: "^(?:latest|[1-9][0-9]{0,9})$",
-    docs: { examples: ["1", "latest"] },
-  }),
-})
-
 export const ofProject = Type.String({ ...ProjectId, default: usualProject })
 
 export const PolicyQuery = Type.Object({

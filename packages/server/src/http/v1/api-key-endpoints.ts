@@ -9,7 +9,6 @@ import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "..
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { KeyParams, WorkspaceParams } from "../shapes/path.ts"
 import { membersJson } from "./member-endpoints.ts"
 
 export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -22,7 +21,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Create an API key",
       description: "The answer is the only one that shows the key.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: NewApiKey,
       answers: { 201: CreatedApiKey },
       async handle({ caller, params, body }) {
@@ -39,7 +37,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the API keys",
       description: "The API keys of a workspace without their secrets, newest first.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ApiKeyList },
       async handle(call) {
@@ -56,7 +53,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Ends a key and the tokens that it made. Keys and members that it made live on, and are listed; with `cascade=true` they end as well. 204 if there are none.",
       access: { action: "administer" },
-      params: KeyParams,
       query: RevokeQuery,
       answers: { 204: null, 200: MadeByKey },
       async handle({ caller, params: { workspaceId, keyId }, query: { cascade } }) {

@@ -28,7 +28,6 @@ import {
   ConsentSummary,
   ConsentSummaryQuery,
 } from "../shapes/consent-request.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { heldFor } from "./hold-endpoints.ts"
 import { pageJson, wantedOf } from "./query-endpoints.ts"
 
@@ -43,7 +42,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       description:
         "The consents and withdrawals of exactly this person, newest first. The ledger records who looked up whom, and why, before it answers.",
       access: { action: "read" },
-      params: WorkspaceParams,
       body: ConsentLookup,
       answers: { 200: ConsentsPage },
       async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
@@ -79,7 +77,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       description:
         "Whether a person's consent stands, or stood at a time, with the text that they agreed to, if it was published, and the entries that say so, oldest first. The ledger records who looked up whom before it answers.",
       access: { action: "read", isRecorded: true },
-      params: WorkspaceParams,
       query: ConsentStateQuery,
       answers: { 200: ConsentStateShape },
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
@@ -127,7 +124,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         "How many consents were given and withdrawn in a project, exactly: by version, mode, surface, and day of UTC. It names nobody, and is not recorded.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: WorkspaceParams,
       query: ConsentSummaryQuery,
       answers: { 200: ConsentSummary },
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {

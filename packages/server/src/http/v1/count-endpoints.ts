@@ -9,7 +9,6 @@ import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
 import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { FieldValues, Timeline, TimelineQuery, ValuesQuery } from "../shapes/page.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { storageOf, wantedOf } from "./query-endpoints.ts"
 
 export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -24,7 +23,6 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         "How many entries of a filter and a search occurred in each span of time, exactly, and of which lane or project.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: WorkspaceParams,
       query: TimelineQuery,
       answers: { 200: Timeline },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
@@ -46,7 +44,6 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         "Which values of a field the entries of a filter and a search have, and how many entries have each, the commonest first. Values are in lower case.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: WorkspaceParams,
       query: ValuesQuery,
       answers: { 200: FieldValues },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {

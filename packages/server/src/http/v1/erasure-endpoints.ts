@@ -7,7 +7,6 @@ import { ok } from "../endpoint.ts"
 import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
 import { Erasure, ErasureList, ErasurePreview, NewErasure } from "../shapes/erasure.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { ErasureParams, WorkspaceParams } from "../shapes/path.ts"
 
 export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -20,7 +19,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Destroys what the ledger has sealed about a person, or whole entries, up to the entry that records this request. It is carried out after the answer, or when the last hold on it is released. With `dryRun`, 200 says what would be destroyed.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: NewErasure,
       answers: { 200: ErasurePreview, 202: Erasure },
       async handle({
@@ -45,7 +43,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the erasures",
       description: "What was asked to be erased, and how far that has come, newest first.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ErasureList },
       async handle(call) {
@@ -61,7 +58,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get an erasure",
       description: "How far an erasure has come, and who may have a copy of what it destroyed.",
       access: { action: "administer" },
-      params: ErasureParams,
       answers: { 200: Erasure },
       async handle({ params: { workspaceId, erasureId } }) {
         const { id } = await service.workspaces.get(workspaceId)

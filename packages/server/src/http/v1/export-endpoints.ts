@@ -8,7 +8,7 @@ import { created } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
 import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
-import { Bytes, WorkspaceParams } from "../shapes/path.ts"
+import { Bytes } from "../shapes/path.ts"
 import { filteredFor, storageOf, wantedOf } from "./query-endpoints.ts"
 
 const mediaTypes = {
@@ -28,7 +28,6 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Records in the workspace's own ledger that it is exported. `tallystick export` asks this before it writes the files.",
       access: { action: "preside" },
-      params: WorkspaceParams,
       body: NewExport,
       answers: { 204: null },
       async handle({ caller, params: { workspaceId }, body: { entries } }) {
@@ -45,7 +44,6 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "All entries of a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. What is recorded after it began is not in it. The ledger records who exported what, and how many entries were sent. A file that is cut short ends the connection; of JSON lines the last one has the number of lines before it and their hash.",
       access: { action: "read", isRecorded: true },
-      params: WorkspaceParams,
       query: EventsExportQuery,
       answers: { 200: ExportedLines },
       answerType: mediaTypes.jsonl,
@@ -99,7 +97,6 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
         "Records who is about to read the entries of this filter into a file, and how many they are. For a program that reads the pages into a file by itself.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: WorkspaceParams,
       body: NewEventsExport,
       answers: { 201: EventsExport },
       async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {

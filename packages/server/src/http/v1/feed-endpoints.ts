@@ -9,7 +9,6 @@ import { createRecognise } from "../authenticate.ts"
 import type { Incoming } from "../incoming.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { EventsFeed, EventsStream, FeedHeaders, FeedQuery } from "../shapes/page.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { entriesJson, storageOf, wantedOf } from "./query-endpoints.ts"
 
 /** The workspace that a follower follows, and whether it still may. */
@@ -37,7 +36,6 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
         "Entries after a sequence, oldest first, by filters and a search. No entry ever appears behind `nextAfter`, so keep that and ask again with it. With `Accept: text/event-stream`, a stream without end.",
       refuses: ["overloaded"],
       access,
-      params: WorkspaceParams,
       query: FeedQuery,
       headers: FeedHeaders,
       answers: { 200: EventsFeed },

@@ -19,7 +19,6 @@ import {
 } from "../service.ts"
 import { Hold, HoldList, HoldRelease, newHoldOf } from "../shapes/hold.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { HoldParams, WorkspaceParams } from "../shapes/path.ts"
 
 export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -32,7 +31,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Keeps the content of entries from expiry and erasure until the hold is released: of those that a filter finds, now and later, of those about a subject, or of single receipts.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: newHoldOf(service.limits.holdReceiptsMax),
       answers: { 201: Hold },
       async handle({ caller, params: { workspaceId }, body: { name, reason, ...asked } }) {
@@ -50,7 +48,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the holds",
       description: "All holds, newest first, also those that were released.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: HoldList },
       async handle(call) {
@@ -67,7 +64,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get a hold",
       description: "A hold, and what it covers.",
       access: { action: "administer" },
-      params: HoldParams,
       answers: { 200: Hold },
       async handle({ params: { workspaceId, holdId } }) {
         const { id } = await service.workspaces.get(workspaceId)
@@ -84,7 +80,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "What no other hold covers may expire again, and erasures that waited for it are carried out. The hold stays in the list.",
       access: { action: "administer" },
-      params: HoldParams,
       body: HoldRelease,
       answers: { 200: Hold },
       async handle({ caller, params: { workspaceId, holdId }, body: { reason } }) {

@@ -11,7 +11,6 @@ import type { Audit } from "../../store/index-state.ts"
 import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ChainState } from "../shapes/chain-state.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 
 export function integrityEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -24,7 +23,6 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
       description:
         "How long the chain is, how far it is signed, which entries were read and hashed again and when, and where it is broken.",
       access: { action: "read" },
-      params: WorkspaceParams,
       answers: { 200: ChainState },
       async handle({ params }) {
         const workspace = await service.workspaces.get(params.workspaceId)

@@ -23,7 +23,6 @@ import {
   NewMember,
   Nothing,
 } from "../shapes/member.ts"
-import { MemberParams, WorkspaceParams } from "../shapes/path.ts"
 
 /** What all these endpoints have in common. */
 const ofMembers = {
@@ -33,7 +32,6 @@ const ofMembers = {
 const ofMember = {
   access: { action: "administer" },
   path: "/v1/workspaces/{workspaceId}/members/{memberId}",
-  params: MemberParams,
 } as const
 
 export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -46,7 +44,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Invite a member",
       description:
         "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
-      params: WorkspaceParams,
       body: NewMember,
       answers: { 201: InvitedMember },
       async handle({ caller, params, body }) {
@@ -62,7 +59,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Members",
       summary: "List the members",
       description: "The members of a workspace and those who are invited, newest first.",
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: MemberList },
       async handle(call) {

@@ -26,7 +26,7 @@ import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
 import { EventsPage, PackEntriesQuery } from "../shapes/page.ts"
-import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
+import { Bytes } from "../shapes/path.ts"
 import { consentsOf } from "./consent-state-endpoints.ts"
 import { filteredFor, pageJson, wantedOf } from "./query-endpoints.ts"
 
@@ -45,7 +45,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Takes the entries of these receipts, or those that a filter finds, or what a person agreed to and withdrew. A pack is fixed when it is made: two downloads are the same bytes.",
       access: { action: "read" },
-      params: WorkspaceParams,
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
       refuses: ["content_gone"],
@@ -68,7 +67,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the evidence packs",
       description: "The evidence packs whose projects the credential reaches, newest first.",
       access: { action: "read" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: PackList },
       async handle(call) {
@@ -89,7 +87,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get an evidence pack",
       description: "An evidence pack without its content.",
       access: { action: "read" },
-      params: PackParams,
       answers: { 200: Pack },
       async handle({ caller, params: { workspaceId, packId } }) {
         await service.workspaces.get(workspaceId)
@@ -106,7 +103,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         "What a pack is made of, newest first, as the ledger has it now. Nothing is recorded: it shows nothing that the credential could not read anyway.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: PackParams,
       query: PackEntriesQuery,
       answers: { 200: EventsPage },
       async handle({ caller, params: { workspaceId, packId }, query, incoming: { signal } }) {
@@ -141,7 +137,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",
       refuses: [...ofChanges, "content_gone"],
       access: { action: "read", tokens: ["evidence"] },
-      params: PackParams,
       query: DownloadQuery,
       answers: { 200: Bytes },
       answerType: "application/zip",

@@ -16,13 +16,11 @@ import {
   type Service,
   type ServiceEndpoint,
 } from "../service.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import {
   NewPolicy,
   PolicyAnswer,
   PolicyList,
   PolicyListQuery,
-  PolicyParams,
   PolicyQuery,
   usualProject,
 } from "../shapes/policy.ts"
@@ -38,7 +36,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Publishes the next version of a project's policy. A published version never changes. A `version` that is not the next one is 409.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: NewPolicy,
       answers: { 201: PolicyAnswer },
       async handle({
@@ -67,7 +64,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "The published versions of a project's policy without their sections, newest first.",
       access: { action: "read" },
-      params: WorkspaceParams,
       query: PolicyListQuery,
       answers: { 200: PolicyList },
       async handle({
@@ -102,7 +98,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         "A published version of a project's policy, or the latest. Anyone may ask if the workspace's policies are public.",
       access: { action: "read", anonymous: true, foreignAsNone: true, queryToken: "policy" },
       cors: true,
-      params: PolicyParams,
       query: PolicyQuery,
       answers: { 200: PolicyAnswer },
       async handle({ caller, params: { workspaceId, version }, query: { projectId } }) {

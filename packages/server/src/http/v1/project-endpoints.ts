@@ -5,7 +5,6 @@ import { mayTouch, reachOf } from "../../workspace/permissions.ts"
 import { created, ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
 import { Project, projectBodies, ProjectList } from "../shapes/project.ts"
 
 export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -20,7 +19,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "A project groups entries, and says whether its receipts are public and whether it has activity links.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: NewProject,
       answers: { 201: Project },
       async handle({ caller, params, body }) {
@@ -36,7 +34,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the projects",
       description: "The projects that the credential reaches, newest first.",
       access: { action: "read" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ProjectList },
       async handle({ caller, params, query, incoming: { signal } }) {
@@ -59,7 +56,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get a project",
       description: "A project and its settings. One that the credential does not reach is 404.",
       access: { action: "read" },
-      params: ProjectParams,
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId } }) {
         const workspace = await service.workspaces.get(workspaceId)
@@ -78,7 +74,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Change a project",
       description: "Changes the settings that are given, and leaves the others.",
       access: { action: "administer" },
-      params: ProjectParams,
       body: ProjectChange,
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId }, body }) {

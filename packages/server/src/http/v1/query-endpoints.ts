@@ -11,7 +11,6 @@ import { ok } from "../endpoint.ts"
 import { endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { heldFor } from "./hold-endpoints.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 
 export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -25,7 +24,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
         "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. An event whose 202 arrived before is in it.",
       refuses: ["overloaded"],
       access: { action: "read" },
-      params: WorkspaceParams,
       query: EventsQuery,
       answers: { 200: EventsPage },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
@@ -58,7 +56,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       refuses: ["activity_disabled", "overloaded"],
       access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
       cors: true,
-      params: WorkspaceParams,
       query: ActivityQuery,
       answers: { 200: ActivityPage },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {

@@ -18,10 +18,9 @@ import { preferred } from "../accept.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
-import type { Of } from "../shapes/check.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { heldFor } from "./hold-endpoints.ts"
-import { PlainText, ReceiptParams } from "../shapes/path.ts"
+import { PlainText } from "../shapes/path.ts"
 
 /** Decides who sees what, once the entry was found. */
 const ofReceipt = {
@@ -44,7 +43,6 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       refuses: ["overloaded"],
       access: ofReceipt,
       cors: true,
-      params: ReceiptParams,
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params, incoming }) {
         if (isForPeople(incoming.headers.accept)) return leadToPage(service, params)
@@ -63,7 +61,6 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       refuses: ["overloaded", "integrity_failure"],
       access: ofReceipt,
       cors: true,
-      params: ReceiptParams,
       answers: { 200: PlainText },
       answerType: "text/plain; charset=utf-8",
       async handle({ caller, params, incoming }) {
@@ -83,11 +80,13 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
+interface ReceiptPlace {
+  readonly workspaceId: string
+  readonly receiptId: string
+}
+
 /** A browser that opens the address of a receipt is redirected to its page. */
-function leadToPage(
-  { publicUrl }: Service,
-  { workspaceId, receiptId }: Of<typeof ReceiptParams>,
-): Answer {
+function leadToPage({ publicUrl }: Service, { workspaceId, receiptId }: ReceiptPlace): Answer {
   const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/r/${workspaceId}/${receiptId}`
   return { status: 302, headers: { location, vary: "Accept" } }
 }
@@ -100,7 +99,7 @@ function isForPeople(accept: string | undefined): boolean {
 export async function receiptAnswer(
   service: Service,
   caller: Caller,
-  params: Of<typeof ReceiptParams>,
+  params: ReceiptPlace,
   signal: AbortSignal,
 ): Promise<string> {
   const { workspace, found, clear } = await look(service, caller, params, signal)
@@ -130,7 +129,7 @@ interface Looked {
 async function look(
   service: Service,
   caller: Caller,
-  { workspaceId, receiptId }: Of<typeof ReceiptParams>,
+  { workspaceId, receiptId }: ReceiptPlace,
   signal: AbortSignal,
 ): Promise<Looked> {
   const { store, clock, reading, source, pace } = service

@@ -4,7 +4,6 @@ import { LedgerError } from "../../error.ts"
 import type { RetentionRule, Workspace } from "../../store/documents.ts"
 import { ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import {
   RetentionCounting,
   RetentionPreview,
@@ -24,7 +23,6 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       description:
         "Counts whose contents these rules would destroy today, by rule, lane, project and month, and does nothing. 202: a large ledger is still being counted; ask again.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: RetentionPreviewRequest,
       bodyMayBeAbsent: true,
       answers: { 200: RetentionPreview, 202: RetentionCounting },
@@ -49,7 +47,6 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       description:
         "Destroys the contents that have passed their time, as the service does once a day. The entries stay, with their hashes and proofs. 202: it takes longer, and goes on; ask again to wait for its end.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: Nothing,
       bodyMayBeAbsent: true,
       answers: { 200: RetentionRun, 202: RetentionRun },

@@ -3,7 +3,6 @@
 import { ok } from "../endpoint.ts"
 import { endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { ArchiveSegmentList } from "../shapes/segment.ts"
 
 export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -17,7 +16,6 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "The files of the archive that have the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",
       access: { action: "read" },
-      params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ArchiveSegmentList },
       async handle(call) {

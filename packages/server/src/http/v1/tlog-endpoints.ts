@@ -28,14 +28,7 @@ import {
 import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
 import { RecordsQuery } from "../shapes/page.ts"
-import {
-  Bytes,
-  EpochParams,
-  EpochTileParams,
-  PlainText,
-  TileParams,
-  WorkspaceParams,
-} from "../shapes/path.ts"
+import { Bytes, PlainText } from "../shapes/path.ts"
 
 /** What all endpoints of a log have in common. */
 const ofLog = {
@@ -65,7 +58,6 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the epochs of a log",
       description:
         "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
-      params: WorkspaceParams,
       answers: { 200: Epochs },
       async handle({ caller, params }) {
         const epochs = epochsOf(await workspaceFor(service, caller, params.workspaceId))
@@ -81,7 +73,6 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "Makes another key that signs checkpoints from now on. The former key signs them too for a while. Each call makes a key.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: Nothing,
       bodyMayBeAbsent: true,
       answers: { 201: LogKeyRotated },
@@ -128,7 +119,6 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getCheckpoint",
       summary: "Get the newest checkpoint",
       description: "The newest signed checkpoint, as a c2sp.org/tlog-checkpoint.",
-      params: WorkspaceParams,
     }),
     endpoint({
       ...ofCheckpoint,
@@ -137,7 +127,6 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get the last checkpoint of an epoch",
       description:
         "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
-      params: EpochParams,
     }),
   ]
 }
@@ -167,7 +156,6 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get the key of a log",
       description:
         "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
-      params: WorkspaceParams,
     }),
     endpoint({
       ...ofKey,
@@ -175,7 +163,6 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getEpochKey",
       summary: "Get the last key of an epoch",
       description: "The key that signed the last checkpoint of an epoch.",
-      params: EpochParams,
     }),
     endpoint({
       ...ofKeys,
@@ -184,7 +171,6 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the keys of a log",
       description:
         "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
-      params: WorkspaceParams,
     }),
     endpoint({
       ...ofKeys,
@@ -193,7 +179,6 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "List the keys of an epoch",
       description:
         "Every key that has signed checkpoints of an epoch, and the sizes for which it signed.",
-      params: EpochParams,
     }),
   ]
 }
@@ -223,7 +208,6 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get a tile",
       description:
         "Hashes of the tree, such as `0/000`, or a bundle of records, such as `entries/000`, as c2sp.org/tlog-tiles. The parameter takes the rest of the path, slashes included.",
-      params: TileParams,
     }),
     endpoint({
       ...ofTile,
@@ -232,7 +216,6 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get a tile of an epoch",
       description:
         "Hashes of an epoch's tree, or a bundle of its records. The parameter takes the rest of the path, slashes included.",
-      params: EpochTileParams,
     }),
   ]
 }
@@ -247,7 +230,6 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
     description:
       "The signed records of an epoch after the first `after`, one behind the other, 118 bytes each. Fewer than `limit` only at the end.",
     refuses: ["overloaded"],
-    params: EpochParams,
     query: RecordsQuery,
     answers: { 200: Bytes },
     answerType: "application/octet-stream",

@@ -21,7 +21,6 @@ import {
   type Service,
   type ServiceEndpoint,
 } from "../service.ts"
-import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
 import {
   CreatedActivityToken,
@@ -62,7 +61,6 @@ function receiptToken(service: Service): ServiceEndpoint {
     operation: "createReceiptToken",
     summary: "Create a receipt token",
     description: "A token that opens this receipt alone. The answer is the only one that shows it.",
-    params: ReceiptParams,
     body: NewReceiptToken,
     answers: { 201: CreatedReceiptToken },
     async handle({ caller, params: { workspaceId, receiptId: receipt }, body }) {
@@ -94,7 +92,6 @@ function policyToken(service: Service): ServiceEndpoint {
     summary: "Create a policy token",
     description:
       "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
-    params: WorkspaceParams,
     body: NewPolicyToken,
     answers: { 201: CreatedPolicyToken },
     async handle({ caller, params: { workspaceId }, body }) {
@@ -131,7 +128,6 @@ function evidenceToken(service: Service): ServiceEndpoint {
     summary: "Create an evidence token",
     description:
       "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
-    params: PackParams,
     body: NewEvidenceToken,
     answers: { 201: CreatedEvidenceToken },
     async handle({ caller, params: { workspaceId, packId }, body }) {
@@ -163,7 +159,6 @@ function activityToken(service: Service): ServiceEndpoint {
     description:
       "A token with which a person sees the part of their activity that is visible to them. The answer is the only one that shows it.",
     refuses: ["activity_disabled"],
-    params: WorkspaceParams,
     body: NewActivityToken,
     answers: { 201: CreatedActivityToken },
     async handle({ caller, params: { workspaceId }, body }) {
@@ -194,7 +189,6 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       description:
         "The scoped tokens of a workspace without their secrets, newest first; or those of one pack.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       query: TokenListQuery,
       answers: { 200: TokenList },
       async handle(call) {
@@ -224,7 +218,6 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       summary: "Revoke a scoped token",
       description: "Ends a scoped token from the next request on.",
       access: { action: "administer" },
-      params: TokenParams,
       answers: { 204: null },
       async handle({ caller, params }) {
         await service.tokens.revoke(

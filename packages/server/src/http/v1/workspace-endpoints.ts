@@ -8,7 +8,6 @@ import { created, ok } from "../endpoint.ts"
 import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { confirmRetention } from "./retention-endpoints.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { WorkspaceParams } from "../shapes/path.ts"
 import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
 
 export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -64,7 +63,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       summary: "Get a workspace",
       description: "A workspace and its settings.",
       access: { action: "read" },
-      params: WorkspaceParams,
       answers: { 200: Workspace },
       async handle({ params }) {
         return ok(workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)))
@@ -79,7 +77,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       description:
         "Changes the settings that are given, and leaves the others. What is recorded stays as it was. Rules of `retention` that would expire entries that exist need `confirm`, the token of a preview.",
       access: { action: "administer" },
-      params: WorkspaceParams,
       body: WorkspaceChange,
       answers: { 200: Workspace },
       async handle({ caller, params, body }) {
