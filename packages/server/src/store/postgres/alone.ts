@@ -5,7 +5,8 @@ import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
 import { leaseMs } from "./leases.ts"
 import { newestLayout } from "./migrate.ts"
-import { openTool, type Queries, type Statement } from "./connection.ts"
+import { closing } from "../../runtime/closing.ts"
+import { openTool, type Queries, type Statement, type ToolConnection } from "./connection.ts"
 
 const hasLedger: Statement = {
   name: "has ledger",
@@ -29,32 +30,24 @@ const closedWithinMs = 2000
 
 /** Throws if a service uses the database. The leases of one that was killed run out in seconds. */
 export async function requireAlone(url: string): Promise<void> {
-  const tool = await openTool(url)
-  try {
-    const beganMs = systemClock.elapsed()
-    for (;;) {
-      const { connections, leases } = await usesNow(tool)
-      if (connections + leases === 0) return
-      const waitedMs = systemClock.elapsed() - beganMs
-      if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
-        throw new StartError(
-          `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
-        )
-      await systemClock.sleep(lookEveryMs)
-    }
-  } finally {
-    await tool.close()
+  await using tool = closing(await openTool(url))
+  const beganMs = systemClock.elapsed()
+  for (;;) {
+    const { connections, leases } = await usesNow(tool)
+    if (connections + leases === 0) return
+    const waitedMs = systemClock.elapsed() - beganMs
+    if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
+      throw new StartError(
+        `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
+      )
+    await systemClock.sleep(lookEveryMs)
   }
 }
 
 export async function isPostgresInUse(url: string): Promise<boolean> {
-  const tool = await openTool(url)
-  try {
-    const { connections, leases } = await usesNow(tool)
-    return connections + leases > 0
-  } finally {
-    await tool.close()
-  }
+  await using tool = closing(await openTool(url))
+  const { connections, leases } = await usesNow(tool)
+  return connections + leases > 0
 }
 
 async function usesNow({ rows }: Queries) {
@@ -64,8 +57,19 @@ async function usesNow({ rows }: Queries) {
   return { connections: Number(connections?.[0] ?? 0), leases: Number(leases?.[0] ?? 0) }
 }
 
-/** Throws if the database has no ledger, or one of another layout. */
-export async function requireLedger({ rows }: Queries): Promise<void> {
+/** A connection to a ledger. Throws if the database has none, or one of another layout. */
+export async function openLedger(...asked: Parameters<typeof openTool>): Promise<ToolConnection> {
+  const tool = await openTool(...asked)
+  try {
+    await requireLedger(tool)
+    return tool
+  } catch (error) {
+    await tool.close()
+    throw error
+  }
+}
+
+async function requireLedger({ rows }: Queries): Promise<void> {
   const [found] = await rows(hasLedger)
   if (found?.[0] !== true)
     throw new StartError(

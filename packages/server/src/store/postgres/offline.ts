@@ -1,8 +1,8 @@
 // The database for the operator's tools: while no service runs, or in its state at one moment.
 
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
-import { requireAlone, requireLedger } from "./alone.ts"
-import { beginAcrossNodes, openTool, type ToolConnection } from "./connection.ts"
+import { openLedger, requireAlone } from "./alone.ts"
+import { beginAcrossNodes } from "./connection.ts"
 import { openPostgresFiling, openPostgresWatched } from "./open-postgres.ts"
 import { journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
@@ -12,6 +12,7 @@ import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-do
 const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
 
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
+  await requireAlone(url)
   const tool = await openLedger(url)
   try {
     await tool.run(beginAcrossNodes)
@@ -34,17 +35,12 @@ export async function openPostgresAnew(url: string): Promise<DerivedStore> {
 }
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
-  const tool = await openTool(url, { still: true })
-  try {
-    await requireLedger(tool)
-  } catch (error) {
-    await tool.close()
-    throw error
-  }
+  const tool = await openLedger(url, { still: true })
   return { journal: journalReads(tool), registry: registryOf(tool), close: () => tool.close() }
 }
 
 export async function openPostgresStopped(url: string): Promise<StoppedStore> {
+  await requireAlone(url)
   const tool = await openLedger(url)
   return {
     journal: journalReads(tool),
@@ -56,18 +52,5 @@ export async function openPostgresStopped(url: string): Promise<StoppedStore> {
     // Rows that were replaced stay in the table's file until it is written anew.
     rewriteDocuments: () => tool.run("VACUUM (FULL) tallystick.documents"),
     close: () => tool.close(),
-  }
-}
-
-/** No service may use it. */
-async function openLedger(url: string): Promise<ToolConnection> {
-  await requireAlone(url)
-  const tool = await openTool(url)
-  try {
-    await requireLedger(tool)
-    return tool
-  } catch (error) {
-    await tool.close()
-    throw error
   }
 }

@@ -2,7 +2,7 @@
 
 import { equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import { firstOf, gapsIn, straysOf } from "../search/segment-plan.ts"
+import { segmentStrays } from "../search/segment-plan.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { Stray, Whole } from "../whole-ledger.ts"
 import { bytes, type Queries, type Statement } from "./connection.ts"
@@ -201,23 +201,11 @@ export async function* searchStrays(
         workspace,
         what: `${search} has segments of it, but the registry has no such workspace`,
       }
-    const listed = await segments(workspace)
-    for (const { segment, position } of gapsIn(listed))
-      yield {
-        workspace,
-        sequence: firstOf(segment),
-        what: `segment ${segment.k} of level ${segment.level} in ${search} does not follow the previous one, which ends with entry ${position}`,
-      }
     const unlisted = (await database.rows(unlistedSegments, [workspace])).map(([level, k]) => ({
       level: Number(level),
       k: Number(k),
     }))
-    for (const segment of straysOf(unlisted, listed))
-      yield {
-        workspace,
-        sequence: firstOf(segment),
-        what: `segment ${segment.k} of level ${segment.level} in ${search} has no hash, and no merge has left it`,
-      }
+    yield* segmentStrays(workspace, await segments(workspace), unlisted, search)
   }
   const [lost] = await database.rows(lostPart)
   if (lost !== undefined)

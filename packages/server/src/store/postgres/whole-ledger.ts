@@ -3,8 +3,8 @@
 import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { KeptIndex, Stray, Whole } from "../whole-ledger.ts"
-import { requireAlone, requireLedger } from "./alone.ts"
-import { bytes, openTool, type Queries, type Statement } from "./connection.ts"
+import { openLedger, requireAlone } from "./alone.ts"
+import { bytes, type Queries, type Statement } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type PartNames } from "./orphans.ts"
 import { segmentReads } from "./postgres-segments.ts"
@@ -54,13 +54,7 @@ export async function openPostgresWhole(
   { alone }: { readonly alone: boolean },
 ): Promise<Whole> {
   if (alone) await requireAlone(url)
-  const tool = await openTool(url, { still: true })
-  try {
-    await requireLedger(tool)
-  } catch (error) {
-    await tool.close()
-    throw error
-  }
+  const tool = await openLedger(url, { still: true })
   const parts = segmentReads(tool)
   const workspaces = () => workspacesWithEntries(tool)
   const segments = (workspace: string) => tiedSegments(tool, workspace)

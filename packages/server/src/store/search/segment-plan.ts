@@ -1,6 +1,7 @@
 // Decides which segments cover which entries, and which one to make next.
 
 import { strict as assert } from "node:assert"
+import type { Stray } from "../whole-ledger.ts"
 import { segmentSizes, type KeptSegment, type SegmentName } from "./segments.ts"
 
 /** A segment to make: of entries, or of those that it absorbs. */
@@ -43,22 +44,33 @@ export function positionOf(kept: readonly SegmentName[]): number {
   return position
 }
 
-/** Segments that do not follow the one before them, each with the end of that. They are in order. */
-export function* gapsIn<S extends SegmentName>(
-  kept: readonly S[],
-): Generator<{ readonly segment: S; readonly position: number }> {
+/**
+ * What is wrong with the segments of a workspace, in sentences: those that do not follow the one
+ * before them, and of those without a hash (`unlisted`) what no merge has left. `kept` is in order.
+ */
+export function* segmentStrays(
+  workspace: string,
+  kept: readonly SegmentName[],
+  unlisted: readonly SegmentName[],
+  search: string,
+): Generator<Stray> {
+  const strayOf = (segment: SegmentName, what: string): Stray => ({
+    workspace,
+    sequence: firstOf(segment),
+    what: `segment ${segment.k} of level ${segment.level} in ${search} ${what}`,
+  })
   let position = 0
   for (const segment of kept) {
-    if (firstOf(segment) !== position + 1) yield { segment, position }
+    if (firstOf(segment) !== position + 1)
+      yield strayOf(segment, `does not follow the previous one, which ends with entry ${position}`)
     position = lastOf(segment)
   }
+  for (const segment of straysOf(unlisted, kept))
+    yield strayOf(segment, "has no hash, and no merge has left it")
 }
 
-/**
- * Of segments without a hash those that no merge has left: what they would be merged of is not
- * listed, and no larger segment has absorbed them.
- */
-export function straysOf(
+/** What they would be merged of is not listed, and no larger segment has absorbed them. */
+function straysOf(
   unlisted: readonly SegmentName[],
   kept: readonly SegmentName[],
 ): readonly SegmentName[] {

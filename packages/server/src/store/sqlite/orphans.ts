@@ -10,7 +10,7 @@ import { partReads, type PartTable } from "./part-tables.ts"
 import { logName } from "./reads.ts"
 import { openSealed } from "./stretch-format.ts"
 import { buckets, runEntries } from "./key-runs.ts"
-import { firstOf, gapsIn, straysOf } from "../search/segment-plan.ts"
+import { segmentStrays } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -251,18 +251,7 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
         workspace,
         what: "search.db has segments of it, but the registry has no such workspace",
       }
-    for (const { segment, position } of gapsIn(reads.list(workspace)))
-      yield {
-        workspace,
-        sequence: firstOf(segment),
-        what: `segment ${segment.k} of level ${segment.level} in search.db does not follow the previous one, which ends with entry ${position}`,
-      }
-    for (const segment of straysOf(reads.unlisted(workspace), reads.list(workspace)))
-      yield {
-        workspace,
-        sequence: firstOf(segment),
-        what: `segment ${segment.k} of level ${segment.level} in search.db has no hash, and no merge has left it`,
-      }
+    yield* segmentStrays(workspace, reads.list(workspace), reads.unlisted(workspace), "search.db")
   }
   for (const table of ["segments", "parts"] as const) {
     const owner =
