@@ -10,7 +10,7 @@ const postgres = await startPostgres()
 after(() => postgres[Symbol.asyncDispose]())
 
 const count = 40
-const short = { name: "short", text: "SELECT 1 FROM pg_sleep(0.02)" }
+const short = "SELECT 1 FROM pg_sleep(0.02)"
 const asMany = (ask: () => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, () => ask()))
 
@@ -52,7 +52,7 @@ test("a question waits until there is a first connection", async () => {
   await other.rows(short)
   const database = openDatabase({ url, connections: 2 })
   const waiting = database.rows(short)
-  await other.rows({ name: "long", text: "SELECT FROM pg_sleep(0.3)" })
+  await other.rows("SELECT FROM pg_sleep(0.3)")
   await other.close()
   assert.equal((await waiting).length, 1)
   await database.close()

@@ -45,7 +45,7 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
   // Who switches it off later changes nothing for those who acknowledge.
   for (const isDerived of [false, true]) {
     const one = openDatabase({ url, connections: 1, isDerived })
-    const rows = await one.rows({ name: "setting", text: "SHOW synchronous_commit" })
+    const rows = await one.rows("SHOW synchronous_commit")
     assert.deepEqual(rows, [[isDerived ? "off" : "on"]])
     await one.close()
   }

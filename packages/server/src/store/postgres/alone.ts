@@ -6,23 +6,14 @@ import { StartError } from "../../error.ts"
 import { leaseMs } from "./leases.ts"
 import { newestLayout } from "./migrate.ts"
 import { closing } from "../../runtime/closing.ts"
-import { openTool, type Queries, type Statement, type ToolConnection } from "./connection.ts"
+import { openTool, type Queries, type ToolConnection } from "./connection.ts"
 
-const hasLedger: Statement = {
-  name: "has ledger",
-  text: "SELECT to_regclass('tallystick.leases') IS NOT NULL",
-}
-const layout: Statement = { name: "layout", text: "SELECT number FROM tallystick.layout" }
-const connectionsNow: Statement = {
-  name: "connections now",
-  text: `SELECT count(*) FROM pg_stat_activity
-         WHERE application_name = 'tallystick' AND datname = current_database()`,
-}
-const leasesNow: Statement = {
-  name: "leases now",
-  text: `SELECT count(*) FROM tallystick.leases
-         WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`,
-}
+const hasLedger = "SELECT to_regclass('tallystick.leases') IS NOT NULL"
+const layout = "SELECT number FROM tallystick.layout"
+const connectionsNow = `SELECT count(*) FROM pg_stat_activity
+  WHERE application_name = 'tallystick' AND datname = current_database()`
+const leasesNow = `SELECT count(*) FROM tallystick.leases
+  WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`
 
 const lookEveryMs = 100
 /** The server notices a little later that a connection was closed. */

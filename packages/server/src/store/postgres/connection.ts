@@ -5,6 +5,7 @@
 // refused at once, and one connection after another asks whether it is back. A database that gives no
 // more connections is there: questions wait for those that there are.
 
+import { hash } from "node:crypto"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
 import { LedgerError, StartError } from "../../error.ts"
@@ -13,21 +14,16 @@ import { BinaryClient } from "./binary-client.ts"
 /** Values as they are stored: a row is a list, in the order in which its statement selects. */
 export type Row = readonly unknown[]
 
-/** Prepared once on each connection, under its name. */
-export interface Statement {
-  readonly name: string
-  readonly text: string
-}
-
 export interface Queries {
-  readonly rows: (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>
+  /** The statement is prepared once on each connection. */
+  readonly rows: (statement: string, values?: readonly unknown[]) => Promise<readonly Row[]>
 }
 
 export interface Database extends Queries {
   /** One transaction, or none. */
   within<T>(act: (queries: Queries) => Promise<T>): Promise<T>
   /** On a connection that this process has already made: if it fails, the outcome is unknown. */
-  unsafe(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
+  unsafe(statement: string, values: readonly unknown[]): Promise<readonly Row[]>
   close(): Promise<void>
 }
 
@@ -261,11 +257,23 @@ export async function openTool(url: string, { still = false } = {}): Promise<Too
 
 async function ask(
   client: ClientBase,
-  { name, text }: Statement,
+  text: string,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
+  const name = nameOf(text)
   const query: QueryArrayConfig = { name, text, values: [...values], rowMode: "array" }
   return (await client.query(query)).rows
+}
+
+const names = new Map<string, string>()
+
+/** The name of a prepared statement, the same in every process: a pooler shares connections. */
+function nameOf(text: string): string {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = hash("sha256", text, "base64url")
+  names.set(text, name)
+  return name
 }
 
 /** The SQLSTATE of an error, or the system's code; empty if it has none. */

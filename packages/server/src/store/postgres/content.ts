@@ -7,81 +7,45 @@ import { bodySaltBytes as saltBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { ContentKeeper, Frame, Packed, Remaining, SequenceRange } from "../content-keeper.ts"
 import { frameFault, frameWithout, nextFrame, stretchRead } from "../stretch.ts"
-import { bytes, optionalBytes, type Database, type Queries, type Statement } from "./connection.ts"
+import { bytes, optionalBytes, type Database, type Queries } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
 
 /** What one step removes or writes anew: some milliseconds. */
 const framesPerStep = 32
 const rowsPerStep = 256
 
-const packedUpTo: Statement = {
-  name: "packed up to",
-  text: "SELECT sequence FROM tallystick.packed WHERE workspace_id = $1",
-}
+const packedUpTo = "SELECT sequence FROM tallystick.packed WHERE workspace_id = $1"
 /** Never the end of the chain, which the next entry is linked to. */
-const unpacked: Statement = {
-  name: "unpacked",
-  text: `SELECT e.sequence, e.record, e.salted FROM tallystick.entries e
-         WHERE e.workspace_id = $1 AND e.sequence > $2 AND e.sequence <= $3
-           AND e.sequence < (SELECT h.sequence FROM tallystick.heads h WHERE h.workspace_id = $1)
-         ORDER BY e.sequence LIMIT ${stretchRead}`,
-}
-const passOn: Statement = {
-  name: "pass on",
-  text: `INSERT INTO tallystick.packed AS p (workspace_id, sequence) VALUES ($1, $2)
-         ON CONFLICT (workspace_id) DO UPDATE SET sequence = greatest(p.sequence, excluded.sequence)`,
-}
-const putFrame: Statement = {
-  name: "put frame",
-  text: `INSERT INTO tallystick.frames (workspace_id, first, count, version, bytes)
-         VALUES ($1, $2, $3, $4, $5)`,
-}
-const emptyRows: Statement = {
-  name: "empty rows",
-  text: `UPDATE tallystick.entries SET salted = NULL
-         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 AND salted IS NOT NULL
-         RETURNING sequence`,
-}
-const recordsOf: Statement = {
-  name: "records of frame",
-  text: `SELECT sequence, record FROM tallystick.entries
-         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence`,
-}
+const unpacked = `SELECT e.sequence, e.record, e.salted FROM tallystick.entries e
+  WHERE e.workspace_id = $1 AND e.sequence > $2 AND e.sequence <= $3
+    AND e.sequence < (SELECT h.sequence FROM tallystick.heads h WHERE h.workspace_id = $1)
+  ORDER BY e.sequence LIMIT ${stretchRead}`
+const passOn = `INSERT INTO tallystick.packed AS p (workspace_id, sequence) VALUES ($1, $2)
+  ON CONFLICT (workspace_id) DO UPDATE SET sequence = greatest(p.sequence, excluded.sequence)`
+const putFrame = `INSERT INTO tallystick.frames (workspace_id, first, count, version, bytes)
+  VALUES ($1, $2, $3, $4, $5)`
+const emptyRows = `UPDATE tallystick.entries SET salted = NULL
+  WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 AND salted IS NOT NULL
+  RETURNING sequence`
+const recordsOf = `SELECT sequence, record FROM tallystick.entries
+  WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence`
 /** Held, so that two servers do not write one anew at once. */
-const framesIn: Statement = {
-  name: "frames in",
-  text: `SELECT first, count, bytes FROM tallystick.frames
-         WHERE workspace_id = $1 AND first <= $3 AND first + count > $2
-           AND first >= coalesce((SELECT max(f.first) FROM tallystick.frames f
-                                  WHERE f.workspace_id = $1 AND f.first <= $2), $2)
-         ORDER BY first LIMIT $4 FOR UPDATE`,
-}
-const removeFrame: Statement = {
-  name: "remove frame",
-  text: "DELETE FROM tallystick.frames WHERE workspace_id = $1 AND first = $2",
-}
-const destroyRows: Statement = {
-  name: "destroy rows",
-  text: `UPDATE tallystick.entries SET salted = NULL, sealed = ''
-         WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3
-           AND (salted IS NOT NULL OR sealed <> '')`,
-}
-const sealedOf: Statement = {
-  name: "sealed of",
-  text: `SELECT sequence, sealed FROM tallystick.entries
-         WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[]) FOR UPDATE`,
-}
-const keepSealed: Statement = {
-  name: "keep sealed",
-  text: `UPDATE tallystick.entries e SET sealed = k.sealed
-         FROM unnest($2::bigint[], $3::text[]) AS k (sequence, sealed)
-         WHERE e.workspace_id = $1 AND e.sequence = k.sequence`,
-}
+const framesIn = `SELECT first, count, bytes FROM tallystick.frames
+  WHERE workspace_id = $1 AND first <= $3 AND first + count > $2
+    AND first >= coalesce((SELECT max(f.first) FROM tallystick.frames f
+                           WHERE f.workspace_id = $1 AND f.first <= $2), $2)
+  ORDER BY first LIMIT $4 FOR UPDATE`
+const removeFrame = "DELETE FROM tallystick.frames WHERE workspace_id = $1 AND first = $2"
+const destroyRows = `UPDATE tallystick.entries SET salted = NULL, sealed = ''
+  WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3
+    AND (salted IS NOT NULL OR sealed <> '')`
+const sealedOf = `SELECT sequence, sealed FROM tallystick.entries
+  WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[]) FOR UPDATE`
+const keepSealed = `UPDATE tallystick.entries e SET sealed = k.sealed
+  FROM unnest($2::bigint[], $3::text[]) AS k (sequence, sealed)
+  WHERE e.workspace_id = $1 AND e.sequence = k.sequence`
 /** This connection's commits do not wait for the disk otherwise. */
-const waitForDisk: Statement = {
-  name: "wait for the disk",
-  text: "SELECT set_config('synchronous_commit', 'on', true)",
-}
+const waitForDisk = "SELECT set_config('synchronous_commit', 'on', true)"
 
 export function createContentKeeper(database: Database): ContentKeeper {
   return {

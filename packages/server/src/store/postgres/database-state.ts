@@ -3,30 +3,21 @@
 import type { Clock } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import type { DatabaseState } from "../store.ts"
-import type { Database, Statement } from "./connection.ts"
+import type { Database } from "./connection.ts"
 
-const stateNow: Statement = {
-  name: "state",
-  text: `
-    SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
-           current_setting('synchronous_commit'), current_setting('server_version'),
-           current_setting('synchronous_standby_names'),
-           CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN
-             (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))
-           END`,
-}
-const deadNodes: Statement = {
-  name: "dead nodes",
-  text: `SELECT nodename || ':' || nodeport FROM run_command_on_workers('SELECT 1')
-         WHERE NOT success ORDER BY 1`,
-}
+const stateNow = `
+  SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
+         current_setting('synchronous_commit'), current_setting('server_version'),
+         current_setting('synchronous_standby_names'),
+         CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN
+           (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))
+         END`
+const deadNodes = `SELECT nodename || ':' || nodeport FROM run_command_on_workers('SELECT 1')
+  WHERE NOT success ORDER BY 1`
 /** A node that hangs must not turn the answer about the others red. */
 const nodesWithinMs = 1000
 
-const databaseSize: Statement = {
-  name: "size",
-  text: "SELECT pg_database_size(current_database())",
-}
+const databaseSize = "SELECT pg_database_size(current_database())"
 
 /** Rejects if an append would fail, or if somebody has made commits less than durable. */
 export async function stateOf(

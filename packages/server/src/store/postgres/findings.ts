@@ -2,12 +2,9 @@
 
 import { parseAudit } from "../index-rows.ts"
 import type { Finding } from "../index-state.ts"
-import type { Queries, Statement } from "./connection.ts"
+import type { Queries } from "./connection.ts"
 
-const auditsWithFinding: Statement = {
-  name: "audits with finding",
-  text: `SELECT state FROM tallystick.audits WHERE state LIKE '%"finding":{%'`,
-}
+const auditsWithFinding = `SELECT state FROM tallystick.audits WHERE state LIKE '%"finding":{%'`
 
 export async function findingsOf(database: Queries): Promise<readonly Finding[]> {
   const rows = await database.rows(auditsWithFinding)

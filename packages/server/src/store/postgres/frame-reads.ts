@@ -5,7 +5,7 @@ import { frameEntries } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 import { bodilessIn, splitRows, withBodies, type LinkedRows } from "../linked-rows.ts"
-import { bytes, type Queries, type Row, type Statement } from "./connection.ts"
+import { bytes, type Queries, type Row } from "./connection.ts"
 
 /**
  * The frame that the entry `e` is in, if its body is not in its row. A frame is read where the entry
@@ -23,29 +23,23 @@ export const bytesUnlessKnown = (firsts: string, versions: string): string => `
     NOT IN (SELECT * FROM unnest(${firsts}::bigint[], ${versions}::bigint[])) THEN f.bytes END`
 
 /** Of these entries, each once. */
-const framesAround: Statement = {
-  name: "frames around",
-  text: `
-    SELECT DISTINCT ON (f.first) f.first, f.count, f.version, ${bytesUnlessKnown("$3", "$4")}
-    FROM unnest($2::bigint[]) AS w (wanted)
-    CROSS JOIN LATERAL (
-      SELECT first, count, version, bytes FROM tallystick.frames f
-      WHERE f.workspace_id = $1 AND f.first <= w.wanted ORDER BY f.first DESC LIMIT 1
-    ) f WHERE w.wanted < f.first + f.count`,
-}
+const framesAround = `
+  SELECT DISTINCT ON (f.first) f.first, f.count, f.version, ${bytesUnlessKnown("$3", "$4")}
+  FROM unnest($2::bigint[]) AS w (wanted)
+  CROSS JOIN LATERAL (
+    SELECT first, count, version, bytes FROM tallystick.frames f
+    WHERE f.workspace_id = $1 AND f.first <= w.wanted ORDER BY f.first DESC LIMIT 1
+  ) f WHERE w.wanted < f.first + f.count`
 /** Those up to `$3` bytes, one at least. */
-const framesAfter: Statement = {
-  name: "frames after",
-  text: `
-    SELECT first, count, bytes FROM (
-      SELECT first, count, bytes, sum(length(bytes)) OVER (ORDER BY first) - length(bytes) AS before,
-             sum(length(bytes)) OVER (ORDER BY first) AS total
-      FROM (
-        SELECT * FROM tallystick.frames WHERE workspace_id = $1 AND first > $2
-        ORDER BY first LIMIT 1024
-      ) f
-    ) summed WHERE total <= $3 OR before = 0 ORDER BY first`,
-}
+const framesAfter = `
+  SELECT first, count, bytes FROM (
+    SELECT first, count, bytes, sum(length(bytes)) OVER (ORDER BY first) - length(bytes) AS before,
+           sum(length(bytes)) OVER (ORDER BY first) AS total
+    FROM (
+      SELECT * FROM tallystick.frames WHERE workspace_id = $1 AND first > $2
+      ORDER BY first LIMIT 1024
+    ) f
+  ) summed WHERE total <= $3 OR before = 0 ORDER BY first`
 /** The salt and the body of an entry; undefined if no frame has them. */
 export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array | undefined
 

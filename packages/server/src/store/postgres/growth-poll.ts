@@ -4,7 +4,7 @@
 import type { Clock } from "../../clock.ts"
 import { every } from "../all-documents.ts"
 import type { Registry } from "../store.ts"
-import type { Database, Statement } from "./connection.ts"
+import type { Database } from "./connection.ts"
 
 const pollEveryMs = 250
 const deadEveryMs = 1000
@@ -14,15 +14,10 @@ const deadEveryMs = 1000
  */
 const appendMsMax = 30_000
 
-const movedSince: Statement = {
-  name: "moved since",
-  text: "SELECT workspace_id, sequence, moved_ms FROM tallystick.heads WHERE moved_ms > $1",
-}
-const deadLeases: Statement = {
-  name: "dead leases",
-  text: `SELECT DISTINCT workspace_id FROM tallystick.leases
-         WHERE until_ms < (extract(epoch FROM now()) * 1000)::bigint`,
-}
+const movedSince =
+  "SELECT workspace_id, sequence, moved_ms FROM tallystick.heads WHERE moved_ms > $1"
+const deadLeases = `SELECT DISTINCT workspace_id FROM tallystick.leases
+  WHERE until_ms < (extract(epoch FROM now()) * 1000)::bigint`
 
 export interface GrowthPoll {
   close(): void

@@ -7,31 +7,17 @@
 import type { Clock } from "../../clock.ts"
 import { closing } from "../../runtime/closing.ts"
 import type { Heads, SignedHead } from "../heads.ts"
-import {
-  bytes,
-  openTool,
-  type Database,
-  type Queries,
-  type Row,
-  type Statement,
-} from "./connection.ts"
+import { bytes, openTool, type Database, type Queries, type Row } from "./connection.ts"
 
-const advanceHead: Statement = {
-  name: "advance head",
-  text: `INSERT INTO tallystick.signed_heads AS h (origin, size, root) VALUES ($1, $2, $3)
-         ON CONFLICT (origin) DO UPDATE SET size = excluded.size, root = excluded.root
-         WHERE h.size < excluded.size OR (h.size = excluded.size AND h.root = excluded.root)
-         RETURNING 1`,
-}
+const advanceHead = `
+  INSERT INTO tallystick.signed_heads AS h (origin, size, root) VALUES ($1, $2, $3)
+  ON CONFLICT (origin) DO UPDATE SET size = excluded.size, root = excluded.root
+  WHERE h.size < excluded.size OR (h.size = excluded.size AND h.root = excluded.root)
+  RETURNING 1`
 
-const headsOf: Statement = {
-  name: "signed heads of",
-  text: "SELECT origin, size, root FROM tallystick.signed_heads WHERE origin = ANY ($1::text[])",
-}
-const allHeads: Statement = {
-  name: "signed heads",
-  text: "SELECT origin, size, root FROM tallystick.signed_heads",
-}
+const headsOf =
+  "SELECT origin, size, root FROM tallystick.signed_heads WHERE origin = ANY ($1::text[])"
+const allHeads = "SELECT origin, size, root FROM tallystick.signed_heads"
 
 export async function readPostgresHeads(url: string): Promise<ReadonlyMap<string, SignedHead>> {
   await using tool = closing(await openTool(url))

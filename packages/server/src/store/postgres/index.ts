@@ -5,68 +5,38 @@ import { strict as assert } from "node:assert"
 import { concat } from "@tallystick/proof"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
-import type { Database, Statement } from "./connection.ts"
+import type { Database } from "./connection.ts"
 import { indexReads } from "./reads.ts"
 
-const beginPosition: Statement = {
-  name: "begin position",
-  text: `INSERT INTO tallystick.positions (workspace_id, sequence) VALUES ($1, $2)
-         ON CONFLICT DO NOTHING RETURNING 1`,
-}
-const movePosition: Statement = {
-  name: "move position",
-  text: `UPDATE tallystick.positions SET sequence = $2
-         WHERE workspace_id = $1 AND sequence = $3 RETURNING 1`,
-}
-const beginTree: Statement = {
-  name: "begin tree",
-  text: `INSERT INTO tallystick.trees (workspace_id, epoch, size, hashes) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING RETURNING 1`,
-}
-const moveTree: Statement = {
-  name: "move tree",
-  text: `UPDATE tallystick.trees SET size = $3, hashes = $4
-         WHERE workspace_id = $1 AND epoch = $2 AND size = $5 RETURNING 1`,
-}
-const beginTile: Statement = {
-  name: "begin tile",
-  text: `INSERT INTO tallystick.tiles (workspace_id, epoch, level, tile, hashes)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (workspace_id, epoch, level, tile) DO UPDATE SET hashes = excluded.hashes
-         RETURNING 1`,
-}
-const growTile: Statement = {
-  name: "grow tile",
-  text: `UPDATE tallystick.tiles SET hashes = substring(hashes FROM 1 FOR $6) || $5
-         WHERE workspace_id = $1 AND epoch = $2 AND level = $3 AND tile = $4
-           AND length(hashes) >= $6 RETURNING 1`,
-}
-const beginCheckpoint: Statement = {
-  name: "begin checkpoint",
-  text: `INSERT INTO tallystick.checkpoints (workspace_id, epoch, size, root, note, signed_ms)
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING 1`,
-}
-const moveCheckpoint: Statement = {
-  name: "move checkpoint",
-  text: `UPDATE tallystick.checkpoints SET size = $3, root = $4, note = $5, signed_ms = $6
-         WHERE workspace_id = $1 AND epoch = $2 AND size = $7 RETURNING 1`,
-}
-const beginAudit: Statement = {
-  name: "begin audit",
-  text: `INSERT INTO tallystick.audits (workspace_id, state, version) VALUES ($1, $2, $3)
-         ON CONFLICT DO NOTHING RETURNING 1`,
-}
-const moveAudit: Statement = {
-  name: "move audit",
-  text: `UPDATE tallystick.audits SET state = $2, version = $3
-         WHERE workspace_id = $1 AND version = $3 - 1 RETURNING 1`,
-}
-const putUse: Statement = {
-  name: "put use",
-  text: `INSERT INTO tallystick.uses AS u (id, at_ms, address) VALUES ($1, $2, $3)
-         ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms, address = excluded.address
-         WHERE u.at_ms < excluded.at_ms`,
-}
+const beginPosition = `INSERT INTO tallystick.positions (workspace_id, sequence) VALUES ($1, $2)
+  ON CONFLICT DO NOTHING RETURNING 1`
+const movePosition = `UPDATE tallystick.positions SET sequence = $2
+  WHERE workspace_id = $1 AND sequence = $3 RETURNING 1`
+const beginTree = `
+  INSERT INTO tallystick.trees (workspace_id, epoch, size, hashes) VALUES ($1, $2, $3, $4)
+  ON CONFLICT DO NOTHING RETURNING 1`
+const moveTree = `UPDATE tallystick.trees SET size = $3, hashes = $4
+  WHERE workspace_id = $1 AND epoch = $2 AND size = $5 RETURNING 1`
+const beginTile = `INSERT INTO tallystick.tiles (workspace_id, epoch, level, tile, hashes)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (workspace_id, epoch, level, tile) DO UPDATE SET hashes = excluded.hashes
+  RETURNING 1`
+const growTile = `UPDATE tallystick.tiles SET hashes = substring(hashes FROM 1 FOR $6) || $5
+  WHERE workspace_id = $1 AND epoch = $2 AND level = $3 AND tile = $4
+    AND length(hashes) >= $6 RETURNING 1`
+const beginCheckpoint = `
+  INSERT INTO tallystick.checkpoints (workspace_id, epoch, size, root, note, signed_ms)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING 1`
+const moveCheckpoint = `
+  UPDATE tallystick.checkpoints SET size = $3, root = $4, note = $5, signed_ms = $6
+  WHERE workspace_id = $1 AND epoch = $2 AND size = $7 RETURNING 1`
+const beginAudit = `INSERT INTO tallystick.audits (workspace_id, state, version) VALUES ($1, $2, $3)
+  ON CONFLICT DO NOTHING RETURNING 1`
+const moveAudit = `UPDATE tallystick.audits SET state = $2, version = $3
+  WHERE workspace_id = $1 AND version = $3 - 1 RETURNING 1`
+const putUse = `INSERT INTO tallystick.uses AS u (id, at_ms, address) VALUES ($1, $2, $3)
+  ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms, address = excluded.address
+  WHERE u.at_ms < excluded.at_ms`
 
 const hashBytes = 32
 

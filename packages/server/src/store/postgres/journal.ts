@@ -10,64 +10,55 @@ import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Group, Head, Linked, Outcome } from "../entries.ts"
 import type { Journal } from "../store.ts"
 import { binaryArray, type Element, type ElementType } from "./binary-array.ts"
-import { bytes, codeOf, type Database, type Row, type Statement } from "./connection.ts"
+import { bytes, codeOf, type Database, type Row } from "./connection.ts"
 import { headOf, journalReads } from "./reads.ts"
 
-const appendGroup: Statement = {
-  name: "append group",
-  text: `SELECT outcome, head_sequence, head_hash, head_ms, last_hash
-         FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-}
+const appendGroup = `SELECT outcome, head_sequence, head_hash, head_ms, last_hash
+  FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 /**
  * Appends those groups whose head is as they say, is held by nobody else, and whose keys are new;
  * answers their places. It waits for no row. A key is looked for after its head was held, or the
  * head would have moved.
  */
-const appendGroups: Statement = {
-  name: "append groups",
-  text: `
-    WITH asked AS (
-      SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[])
-        WITH ORDINALITY AS g (workspace_id, from_sequence, from_hash, sequence, hash, time_ms, place)
-    ), given AS (
-      SELECT * FROM unnest($7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bytea[])
-        AS e (place, sequence, receipt, idem, sealed, record, salted)
-    ), held AS (
-      SELECT g.place FROM asked g JOIN tallystick.heads h
-        ON h.workspace_id = g.workspace_id AND h.sequence = g.from_sequence AND h.hash = g.from_hash
-      FOR UPDATE OF h SKIP LOCKED
-    ), used AS (
-      SELECT e.place FROM given e JOIN asked g ON g.place = e.place
-      CROSS JOIN LATERAL (
-        SELECT FROM tallystick.entries k
-        WHERE k.workspace_id = g.workspace_id AND k.idem = e.idem LIMIT 1
-      ) k
-    ), free AS (
-      SELECT g.* FROM asked g
-      WHERE g.place IN (SELECT place FROM held) AND g.place NOT IN (SELECT place FROM used)
-    ), moved AS (
-      UPDATE tallystick.heads h
-      SET sequence = f.sequence, hash = f.hash, time_ms = f.time_ms,
-          moved_ms = (extract(epoch FROM now()) * 1000)::bigint
-      FROM free f WHERE h.workspace_id = f.workspace_id
-    ), written AS (
-      INSERT INTO tallystick.entries (workspace_id, sequence, receipt, idem, record, sealed, salted)
-      SELECT f.workspace_id, e.sequence, e.receipt, e.idem, e.record, e.sealed, e.salted
-      FROM given e JOIN free f ON f.place = e.place
-    )
-    SELECT place FROM free`,
-}
-
-const usedKeys: Statement = {
-  name: "used keys",
-  text: `
-    SELECT k.place, e.sequence FROM unnest($2::text[]) WITH ORDINALITY AS k (idem, place)
+const appendGroups = `
+  WITH asked AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[])
+      WITH ORDINALITY AS g (workspace_id, from_sequence, from_hash, sequence, hash, time_ms, place)
+  ), given AS (
+    SELECT * FROM unnest($7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bytea[])
+      AS e (place, sequence, receipt, idem, sealed, record, salted)
+  ), held AS (
+    SELECT g.place FROM asked g JOIN tallystick.heads h
+      ON h.workspace_id = g.workspace_id AND h.sequence = g.from_sequence AND h.hash = g.from_hash
+    FOR UPDATE OF h SKIP LOCKED
+  ), used AS (
+    SELECT e.place FROM given e JOIN asked g ON g.place = e.place
     CROSS JOIN LATERAL (
-      SELECT sequence FROM tallystick.entries e
-      WHERE e.workspace_id = $1 AND e.idem = k.idem COLLATE "C" LIMIT 1
-    ) e ORDER BY k.place`,
-}
+      SELECT FROM tallystick.entries k
+      WHERE k.workspace_id = g.workspace_id AND k.idem = e.idem LIMIT 1
+    ) k
+  ), free AS (
+    SELECT g.* FROM asked g
+    WHERE g.place IN (SELECT place FROM held) AND g.place NOT IN (SELECT place FROM used)
+  ), moved AS (
+    UPDATE tallystick.heads h
+    SET sequence = f.sequence, hash = f.hash, time_ms = f.time_ms,
+        moved_ms = (extract(epoch FROM now()) * 1000)::bigint
+    FROM free f WHERE h.workspace_id = f.workspace_id
+  ), written AS (
+    INSERT INTO tallystick.entries (workspace_id, sequence, receipt, idem, record, sealed, salted)
+    SELECT f.workspace_id, e.sequence, e.receipt, e.idem, e.record, e.sealed, e.salted
+    FROM given e JOIN free f ON f.place = e.place
+  )
+  SELECT place FROM free`
+
+const usedKeys = `
+  SELECT k.place, e.sequence FROM unnest($2::text[]) WITH ORDINALITY AS k (idem, place)
+  CROSS JOIN LATERAL (
+    SELECT sequence FROM tallystick.entries e
+    WHERE e.workspace_id = $1 AND e.idem = k.idem COLLATE "C" LIMIT 1
+  ) e ORDER BY k.place`
 
 /** Raised by `append_group`: a document is not at the version that a change replaces. */
 const conflictState = "TS409"

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import type { Leases } from "../store.ts"
-import type { Database, Queries, Statement } from "./connection.ts"
+import type { Database, Queries } from "./connection.ts"
 
 export type Task = "watch" | "file"
 
@@ -32,31 +32,19 @@ const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
  * refuses `now()` in the condition, so the time there is what the new row says less the length of a
  * lease.
  */
-const takeLease: Statement = {
-  name: "take lease",
-  text: `INSERT INTO tallystick.leases AS l (workspace_id, task, holder, until_ms)
-         VALUES ($1, $2, $3, ${nowMs} + $4)
-         ON CONFLICT (workspace_id, task) DO UPDATE
-         SET holder = excluded.holder, until_ms = excluded.until_ms
-         WHERE l.holder = excluded.holder OR l.until_ms < excluded.until_ms - $4 OR $5
-         RETURNING 1`,
-}
-const extendLeases: Statement = {
-  name: "extend leases",
-  text: `UPDATE tallystick.leases SET until_ms = ${nowMs} + $4
-         WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3
-         RETURNING workspace_id`,
-}
-const dropLeases: Statement = {
-  name: "drop leases",
-  text: `DELETE FROM tallystick.leases
-         WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3`,
-}
+const takeLease = `INSERT INTO tallystick.leases AS l (workspace_id, task, holder, until_ms)
+  VALUES ($1, $2, $3, ${nowMs} + $4)
+  ON CONFLICT (workspace_id, task) DO UPDATE
+  SET holder = excluded.holder, until_ms = excluded.until_ms
+  WHERE l.holder = excluded.holder OR l.until_ms < excluded.until_ms - $4 OR $5
+  RETURNING 1`
+const extendLeases = `UPDATE tallystick.leases SET until_ms = ${nowMs} + $4
+  WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3
+  RETURNING workspace_id`
+const dropLeases = `DELETE FROM tallystick.leases
+  WHERE workspace_id = ANY ($1::text[]) AND task = $2 AND holder = $3`
 
-const holderOfLease: Statement = {
-  name: "holder of lease",
-  text: `SELECT holder FROM tallystick.leases WHERE workspace_id = $1 AND task = $2 FOR SHARE`,
-}
+const holderOfLease = `SELECT holder FROM tallystick.leases WHERE workspace_id = $1 AND task = $2 FOR SHARE`
 
 /** Times of this process's clock. */
 interface Held {

@@ -5,61 +5,38 @@ import { sha256 } from "../../runtime/sha256.ts"
 import { segmentStrays } from "../search/segment-plan.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { Stray, Whole } from "../whole-ledger.ts"
-import { bytes, type Queries, type Statement } from "./connection.ts"
+import { bytes, type Queries } from "./connection.ts"
 import { bodyOfFunction } from "./migrate.ts"
 import { headOf } from "./reads.ts"
 import { listedKinds } from "./stored-documents.ts"
 
 export type PartNames = Whole["names"]
 
-const headsAfter: Statement = {
-  name: "heads after",
-  text: `SELECT workspace_id, sequence, hash, time_ms FROM tallystick.heads
-         WHERE workspace_id > $1 ORDER BY workspace_id LIMIT 1000`,
-}
-const firstEntry: Statement = {
-  name: "first entry",
-  text: "SELECT min(sequence) FROM tallystick.entries WHERE workspace_id = $1",
-}
-const lastEntry: Statement = {
-  name: "last entry",
-  text: `SELECT sequence, record FROM tallystick.entries
-         WHERE workspace_id = $1 ORDER BY sequence DESC LIMIT 1`,
-}
-const lostDocument: Statement = {
-  name: "document of no workspace",
-  text: `SELECT d.kind, d.id, d.workspace_id FROM tallystick.documents d
-         WHERE d.workspace_id <> 'instance' AND NOT EXISTS (
-           SELECT FROM tallystick.documents w
-           WHERE w.workspace_id = d.workspace_id AND w.kind = 'workspace' AND w.id = d.workspace_id
-         ) LIMIT 1`,
-}
-const unlistedDocument: Statement = {
-  name: "document that the directory lacks",
-  text: `SELECT d.kind, d.id, d.workspace_id FROM tallystick.documents d
-         WHERE d.kind IN (${listedKinds}) AND NOT EXISTS (
-           SELECT FROM tallystick.directory l
-           WHERE l.kind = d.kind AND l.id = d.id AND l.workspace_id = d.workspace_id
-             AND l.created = d.created
-         ) LIMIT 1`,
-}
-const directoryCounts: Statement = {
-  name: "directory counts",
-  text: `SELECT (SELECT count(*) FROM tallystick.directory),
-                (SELECT count(*) FROM tallystick.documents WHERE kind IN (${listedKinds}))`,
-}
-const foreignRules: Statement = {
-  name: "foreign triggers and rules",
-  text: `SELECT 'trigger ' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-         WHERE c.relnamespace = 'tallystick'::regnamespace AND NOT t.tgisinternal
-         UNION ALL
-         SELECT 'rule ' || r.rulename FROM pg_rules r WHERE r.schemaname = 'tallystick'`,
-}
-const appendFunction: Statement = {
-  name: "append function",
-  text: `SELECT prosrc FROM pg_proc
-         WHERE pronamespace = 'tallystick'::regnamespace AND proname = 'append_group'`,
-}
+const headsAfter = `SELECT workspace_id, sequence, hash, time_ms FROM tallystick.heads
+  WHERE workspace_id > $1 ORDER BY workspace_id LIMIT 1000`
+const firstEntry = "SELECT min(sequence) FROM tallystick.entries WHERE workspace_id = $1"
+const lastEntry = `SELECT sequence, record FROM tallystick.entries
+  WHERE workspace_id = $1 ORDER BY sequence DESC LIMIT 1`
+const lostDocument = `SELECT d.kind, d.id, d.workspace_id FROM tallystick.documents d
+  WHERE d.workspace_id <> 'instance' AND NOT EXISTS (
+    SELECT FROM tallystick.documents w
+    WHERE w.workspace_id = d.workspace_id AND w.kind = 'workspace' AND w.id = d.workspace_id
+  ) LIMIT 1`
+const unlistedDocument = `SELECT d.kind, d.id, d.workspace_id FROM tallystick.documents d
+  WHERE d.kind IN (${listedKinds}) AND NOT EXISTS (
+    SELECT FROM tallystick.directory l
+    WHERE l.kind = d.kind AND l.id = d.id AND l.workspace_id = d.workspace_id
+      AND l.created = d.created
+  ) LIMIT 1`
+const directoryCounts = `SELECT (SELECT count(*) FROM tallystick.directory),
+  (SELECT count(*) FROM tallystick.documents WHERE kind IN (${listedKinds}))`
+const foreignRules = `
+  SELECT 'trigger ' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = 'tallystick'::regnamespace AND NOT t.tgisinternal
+  UNION ALL
+  SELECT 'rule ' || r.rulename FROM pg_rules r WHERE r.schemaname = 'tallystick'`
+const appendFunction = `SELECT prosrc FROM pg_proc
+  WHERE pronamespace = 'tallystick'::regnamespace AND proname = 'append_group'`
 
 /** Entries that are in no chain, heads that lead elsewhere, and documents of nobody. */
 export async function* journalStrays(
@@ -140,17 +117,11 @@ async function* directoryStrays(database: Queries): AsyncGenerator<Stray> {
     }
 }
 
-const knownLogs: Statement = {
-  name: "known logs",
-  text: `SELECT id, coalesce(json_array_length(value::json -> 'former'), 0)
-         FROM tallystick.documents WHERE kind = 'workspace'`,
-}
+const knownLogs = `SELECT id, coalesce(json_array_length(value::json -> 'former'), 0)
+  FROM tallystick.documents WHERE kind = 'workspace'`
 const derivedTables = ["positions", "trees", "tiles", "checkpoints"] as const
-const logsOf = (table: (typeof derivedTables)[number]): Statement => ({
-  name: `logs of ${table}`,
-  text: `SELECT DISTINCT workspace_id, ${table === "positions" ? "1" : "epoch"}
-         FROM tallystick.${table}`,
-})
+const logsOf = (table: (typeof derivedTables)[number]) =>
+  `SELECT DISTINCT workspace_id, ${table === "positions" ? "1" : "epoch"} FROM tallystick.${table}`
 
 /** Derived rows of no workspace, or of no epoch. */
 export async function* indexStrays(database: Queries, names: PartNames): AsyncGenerator<Stray> {
@@ -170,22 +141,14 @@ async function epochCounts(database: Queries): Promise<ReadonlyMap<string, numbe
   return new Map(rows.map(([id, former]) => [String(id), Number(former) + 1]))
 }
 
-const segmentWorkspaces: Statement = {
-  name: "workspaces with segments",
-  text: "SELECT DISTINCT workspace_id FROM tallystick.segments",
-}
-const unlistedSegments: Statement = {
-  name: "segments without a hash",
-  text: "SELECT level, k FROM tallystick.segments WHERE workspace_id = $1 AND hash = ''",
-}
-const lostPart: Statement = {
-  name: "part of no segment",
-  text: `SELECT p.workspace_id, p.level, p.k FROM tallystick.parts p
-         WHERE NOT EXISTS (
-           SELECT FROM tallystick.segments s
-           WHERE s.workspace_id = p.workspace_id AND s.level = p.level AND s.k = p.k
-         ) LIMIT 1`,
-}
+const segmentWorkspaces = "SELECT DISTINCT workspace_id FROM tallystick.segments"
+const unlistedSegments =
+  "SELECT level, k FROM tallystick.segments WHERE workspace_id = $1 AND hash = ''"
+const lostPart = `SELECT p.workspace_id, p.level, p.k FROM tallystick.parts p
+  WHERE NOT EXISTS (
+    SELECT FROM tallystick.segments s
+    WHERE s.workspace_id = p.workspace_id AND s.level = p.level AND s.k = p.k
+  ) LIMIT 1`
 
 /** Segments of no workspace, with a gap before them, or without a hash; and parts of no segment. */
 export async function* searchStrays(

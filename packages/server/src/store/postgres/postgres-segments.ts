@@ -8,68 +8,39 @@ import { lastOf } from "../search/segment-plan.ts"
 import { partsPerSweep, type SegmentKeeper, type SegmentReader } from "../search/segments.ts"
 import type { JournalReader } from "../store.ts"
 import type { OwnLeases } from "./leases.ts"
-import { optionalBytes, type Database, type Queries, type Statement } from "./connection.ts"
+import { optionalBytes, type Database, type Queries } from "./connection.ts"
 
-const listOfSegments: Statement = {
-  name: "segments",
-  text: "SELECT level, k, hash, bytes FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''",
-}
-const onePart: Statement = {
-  name: "part",
-  text: `SELECT bytes FROM tallystick.parts
-         WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part = $4`,
-}
-const removeParts: Statement = {
-  name: "remove parts",
-  text: "DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3",
-}
-const removeSegment: Statement = {
-  name: "remove segment",
-  text: "DELETE FROM tallystick.segments WHERE workspace_id = $1 AND level = $2 AND k = $3",
-}
-const addPart: Statement = {
-  name: "add part",
-  text: `INSERT INTO tallystick.parts (workspace_id, level, k, part, bytes)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`,
-}
-const addSegment: Statement = {
-  name: "add segment",
-  text: `INSERT INTO tallystick.segments (workspace_id, level, k, hash, bytes, last_record, form)
-         VALUES ($1, $2, $3, $4, $5, $6, 2)
-         ON CONFLICT (workspace_id, level, k) DO UPDATE
-         SET hash = excluded.hash, bytes = excluded.bytes, last_record = excluded.last_record`,
-}
+const listOfSegments =
+  "SELECT level, k, hash, bytes FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''"
+const onePart = `SELECT bytes FROM tallystick.parts
+  WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part = $4`
+const removeParts = "DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3"
+const removeSegment =
+  "DELETE FROM tallystick.segments WHERE workspace_id = $1 AND level = $2 AND k = $3"
+const addPart = `INSERT INTO tallystick.parts (workspace_id, level, k, part, bytes)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`
+const addSegment = `
+  INSERT INTO tallystick.segments (workspace_id, level, k, hash, bytes, last_record, form)
+  VALUES ($1, $2, $3, $4, $5, $6, 2)
+  ON CONFLICT (workspace_id, level, k) DO UPDATE
+  SET hash = excluded.hash, bytes = excluded.bytes, last_record = excluded.last_record`
 // A row of `segments` without a hash has parts that nobody reads: they are staged, or a larger
 // segment has absorbed theirs.
-const hashOfSegment: Statement = {
-  name: "hash of segment",
-  text: `SELECT hash FROM tallystick.segments
-         WHERE workspace_id = $1 AND level = $2 AND k = $3 FOR UPDATE`,
-}
-const stagedParts: Statement = {
-  name: "staged parts",
-  text: `SELECT count(*) FROM tallystick.parts
-         WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part > 0`,
-}
-const unlistSegment: Statement = {
-  name: "unlist segment",
-  text: `UPDATE tallystick.segments SET hash = '', bytes = 0, last_record = ''
-         WHERE workspace_id = $1 AND level = $2 AND k = $3`,
-}
-const unlistedSegment: Statement = {
-  name: "unlisted segment",
-  text: `SELECT level, k FROM tallystick.segments
-         WHERE workspace_id = $1 AND hash = '' LIMIT 1`,
-}
-const removeSomeParts: Statement = {
-  name: "remove some parts",
-  text: `DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3
-         AND part IN (
-           SELECT part FROM tallystick.parts
-           WHERE workspace_id = $1 AND level = $2 AND k = $3 LIMIT ${partsPerSweep}
-         ) RETURNING part`,
-}
+const hashOfSegment = `SELECT hash FROM tallystick.segments
+  WHERE workspace_id = $1 AND level = $2 AND k = $3 FOR UPDATE`
+const stagedParts = `SELECT count(*) FROM tallystick.parts
+  WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part > 0`
+const unlistSegment = `UPDATE tallystick.segments SET hash = '', bytes = 0, last_record = ''
+  WHERE workspace_id = $1 AND level = $2 AND k = $3`
+const unlistedSegment = `SELECT level, k FROM tallystick.segments
+  WHERE workspace_id = $1 AND hash = '' LIMIT 1`
+const removeSomeParts = `
+  DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3
+  AND part IN (
+    SELECT part FROM tallystick.parts
+    WHERE workspace_id = $1 AND level = $2 AND k = $3 LIMIT ${partsPerSweep}
+  ) RETURNING part`
 
 export function segmentReads(database: Queries): SegmentReader {
   return {

@@ -13,7 +13,7 @@ import {
   type FramedBodies,
   type FrameReads,
 } from "./frame-reads.ts"
-import { bytes, optionalBytes, type Queries, type Row, type Statement } from "./connection.ts"
+import { bytes, optionalBytes, type Queries, type Row } from "./connection.ts"
 
 /** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
 const afterBytesMax = 8 * 1024 * 1024
@@ -26,88 +26,66 @@ const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + octet_length(e.seal
 /** The bytes of these rows up to and including each. */
 const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
 
-const headOfChain: Statement = {
-  name: "head",
-  text: "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1",
-}
+const headOfChain = "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1"
 
 /**
  * Each with the bytes up to it, and the first ones with their frames. One that is too much is given
  * without its content.
  */
-const entriesAt: Statement = {
-  name: "entries at",
-  text: `
-    SELECT place, total, sequence, CASE WHEN within THEN record END, receipt, idem,
-           CASE WHEN within THEN salted END, CASE WHEN within THEN sealed END, first, count, version,
-           CASE WHEN first IS DISTINCT FROM lag(first) OVER (ORDER BY place) THEN bytes END
+const entriesAt = `
+  SELECT place, total, sequence, CASE WHEN within THEN record END, receipt, idem,
+         CASE WHEN within THEN salted END, CASE WHEN within THEN sealed END, first, count, version,
+         CASE WHEN first IS DISTINCT FROM lag(first) OVER (ORDER BY place) THEN bytes END
+  FROM (
+    SELECT e.*, f.first, f.count, f.version, ${bytesUnlessKnown("$4", "$5")} AS bytes
     FROM (
-      SELECT e.*, f.first, f.count, f.version, ${bytesUnlessKnown("$4", "$5")} AS bytes
+      SELECT *, total <= $3 OR place = 1 AS within
       FROM (
-        SELECT *, total <= $3 OR place = 1 AS within
-        FROM (
-          SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
-          FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
-          CROSS JOIN LATERAL (
-            SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted LIMIT 1
-          ) e
-        ) summed
-      ) e ${frameOfEntry} AND e.within AND e.place <= ${frameEntries}
-    ) found ORDER BY place`,
-}
+        SELECT w.place, ${columns}, (${running("w.place")})::bigint AS total
+        FROM unnest($2::bigint[]) WITH ORDINALITY AS w (wanted, place)
+        CROSS JOIN LATERAL (
+          SELECT * FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.sequence = w.wanted LIMIT 1
+        ) e
+      ) summed
+    ) e ${frameOfEntry} AND e.within AND e.place <= ${frameEntries}
+  ) found ORDER BY place`
 
-const entriesAfter: Statement = {
-  name: "entries after",
-  text: `
-    SELECT sequence, record, receipt, idem, salted, sealed
+const entriesAfter = `
+  SELECT sequence, record, receipt, idem, salted, sealed
+  FROM (
+    SELECT ${columns}, ${running("e.sequence")} - (${size}) AS before
     FROM (
-      SELECT ${columns}, ${running("e.sequence")} - (${size}) AS before
-      FROM (
-        SELECT * FROM tallystick.entries e
-        WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
-      ) e
-    ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
-}
+      SELECT * FROM tallystick.entries e
+      WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+    ) e
+  ) found WHERE before < ${afterBytesMax} ORDER BY sequence`
 
-const linkedAfter: Statement = {
-  name: "linked after",
-  text: `
-    SELECT sequence, record, salted
+const linkedAfter = `
+  SELECT sequence, record, salted
+  FROM (
+    SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before
     FROM (
-      SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before
-      FROM (
-        SELECT * FROM tallystick.entries e
-        WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
-      ) e
-    ) found WHERE before < ${afterBytesMax} ORDER BY sequence`,
-}
+      SELECT * FROM tallystick.entries e
+      WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+    ) e
+  ) found WHERE before < ${afterBytesMax} ORDER BY sequence`
 
 /** Up to the first hole. */
-const recordsFrom: Statement = {
-  name: "records from",
-  text: `
-    SELECT string_agg(record, ''::bytea ORDER BY sequence)
-    FROM (
-      SELECT e.sequence, e.record, row_number() OVER (ORDER BY e.sequence) AS place
-      FROM tallystick.entries e
-      WHERE e.workspace_id = $1 AND e.sequence >= $2 AND e.sequence < $2 + $3
-    ) found WHERE sequence = $2 + place - 1`,
-}
+const recordsFrom = `
+  SELECT string_agg(record, ''::bytea ORDER BY sequence)
+  FROM (
+    SELECT e.sequence, e.record, row_number() OVER (ORDER BY e.sequence) AS place
+    FROM tallystick.entries e
+    WHERE e.workspace_id = $1 AND e.sequence >= $2 AND e.sequence < $2 + $3
+  ) found WHERE sequence = $2 + place - 1`
 
-const recordsAt: Statement = {
-  name: "records at",
-  text: "SELECT sequence, record FROM tallystick.entries WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[])",
-}
+const recordsAt =
+  "SELECT sequence, record FROM tallystick.entries WHERE workspace_id = $1 AND sequence = ANY ($2::bigint[])"
 
-const entryOfReceipt: Statement = {
-  name: "entry of receipt",
-  text: `SELECT ${columns} FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.receipt = $2`,
-}
+const entryOfReceipt = `SELECT ${columns} FROM tallystick.entries e WHERE e.workspace_id = $1 AND e.receipt = $2`
 
-const sequenceOfKey: Statement = {
-  name: "sequence of key",
-  text: "SELECT sequence FROM tallystick.entries WHERE workspace_id = $1 AND idem = $2",
-}
+const sequenceOfKey =
+  "SELECT sequence FROM tallystick.entries WHERE workspace_id = $1 AND idem = $2"
 
 export function journalReads(database: Queries): Omit<Journal, "append"> {
   const frames = frameReads(database)
@@ -245,37 +223,19 @@ function linkedOf(rows: readonly Row[]): LinkedRows {
   )
 }
 
-const positionOf: Statement = {
-  name: "position",
-  text: "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1",
-}
-const treeOf: Statement = {
-  name: "tree",
-  text: "SELECT size, hashes FROM tallystick.trees WHERE workspace_id = $1 AND epoch = $2",
-}
-const tilesOf: Statement = {
-  name: "tiles",
-  text: `
-    SELECT t.level, t.tile, t.hashes
-    FROM unnest($3::integer[], $4::bigint[]) AS w (level, tile)
-    CROSS JOIN LATERAL (
-      SELECT * FROM tallystick.tiles t
-      WHERE t.workspace_id = $1 AND t.epoch = $2 AND t.level = w.level AND t.tile = w.tile LIMIT 1
-    ) t`,
-}
-const checkpointOf: Statement = {
-  name: "checkpoint",
-  text: `SELECT size, root, note, signed_ms FROM tallystick.checkpoints
-         WHERE workspace_id = $1 AND epoch = $2`,
-}
-const auditOf: Statement = {
-  name: "audit",
-  text: "SELECT state FROM tallystick.audits WHERE workspace_id = $1",
-}
-const usesOf: Statement = {
-  name: "uses",
-  text: "SELECT id, at_ms, address FROM tallystick.uses WHERE id = ANY ($1::text[])",
-}
+const positionOf = "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1"
+const treeOf = "SELECT size, hashes FROM tallystick.trees WHERE workspace_id = $1 AND epoch = $2"
+const tilesOf = `
+  SELECT t.level, t.tile, t.hashes
+  FROM unnest($3::integer[], $4::bigint[]) AS w (level, tile)
+  CROSS JOIN LATERAL (
+    SELECT * FROM tallystick.tiles t
+    WHERE t.workspace_id = $1 AND t.epoch = $2 AND t.level = w.level AND t.tile = w.tile LIMIT 1
+  ) t`
+const checkpointOf = `SELECT size, root, note, signed_ms FROM tallystick.checkpoints
+  WHERE workspace_id = $1 AND epoch = $2`
+const auditOf = "SELECT state FROM tallystick.audits WHERE workspace_id = $1"
+const usesOf = "SELECT id, at_ms, address FROM tallystick.uses WHERE id = ANY ($1::text[])"
 
 export function indexReads(database: Queries): IndexReader {
   return {

@@ -3,23 +3,16 @@
 import { parseJson } from "@tallystick/proof"
 import type { Documents, DocumentKind, Document } from "../documents.ts"
 import type { Registry } from "../store.ts"
-import type { Queries, Row, Statement } from "./connection.ts"
+import type { Queries, Row } from "./connection.ts"
 
 const columns = "d.kind, d.workspace_id, d.id, d.version, d.created"
 
-const oneDocument: Statement = {
-  name: "document",
-  text: `SELECT ${columns}, d.value FROM tallystick.documents d
-         WHERE d.workspace_id = $1 AND d.kind = $2 AND d.id = $3`,
-}
-const placeOfCredential: Statement = {
-  name: "workspace of credential",
-  text: "SELECT workspace_id FROM tallystick.directory WHERE kind = $1 AND id = $2 LIMIT 1",
-}
-const countOfDocuments: Statement = {
-  name: "count of documents",
-  text: "SELECT count(*) FROM tallystick.documents WHERE workspace_id = $1 AND kind = $2",
-}
+const oneDocument = `SELECT ${columns}, d.value FROM tallystick.documents d
+  WHERE d.workspace_id = $1 AND d.kind = $2 AND d.id = $3`
+const placeOfCredential =
+  "SELECT workspace_id FROM tallystick.directory WHERE kind = $1 AND id = $2 LIMIT 1"
+const countOfDocuments =
+  "SELECT count(*) FROM tallystick.documents WHERE workspace_id = $1 AND kind = $2"
 
 /** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
 const listBytesMax = 1024 * 1024
@@ -34,22 +27,16 @@ const upToBytes = (rows: string): string => `
   ) listed WHERE bytes <= ${listBytesMax} OR place = 1 ORDER BY created DESC, id DESC`
 
 const behind = "ORDER BY created DESC, id DESC LIMIT $4"
-const listOfWorkspace: Statement = {
-  name: "list of workspace",
-  text: upToBytes(`
-    SELECT ${columns}, coalesce(d.listed, d.value) AS value FROM tallystick.documents d
-    WHERE d.workspace_id = $1 AND d.kind = $5 AND (d.created, d.id) < ($2, $3) ${behind}`),
-}
-const listOfAll: Statement = {
-  name: "list of all",
-  text: upToBytes(`
-    SELECT ${columns}, coalesce(d.listed, d.value) AS value
-    FROM (
-      SELECT * FROM tallystick.directory
-      WHERE kind = $1 AND (created, id) < ($2, $3) ${behind}
-    ) w JOIN tallystick.documents d
-      ON d.workspace_id = w.workspace_id AND d.kind = w.kind AND d.id = w.id`),
-}
+const listOfWorkspace = upToBytes(`
+  SELECT ${columns}, coalesce(d.listed, d.value) AS value FROM tallystick.documents d
+  WHERE d.workspace_id = $1 AND d.kind = $5 AND (d.created, d.id) < ($2, $3) ${behind}`)
+const listOfAll = upToBytes(`
+  SELECT ${columns}, coalesce(d.listed, d.value) AS value
+  FROM (
+    SELECT * FROM tallystick.directory
+    WHERE kind = $1 AND (created, id) < ($2, $3) ${behind}
+  ) w JOIN tallystick.documents d
+    ON d.workspace_id = w.workspace_id AND d.kind = w.kind AND d.id = w.id`)
 
 export function registryOf(database: Queries): Registry {
   return {

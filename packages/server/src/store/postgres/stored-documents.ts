@@ -3,28 +3,19 @@
 import type { Documents, DocumentKind } from "../documents.ts"
 import { listedValue } from "../documents.ts"
 import type { StoredDocument } from "../offline.ts"
-import {
-  beginAcrossNodes,
-  type Queries,
-  type Statement,
-  type ToolConnection,
-} from "./connection.ts"
+import { beginAcrossNodes, type Queries, type ToolConnection } from "./connection.ts"
 
 const documentsPerRead = 100
 
 /** In the order in which they were made, within a kind of a workspace. */
-const documentsAfter: Statement = {
-  name: "documents after",
-  text: `SELECT kind, workspace_id, id, version, created, value FROM tallystick.documents
-         WHERE (workspace_id, kind, created, id) > ($1, $2, $3::bigint, $4)
-         ORDER BY workspace_id, kind, created, id LIMIT ${documentsPerRead}`,
-}
-const addDocuments: Statement = {
-  name: "add documents",
-  text: `INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value, listed)
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[],
-                              $6::text[], $7::text[])`,
-}
+const documentsAfter = `
+  SELECT kind, workspace_id, id, version, created, value FROM tallystick.documents
+  WHERE (workspace_id, kind, created, id) > ($1, $2, $3::bigint, $4)
+  ORDER BY workspace_id, kind, created, id LIMIT ${documentsPerRead}`
+const addDocuments = `
+  INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value, listed)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[],
+                       $6::text[], $7::text[])`
 
 export async function* storedDocuments(
   database: Queries,

@@ -4,44 +4,28 @@ import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { KeptIndex, Stray, Whole } from "../whole-ledger.ts"
 import { openLedger, requireAlone } from "./alone.ts"
-import { bytes, type Queries, type Statement } from "./connection.ts"
+import { bytes, type Queries } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type PartNames } from "./orphans.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 
-const entriesAtMost: Statement = {
-  name: "entries at most",
-  text: "SELECT coalesce(sum(sequence), 0)::bigint FROM tallystick.heads",
-}
+const entriesAtMost = "SELECT coalesce(sum(sequence), 0)::bigint FROM tallystick.heads"
 /** A seek for each, because there may be a hundred million entries. */
-const nextWorkspace: Statement = {
-  name: "next workspace",
-  text: "SELECT min(workspace_id) FROM tallystick.entries WHERE workspace_id > $1",
-}
-const lastSequence: Statement = {
-  name: "last sequence",
-  text: "SELECT max(sequence) FROM tallystick.entries WHERE workspace_id = $1",
-}
-const repeatedIn = (column: "receipt" | "idem"): Statement => ({
-  name: `repeated ${column}`,
-  text: `SELECT max(sequence) FROM tallystick.entries
-         WHERE workspace_id = $1 AND ${column} IS NOT NULL
-         GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
-})
+const nextWorkspace = "SELECT min(workspace_id) FROM tallystick.entries WHERE workspace_id > $1"
+const lastSequence = "SELECT max(sequence) FROM tallystick.entries WHERE workspace_id = $1"
+const repeatedIn = (column: "receipt" | "idem") => `
+  SELECT max(sequence) FROM tallystick.entries
+  WHERE workspace_id = $1 AND ${column} IS NOT NULL
+  GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`
 const repeated = { receipt: repeatedIn("receipt"), idem: repeatedIn("idem") }
 const tilesPerRead = 256
-const tilesAfter: Statement = {
-  name: "tiles after",
-  text: `SELECT level, tile, hashes FROM tallystick.tiles
-         WHERE workspace_id = $1 AND epoch = $2 AND (level, tile) > ($3::integer, $4::bigint)
-         ORDER BY level, tile LIMIT ${tilesPerRead}`,
-}
-const segmentRows: Statement = {
-  name: "segments with their last records",
-  text: "SELECT level, k, last_record FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''",
-}
+const tilesAfter = `SELECT level, tile, hashes FROM tallystick.tiles
+  WHERE workspace_id = $1 AND epoch = $2 AND (level, tile) > ($3::integer, $4::bigint)
+  ORDER BY level, tile LIMIT ${tilesPerRead}`
+const segmentRows =
+  "SELECT level, k, last_record FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''"
 
 const names: PartNames = { journal: "the journal", index: "the index", search: "the search" }
 
