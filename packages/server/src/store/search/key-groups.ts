@@ -33,8 +33,12 @@ export function isTextTag(tag: number): boolean {
   return tag < 0x61
 }
 
+const ownersOfTags = new Map(
+  owners.flatMap((owner) => tagsOf(owner).map((tag) => [tag, owner] as const)),
+)
+
 export function ownerOf(tag: number): Owner {
-  return owners.find((owner) => tagsOf(owner).includes(tag)) ?? "nobody"
+  return ownersOfTags.get(tag) ?? "nobody"
 }
 
 /** Values for filters, in groups of their own. They keep their case and are not fields. */

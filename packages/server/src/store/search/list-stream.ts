@@ -8,6 +8,7 @@
 //                      1        varint of the number
 //                      else     varint bytes · varint of the first · varints of what follows, less the one before, less 1
 
+import type { ByteWriter } from "./byte-writer.ts"
 import { ItemWriter, restartAt, restartEvery, varintAt, type StreamPart } from "./key-stream.ts"
 import type { NumberSet } from "./number-set.ts"
 
@@ -42,6 +43,13 @@ export class ListWriter<P> {
     } else if (count === 1) body.varint(numbers[start] ?? 0)
     else this.#deltas(numbers, start, end)
     items.end()
+  }
+
+  /** The same numbers as this list's, whose numbers are below the same. */
+  addAs(list: ListCursor): void {
+    this.items.begin()
+    list.appendTo(this.items.body)
+    this.items.end()
   }
 
   #deltas(numbers: Uint32Array, start: number, end: number): void {
@@ -82,6 +90,7 @@ export class ListCursor {
   #index = -1
   /** The count of the current list, and the position of its numbers. */
   count = 0
+  #startAt = 0
   #dataAt = 0
   /** Of a list that has one number, that one. */
   #only = 0
@@ -108,7 +117,7 @@ export class ListCursor {
   next(): void {
     const place = this.#place
     const raw = this.#raw
-    place.at = this.#nextAt
+    place.at = this.#startAt = this.#nextAt
     this.#index++
     this.count = varintAt(raw, place)
     if (this.count < 1 || this.count > this.#most) throw new RangeError("not a list")
@@ -125,6 +134,22 @@ export class ListCursor {
   /** The approximate cost of reading it, in bytes and numbers. */
   get work(): number {
     return 8 + (isBitmap(this.count, this.#most) ? bytesFor(this.#most) : this.count)
+  }
+
+  /** Its first number. */
+  get first(): number {
+    if (this.count === this.#most) return 0
+    const place = this.#place
+    place.at = this.#dataAt
+    if (!isBitmap(this.count, this.#most)) return varintAt(this.#raw, place)
+    while (this.#raw[place.at] === 0) place.at++
+    const byte = this.#raw[place.at] ?? 0
+    return (place.at - this.#dataAt) * 8 + 31 - Math.clz32(byte & -byte)
+  }
+
+  /** Appends it as it is written. */
+  appendTo(body: ByteWriter): void {
+    body.append(this.#raw, this.#startAt, this.#nextAt)
   }
 
   /** Adds its numbers to a set. */

@@ -246,7 +246,7 @@ function* planesOf(
   for (let plane = 0; plane < width; plane++) {
     const raw = new Uint8Array(count)
     const unit = 256 ** plane
-    for (let at = 0; at < count; at++) raw[at] = Math.floor(numberAt(at) / unit) % 256
+    for (let at = 0; at < count; at++) raw[at] = Math.floor(numberAt(at) / unit) & 0xff
     yield { first: plane, separator: new Uint8Array(), raw }
   }
 }

@@ -44,8 +44,11 @@ export function* mergeInto<P>(
     next += segment.count
   }
   const writer = new SegmentWriter(count, take)
-  const leaves: Leaves | undefined =
-    isErased && ((owner) => owner !== "nobody" && ((_, sequence) => isErased(owner, sequence)))
+  const leaves =
+    isErased &&
+    (yield* leavingOf(segments, (owner) =>
+      owner === "nobody" ? undefined : (_, sequence) => isErased(owner, sequence),
+    ))
   yield* mergeStreams(segments, writer, leaves)
   return writer.finish(first, yield* mergeColumns(segments, first, count, take))
 }
@@ -66,20 +69,41 @@ export function* replaceEntries<P>(
   const { first, count } = segment
   assert(other.first === first && other.count === count, "both are of the same entries")
   const writer = new SegmentWriter(count, take)
-  const leaves: Leaves = (owner) => (place, sequence) =>
-    place === 0
-      ? isReplaced(sequence) || (owner !== "nobody" && isErased(owner, sequence))
-      : !isReplaced(sequence)
+  const leaves = yield* leavingOf(
+    [segment, other],
+    (owner) => (place, sequence) =>
+      place === 0
+        ? isReplaced(sequence) || (owner !== "nobody" && isErased(owner, sequence))
+        : !isReplaced(sequence),
+  )
   yield* mergeStreams([segment, other], writer, leaves)
   const isOther = (entry: number): boolean => isReplaced(first + entry)
   return writer.finish(first, yield* replaceRows(segment, other, isOther, take))
 }
 
 /**
- * Which entries leave the lists of this owner's keys, by the place of the source; false if none
- * does.
+ * Which entries leave the lists of an owner's keys, by the owner's place among `owners`, and then
+ * by that of the source; undefined if none does.
  */
-type Leaves = (owner: Owner) => false | ((place: number, sequence: number) => boolean)
+type Leaves = readonly (readonly NumberSet[] | undefined)[]
+
+function* leavingOf(
+  segments: readonly Segment[],
+  isLeavingOf: (owner: Owner) => undefined | ((place: number, sequence: number) => boolean),
+): Steps<Leaves> {
+  const leaves: (NumberSet[] | undefined)[] = []
+  for (const owner of owners) {
+    const isLeaving = isLeavingOf(owner)
+    const sets = isLeaving && segments.map(({ count }) => new NumberSet(count))
+    leaves.push(sets)
+    for (const [place, { first, count }] of segments.entries())
+      for (let entry = 0; entry < count; entry++) {
+        if (entry % numbersPerStep === 0) yield
+        if (isLeaving?.(place, first + entry) === true) sets?.[place]?.add(entry)
+      }
+  }
+  return leaves
+}
 
 function* mergeStreams<P>(
   segments: readonly Segment[],
@@ -104,7 +128,8 @@ function* mergeColumns<P>(
   take: (part: StreamPart) => P,
 ): Steps<MadeColumns<P>> {
   const blockRows = segments[0]?.facts.blockRows ?? 1
-  if (count > blockRows) return yield* copyBlocks(segments, first, blockRows, take)
+  if (segments.length === 1 || count > blockRows)
+    return yield* copyBlocks(segments, first, blockRows, take)
   const columns = new ColumnWriter(count, blockRows)
   for (const segment of segments) yield* columns.copy(segment, segment.first - first)
   return yield* columns.finish(count, take)
@@ -112,13 +137,16 @@ function* mergeColumns<P>(
 
 /**
  * The places of the sources that showed each key, in the order of keys and of sources. Higher bits
- * say whether it is the first that shows this key, whether no entry has it any more, and whose it is.
+ * say whether it is the first that shows this key, whether no entry has it any more, whose it is,
+ * and whether entries leave its lists.
  */
 type Order = Uint16Array
 
-const placeMask = 0x0fff
+const placeMask = 0x07ff
 const isFirst = 0x8000
 const isGone = 0x4000
+const ownerAt = 12
+const isChanged = 0x0800
 const owners = ["nobody", "actor", "target"] as const
 
 /** Writes every key once. */
@@ -127,19 +155,22 @@ function* mergeKeys<P>(
   writer: SegmentWriter<P>,
   leaves: Leaves | undefined,
 ): Steps<Order> {
-  const [{ first } = { first: 0 }] = segments
-  const lists = new JoinedLists()
   return yield* mergeDictionary(segments, "keys", leaves !== undefined, (key, same) => {
-    const owner = leaves === undefined ? "nobody" : ownerIn(key.key, key.length)
-    const leaving = leaves?.(owner)
-    if (leaving) {
-      lists.begin()
-      for (const { shown, segment, place } of same)
-        lists.add(shown.list, segment.first - first, (entry) => leaving(place, first + entry))
-      if (lists.count === 0) return isGone
+    const owner = leaves === undefined ? 0 : owners.indexOf(ownerIn(key.key, key.length))
+    const leaving = leaves?.[owner]
+    let note = owner << ownerAt
+    if (leaving !== undefined) {
+      let left = 0
+      for (const { shown, place } of same) {
+        const { list } = shown
+        const stays = list.count - list.countIn(leaving[place] ?? noNumbers)
+        if (stays < list.count) note |= isChanged
+        left += stays
+      }
+      if (left === 0) return isGone
     }
     writer.key(key.key, key.length)
-    return owners.indexOf(owner) << 12
+    return note
   })
 }
 
@@ -151,12 +182,16 @@ function* mergeEntries<P>(
 ): Steps<void> {
   const [{ first } = { first: 0 }] = segments
   const lists = new JoinedLists()
-  const leavingOf = owners.map((owner) => leaves?.(owner) ?? false)
-  const add = (list: ListCursor, step: number): void => {
+  const add = (list: ListCursor, step: number, isOnly: boolean): boolean => {
     const place = step & placeMask
-    const leaving = leavingOf[(step >>> 12) & 3]
-    const more = (segments[place]?.first ?? 0) - first
-    lists.add(list, more, leaving && ((entry) => leaving(place, first + entry)))
+    const segment = segments[place]
+    const isSame = isOnly && (step & isChanged) === 0 && segment?.count === writer.count
+    if (isSame) writer.entriesAs(list)
+    else {
+      const leaving = (step & isChanged) === 0 ? undefined : leaves?.[(step >>> ownerAt) & 3]
+      lists.add(list, (segment?.first ?? 0) - first, leaving?.[place])
+    }
+    return !isSame
   }
   // Neighbours follow each other, others do not.
   const areMixed = segments.some((segment, place) => place > 0 && segment.first === first)
@@ -165,6 +200,8 @@ function* mergeEntries<P>(
     writer.entries(lists.numbers, 0, lists.count)
   })
 }
+
+const noNumbers = new NumberSet(0)
 
 /** Numbers of keys and of lists between two pauses: a millisecond or less. */
 const numbersPerStep = 65_536
@@ -197,12 +234,15 @@ function* mergeWords<P>(
   maybeGone: boolean,
 ): Steps<Order> {
   const lists = new JoinedLists()
+  const isLeft = ({ shown: { list }, place }: Source): boolean => {
+    // Few keys are gone.
+    if (numbers[place]?.[list.first] !== gone) return true
+    lists.begin()
+    lists.addAs(list, numbers[place])
+    return lists.count > 0
+  }
   return yield* mergeDictionary(segments, "words", maybeGone, (key, same) => {
-    if (maybeGone) {
-      lists.begin()
-      for (const { shown, place } of same) lists.addAs(shown.list, numbers[place])
-      if (lists.count === 0) return isGone
-    }
+    if (maybeGone && !same.some(isLeft)) return isGone
     writer.word(key.key, key.length)
     return 0
   })
@@ -215,7 +255,10 @@ function* mergeValues<P>(
   writer: SegmentWriter<P>,
 ): Steps<void> {
   const lists = new JoinedLists()
-  const add = (list: ListCursor, step: number): void => lists.addAs(list, numbers[step & placeMask])
+  const add = (list: ListCursor, step: number): boolean => {
+    lists.addAs(list, numbers[step & placeMask])
+    return true
+  }
   yield* mergeLists(segments, "words", order, lists, add, () => {
     lists.sort(writer.keyCount)
     writer.values(lists.numbers, 0, lists.count)
@@ -237,7 +280,7 @@ class JoinedLists {
   }
 
   /** Each number plus `more`, without those that leave. */
-  add(list: ListCursor, more: number, isLeaving?: false | ((number: number) => boolean)): void {
+  add(list: ListCursor, more: number, leaving?: NumberSet): void {
     const { count } = this
     if (count + list.count > this.numbers.length) {
       const larger = new Uint32Array((count + list.count) * 2)
@@ -247,7 +290,7 @@ class JoinedLists {
     list.copyTo(this.numbers, count, more)
     this.count += list.count
     this.#sources++
-    if (isLeaving) this.#drop(count, isLeaving)
+    if (leaving !== undefined) this.#drop(count, more, leaving)
   }
 
   /** Each as its new number, without those that are gone. */
@@ -263,12 +306,12 @@ class JoinedLists {
   }
 
   /** Removes those that leave, from a place on. */
-  #drop(from: number, isLeaving: (number: number) => boolean): void {
+  #drop(from: number, more: number, leaving: NumberSet): void {
     const { numbers, count } = this
     let left = from
     for (let at = from; at < count; at++) {
       const number = numbers[at] ?? 0
-      if (!isLeaving(number)) numbers[left++] = number
+      if (!leaving.has(number - more)) numbers[left++] = number
     }
     this.count = left
   }
@@ -293,13 +336,13 @@ class JoinedLists {
 
 function ownerIn(key: Uint8Array, length: number): Owner {
   if (key[0] === nameJoin) return "nobody"
-  const end = key.subarray(0, length).indexOf(nameEnd)
-  return ownerOf(key[end + 1] ?? 0)
+  let end = 0
+  while (end < length && key[end] !== nameEnd) end++
+  return ownerOf(key[end < length ? end + 1 : 0] ?? 0)
 }
 
 /** One segment's keys or words. */
 interface Source {
-  readonly segment: Segment
   /** Its place among the segments. */
   readonly place: number
   readonly shown: ListedKeys
@@ -315,37 +358,48 @@ function* mergeDictionary(
   hasLists: boolean,
   visit: (key: KeyCursor, same: readonly Source[]) => number,
 ): Steps<Order> {
-  assert(segments.length <= placeMask, "a place has twelve bits")
+  assert(segments.length <= placeMask, "a place has eleven bits")
   const order = new Uint16Array(segments.reduce((sum, { facts }) => sum + facts[of], 0))
   let noted = 0
   const sources: Source[] = []
+  /** Made once: there are very many keys. */
+  const same: Source[] = []
   for (const [place, segment] of segments.entries()) {
     const shown = new ListedKeys(segment, of, new Range(0, segment.facts[of]), hasLists)
     if (!shown.advance()) yield* shown.load()
-    insert(sources, { segment, place, shown })
+    sources.unshift({ place, shown })
+    settle(sources, 0)
   }
   for (let lowest = sources[0]; lowest !== undefined; lowest = sources[0]) {
-    let count = 1
-    for (let other = sources[1]; other !== undefined; other = sources[++count])
-      if (compare(lowest, other) !== 0) break
-    const same = sources.splice(0, count)
+    let count = 0
+    for (const source of sources) {
+      if (source !== lowest && compare(lowest, source) !== 0) break
+      same[count++] = source
+    }
+    same.length = count
     const note = visit(lowest.shown.key, same)
-    for (const source of same) {
+    for (const source of same)
       order[noted++] = source.place | note | (source === lowest ? isFirst : 0)
-      if (!source.shown.advance()) yield* source.shown.load()
-      insert(sources, source)
+    // The sources behind one are in order when it is put among them.
+    for (let at = count - 1; at >= 0; at--) {
+      const shown = same[at]?.shown
+      if (shown?.advance() === false) yield* shown.load()
+      settle(sources, at)
     }
   }
   return order
 }
 
-/** Visits the lists of what is left, in the order in which the dictionary was merged. */
+/**
+ * Visits the lists of what is left, in the order in which the dictionary was merged. `add` is told
+ * whether a list is the only one of its key, and returns whether the key needs an `end`.
+ */
 function* mergeLists(
   segments: readonly Segment[],
   of: Dictionary,
   order: Order,
   lists: JoinedLists,
-  add: (list: ListCursor, step: number) => void,
+  add: (list: ListCursor, step: number, isOnly: boolean) => boolean,
   end: () => void,
 ): Steps<void> {
   const walks = segments.map((segment) => listsOf(segment, of))
@@ -361,29 +415,37 @@ function* mergeLists(
     const walk = walks[place]
     assert(walk !== undefined, "the order has places of these segments")
     const list = walk.open(number) ?? (yield* walk.load(number))
-    add(list, step)
+    const isLast = ((order[at + 1] ?? isFirst) & isFirst) !== 0
+    const isOpen = add(list, step, isLast && (step & isFirst) !== 0)
     left -= list.count
     if (left < 0) {
       yield
       left = numbersPerStep
     }
-    if (((order[at + 1] ?? isFirst) & isFirst) !== 0) end()
+    if (isLast && isOpen) end()
   }
 }
 
-/** Keeps sources in the order of their keys, and of their places; without those that have ended. */
-function insert(sources: Source[], source: Source): void {
-  if (source.shown.isPast) return
-  let [low, high] = [0, sources.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const other = sources[middle]
-    const difference =
-      other === undefined ? -1 : compare(source, other) || source.place - other.place
-    if (difference > 0) low = middle + 1
+/**
+ * Puts the source at this place behind those whose keys come before its own, of the sources behind
+ * it, which are in order; removes it if it has ended. Of the same key, the places are in order.
+ */
+function settle(sources: Source[], from: number): void {
+  const source = sources[from]
+  if (source === undefined || source.shown.isPast) {
+    sources.splice(from, 1)
+    return
+  }
+  let [low, high] = [from + 1, sources.length]
+  // Mostly it stays before the next.
+  for (let middle = low; low < high; middle = (low + high) >>> 1) {
+    const other = sources[middle] ?? source
+    if ((compare(source, other) || source.place - other.place) > 0) low = middle + 1
     else high = middle
   }
-  sources.splice(low, 0, source)
+  if (low === from + 1) return
+  sources.copyWithin(from, from + 1, low)
+  sources[low - 1] = source
 }
 
 function compare({ shown: { key: one } }: Source, { shown: { key: other } }: Source): number {

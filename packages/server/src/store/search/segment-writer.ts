@@ -3,7 +3,7 @@
 
 import { nameEnd, nameJoin } from "./key-groups.ts"
 import { compareBytes, KeyWriter, type StreamPart } from "./key-stream.ts"
-import { ListWriter } from "./list-stream.ts"
+import { ListWriter, type ListCursor } from "./list-stream.ts"
 import type { MadeColumns } from "./segment-columns.ts"
 import type { MadeSegment } from "./segment-format.ts"
 
@@ -41,6 +41,11 @@ export class SegmentWriter<P> {
   /** The entries of the next key. */
   entries(numbers: Uint32Array, start: number, end: number): void {
     this.#entries.add(numbers, start, end)
+  }
+
+  /** Those of the next key, if another segment of as many entries has the same. */
+  entriesAs(list: ListCursor): void {
+    this.#entries.addAs(list)
   }
 
   word(word: Uint8Array, length: number): void {
