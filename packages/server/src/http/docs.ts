@@ -25,8 +25,7 @@ export function docsEndpoints(
   const page = createCacheableText(() => docsPage(description()))
   const these = [
     endpoint({
-      method: "GET",
-      path: "/openapi.json",
+      route: "GET /openapi.json",
       operation: "getDescription",
       tag: "Service",
       summary: "Get this description",
@@ -36,8 +35,7 @@ export function docsEndpoints(
       handle: ({ incoming }) => document(incoming.headers),
     }),
     endpoint({
-      method: "GET",
-      path: "/docs",
+      route: "GET /docs",
       operation: "getDocs",
       tag: "Service",
       summary: "Get this description as a page",

@@ -19,7 +19,18 @@ import { Type } from "./shapes/type.ts"
 /** Headers of some answers. */
 export type AnswerHeader = "X-Ledger-Sequence" | "X-Ledger-Receipt"
 
-/** `Access` says who may call, and only the guard reads it. */
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+/** What is asked, such as `GET /v1/workspaces/{workspaceId}`. */
+export type RouteName = `${Method} /${string}`
+
+/** The method and the path of a route. */
+export function placeOf(route: RouteName): Pick<Endpoint, "method" | "path"> {
+  // The type of a route says what it has.
+  const [method, path] = route.split(" ") as [Method, `/${string}`]
+  return { method, path }
+}
+
 export interface Endpoint<
   Access = unknown,
   Caller = unknown,
@@ -27,17 +38,25 @@ export interface Endpoint<
   Q extends TSchema = TSchema,
   H extends TSchema = TSchema,
   B extends TSchema = TSchema,
-> {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /**
-   * As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` matches the rest of the
-   * path, slashes included.
-   */
+> extends Handled<Access, Caller, P, Q, H, B> {
+  readonly method: Method
+  /** As OpenAPI writes it. A last `{name*}` matches the rest of the path, slashes included. */
   readonly path: `/${string}`
+  readonly params?: P
+}
+
+/** Who may ask, with what, and who answers. `Access` says who, and only the guard reads it. */
+export interface Handled<
+  Access = unknown,
+  Caller = unknown,
+  P extends TSchema = TSchema,
+  Q extends TSchema = TSchema,
+  H extends TSchema = TSchema,
+  B extends TSchema = TSchema,
+> {
   readonly access: Access
   /** Whether pages of any origin may call it with a bearer token. */
   readonly cors?: boolean
-  readonly params?: P
   readonly query?: Q
   /** Names in lower case. Other headers are not checked. */
   readonly headers?: H

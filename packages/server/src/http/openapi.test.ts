@@ -21,8 +21,7 @@ const about = (operation: string) =>
 
 const endpoints = [
   endpoint({
-    method: "POST",
-    path: "/v1/events",
+    route: "POST /v1/events",
     ...about("writeEvent"),
     access: { action: "write" },
     headers: WriteHeaders,
@@ -31,8 +30,7 @@ const endpoints = [
     handle,
   }),
   endpoint({
-    method: "POST",
-    path: "/v1/events/batch",
+    route: "POST /v1/events/batch",
     ...about("writeBatch"),
     access: { action: "write" },
     headers: BatchHeaders,
@@ -42,24 +40,21 @@ const endpoints = [
     handle,
   }),
   endpoint({
-    method: "GET",
-    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+    route: "GET /v1/workspaces/{workspaceId}/receipts/{receiptId}",
     ...about("verifyReceipt"),
     access: { action: "read", anonymous: true, tokens: ["receipt", "evidence"] },
     answers: { 200: ReceiptAnswer },
     handle,
   }),
   endpoint({
-    method: "DELETE",
-    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+    route: "DELETE /v1/workspaces/{workspaceId}/receipts/{receiptId}",
     ...about("forgetReceipt"),
     access: { action: "administer" },
     answers: { 204: null },
     handle,
   }),
   endpoint({
-    method: "GET",
-    path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
+    route: "GET /v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
     ...about("getTile"),
     access: { action: "read", anonymous: true },
     answers: { 200: Type.String() },
@@ -67,8 +62,7 @@ const endpoints = [
     handle,
   }),
   endpoint({
-    method: "GET",
-    path: "/v1/workspaces",
+    route: "GET /v1/workspaces",
     ...about("listWorkspaces"),
     access: { action: "preside" },
     query: ListQuery,
@@ -76,8 +70,7 @@ const endpoints = [
     handle,
   }),
   endpoint({
-    method: "POST",
-    path: "/v1/tokens",
+    route: "POST /v1/tokens",
     ...about("createToken"),
     access: { action: "read" },
     body: Type.Object({}),

@@ -20,8 +20,7 @@ interface Check {
 export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/healthz",
+      route: "GET /healthz",
       operation: "getHealth",
       tag: "Service",
       summary: "Whether the process lives",
@@ -31,8 +30,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       handle: () => ok({ status: "ok" }),
     }),
     endpoint({
-      method: "GET",
-      path: "/readyz",
+      route: "GET /readyz",
       operation: "getReadiness",
       tag: "Service",
       summary: "Whether the ledger can append",
@@ -44,8 +42,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       handle: ({ query: { verbose } }) => readiness(service, verbose === "" || verbose === "true"),
     }),
     endpoint({
-      method: "GET",
-      path: "/metrics",
+      route: "GET /metrics",
       operation: "getMetrics",
       tag: "Service",
       summary: "Get the metrics",
@@ -56,8 +53,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       handle: async () => ok(await service.metrics.text()),
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/limits",
+      route: "GET /v1/limits",
       operation: "getLimits",
       tag: "Service",
       summary: "Get the limits",

@@ -6,7 +6,14 @@ import type { ReceiptAnswer } from "@tallystick/client/wire"
 import { LedgerError } from "../error.ts"
 import type { Access } from "../workspace/permissions.ts"
 import type { BuiltPages } from "./built-pages.ts"
-import type { Answer, Call, Endpoint } from "./endpoint.ts"
+import {
+  placeOf,
+  type Answer,
+  type Call,
+  type Endpoint,
+  type Handled,
+  type RouteName,
+} from "./endpoint.ts"
 import type { Html } from "./html.ts"
 import { framed, framePolicy } from "./page-frame.ts"
 import { receiptContent } from "./receipt-content.ts"
@@ -36,30 +43,26 @@ export function pageEndpoints(
   return [
     ...fileEndpoints(built),
     page({
-      method: "GET",
-      path: "/verify",
+      route: "GET /verify",
       access: open,
       answers,
       handle: () => frame("verify", "Verify evidence · Tallystick", 0),
     }),
     ...dashboard(frame),
     page({
-      method: "GET",
-      path: "/a/{workspaceId}",
+      route: "GET /a/{workspaceId}",
       access: open,
       answers,
       handle: () => frame("activity", "Your activity", 1),
     }),
     page({
-      method: "GET",
-      path: "/e/{workspaceId}/{packId}",
+      route: "GET /e/{workspaceId}/{packId}",
       access: open,
       answers,
       handle: () => frame("pack", "Evidence pack · Tallystick", 2),
     }),
     page({
-      method: "GET",
-      path: "/p/{workspaceId}/{version}",
+      route: "GET /p/{workspaceId}/{version}",
       access: open,
       query: Type.Object({
         projectId: Type.Optional(text),
@@ -69,8 +72,7 @@ export function pageEndpoints(
       handle: () => frame("policy", "Policy · Tallystick", 2),
     }),
     page({
-      method: "GET",
-      path: "/r/{workspaceId}/{receiptId}",
+      route: "GET /r/{workspaceId}/{receiptId}",
       access: ofReceipt,
       answers,
       handle: async (call) =>
@@ -79,19 +81,18 @@ export function pageEndpoints(
   ]
 }
 
-const dashboardPaths = [
-  "/ui",
-  "/ui/{page}",
-  "/ui/{page}/{thing}",
-  "/ui/{page}/{type}/{thing}",
+const dashboardRoutes = [
+  "GET /ui",
+  "GET /ui/{page}",
+  "GET /ui/{page}/{thing}",
+  "GET /ui/{page}/{type}/{thing}",
 ] as const
 
 /** The script tells its pages apart; the server knows only how deep their files are. */
 function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
-  return dashboardPaths.map((path, depth) =>
+  return dashboardRoutes.map((route, depth) =>
     page({
-      method: "GET",
-      path,
+      route,
       access: open,
       query: anyQuery,
       answers,
@@ -104,8 +105,7 @@ function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
 function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
   return [
     page({
-      method: "GET",
-      path: "/assets/{file}",
+      route: "GET /assets/{file}",
       access: open,
       // The element loads its parts from here, in pages of others.
       cors: true,
@@ -114,16 +114,14 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
         built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
     }),
     page({
-      method: "GET",
-      path: "/tallystick-activity.js",
+      route: "GET /tallystick-activity.js",
       access: open,
       cors: true,
       answers,
       handle: ({ incoming }) => built.file("tallystick-activity.js", incoming.headers, "no-cache"),
     }),
     page({
-      method: "GET",
-      path: "/verify.html",
+      route: "GET /verify.html",
       access: open,
       answers,
       handle: async ({ incoming }) => {
@@ -141,10 +139,14 @@ const unframed = "frame-ancestors 'none'"
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
 
 /** Its script reads the parameters, and the API refuses those that cannot be. */
-function page<const Path extends string, Q extends TSchema>(
-  value: Endpoint<Access, Caller, ParamsOf<Path>, Q> & { readonly path: Path },
-): Endpoint<Access, Caller> {
-  return { ...value, params: paramsOf(value.path, () => text) }
+function page<const Route extends RouteName, Q extends TSchema>({
+  route,
+  ...value
+}: Handled<Access, Caller, ParamsOf<Route>, Q> & { readonly route: Route }): Endpoint<
+  Access,
+  Caller
+> {
+  return { ...value, ...placeOf(route), params: paramsOf(route, () => text) }
 }
 
 function pageAnswer(html: string): Answer {

@@ -42,7 +42,7 @@ import type { Projects } from "../workspace/projects.ts"
 import type { Sessions } from "../workspace/sessions.ts"
 import type { Tokens } from "../workspace/scoped-tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
-import type { Endpoint } from "./endpoint.ts"
+import { placeOf, type Endpoint, type Handled, type RouteName } from "./endpoint.ts"
 import type { Lists, Page } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
@@ -147,17 +147,19 @@ export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: 
   readonly bound: { readonly type: Type }
 }
 
-/** Infers the types of caller, params, query, headers and body from access, path and shapes. */
+/** Infers the types of caller, params, query, headers and body from access, route and shapes. */
 export function endpoint<
   const A extends Access,
-  const Path extends string,
+  const Route extends RouteName,
   Q extends TSchema = Shape<undefined>,
   H extends TSchema = Shape<undefined>,
   B extends TSchema = Shape<undefined>,
->(
-  value: Endpoint<A, CallerOf<A>, ParamsOf<Path>, Q, H, B> & About & { readonly path: Path },
-): ServiceEndpoint {
-  return { ...value, params: paramsOf(value.path) }
+>({
+  route,
+  ...value
+}: Handled<A, CallerOf<A>, ParamsOf<Route>, Q, H, B> &
+  About & { readonly route: Route }): ServiceEndpoint {
+  return { ...value, ...placeOf(route), params: paramsOf(route) }
 }
 
 /** Whether its path names a workspace. The guard then checks access before the handler runs. */

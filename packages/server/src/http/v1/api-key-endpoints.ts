@@ -14,8 +14,7 @@ import { membersJson } from "./member-endpoints.ts"
 export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/api-keys",
+      route: "POST /v1/workspaces/{workspaceId}/api-keys",
       operation: "createApiKey",
       tag: "API keys",
       summary: "Create an API key",
@@ -30,8 +29,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/api-keys",
+      route: "GET /v1/workspaces/{workspaceId}/api-keys",
       operation: "listApiKeys",
       tag: "API keys",
       summary: "List the API keys",
@@ -45,8 +43,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "DELETE",
-      path: "/v1/workspaces/{workspaceId}/api-keys/{keyId}",
+      route: "DELETE /v1/workspaces/{workspaceId}/api-keys/{keyId}",
       operation: "revokeApiKey",
       tag: "API keys",
       summary: "Revoke an API key",

@@ -15,8 +15,7 @@ import { permitWrite, receiptAnswer, sender } from "./event-endpoints.ts"
 export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/consents",
+      route: "POST /v1/consents",
       operation: "recordConsent",
       tag: "Writing",
       summary: "Record a consent",
@@ -35,8 +34,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         }),
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/consents/withdrawals",
+      route: "POST /v1/consents/withdrawals",
       operation: "withdrawConsent",
       tag: "Writing",
       summary: "Withdraw a consent",

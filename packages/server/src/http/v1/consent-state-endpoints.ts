@@ -34,8 +34,7 @@ import { pageJson, wantedOf } from "./query-endpoints.ts"
 export function consentStateEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/consents/lookup",
+      route: "POST /v1/workspaces/{workspaceId}/consents/lookup",
       operation: "lookUpConsents",
       tag: "Reading",
       summary: "Look up a person's consents",
@@ -69,8 +68,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/consents",
+      route: "GET /v1/workspaces/{workspaceId}/consents",
       operation: "getConsentState",
       tag: "Reading",
       summary: "Get the state of a person's consent",
@@ -115,8 +113,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/consents/summary",
+      route: "GET /v1/workspaces/{workspaceId}/consents/summary",
       operation: "getConsentSummary",
       tag: "Reading",
       summary: "Count consents",

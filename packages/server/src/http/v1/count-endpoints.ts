@@ -14,8 +14,7 @@ import { storageOf, wantedOf } from "./query-endpoints.ts"
 export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/events/timeline",
+      route: "GET /v1/workspaces/{workspaceId}/events/timeline",
       operation: "getTimeline",
       tag: "Reading",
       summary: "Count entries by time",
@@ -35,8 +34,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/events/values",
+      route: "GET /v1/workspaces/{workspaceId}/events/values",
       operation: "listValues",
       tag: "Reading",
       summary: "List the commonest values of a field",

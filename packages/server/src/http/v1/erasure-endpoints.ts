@@ -11,8 +11,7 @@ import { ListQuery } from "../shapes/list.ts"
 export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/erasures",
+      route: "POST /v1/workspaces/{workspaceId}/erasures",
       operation: "requestErasure",
       tag: "Erasures",
       summary: "Erase a person",
@@ -36,8 +35,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/erasures",
+      route: "GET /v1/workspaces/{workspaceId}/erasures",
       operation: "listErasures",
       tag: "Erasures",
       summary: "List the erasures",
@@ -51,8 +49,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/erasures/{erasureId}",
+      route: "GET /v1/workspaces/{workspaceId}/erasures/{erasureId}",
       operation: "getErasure",
       tag: "Erasures",
       summary: "Get an erasure",

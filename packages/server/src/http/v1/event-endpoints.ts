@@ -41,8 +41,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
   }
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/events",
+      route: "POST /v1/events",
       operation: "writeEvent",
       tag: "Writing",
       summary: "Write an event",
@@ -62,8 +61,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/events/batch",
+      route: "POST /v1/events/batch",
       operation: "writeBatch",
       tag: "Writing",
       summary: "Write up to 1,000 events",

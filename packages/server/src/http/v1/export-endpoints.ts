@@ -20,8 +20,7 @@ const mediaTypes = {
 export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/exports",
+      route: "POST /v1/workspaces/{workspaceId}/exports",
       operation: "recordExport",
       tag: "Workspaces",
       summary: "Record an export",
@@ -36,8 +35,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/events/export",
+      route: "GET /v1/workspaces/{workspaceId}/events/export",
       operation: "exportEvents",
       tag: "Reading",
       summary: "Export entries",
@@ -88,8 +86,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/events/exports",
+      route: "POST /v1/workspaces/{workspaceId}/events/exports",
       operation: "recordEventsExport",
       tag: "Reading",
       summary: "Record an export of entries",

@@ -27,8 +27,7 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
   const recognise = createRecognise(service)
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/events/feed",
+      route: "GET /v1/workspaces/{workspaceId}/events/feed",
       operation: "followEvents",
       tag: "Reading",
       summary: "Follow entries",

@@ -23,8 +23,7 @@ import { ListQuery } from "../shapes/list.ts"
 export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/holds",
+      route: "POST /v1/workspaces/{workspaceId}/holds",
       operation: "placeHold",
       tag: "Retention",
       summary: "Place a hold",
@@ -41,8 +40,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/holds",
+      route: "GET /v1/workspaces/{workspaceId}/holds",
       operation: "listHolds",
       tag: "Retention",
       summary: "List the holds",
@@ -57,8 +55,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/holds/{holdId}",
+      route: "GET /v1/workspaces/{workspaceId}/holds/{holdId}",
       operation: "getHold",
       tag: "Retention",
       summary: "Get a hold",
@@ -72,8 +69,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "DELETE",
-      path: "/v1/workspaces/{workspaceId}/holds/{holdId}",
+      route: "DELETE /v1/workspaces/{workspaceId}/holds/{holdId}",
       operation: "releaseHold",
       tag: "Retention",
       summary: "Release a hold",

@@ -15,8 +15,7 @@ import { ChainState } from "../shapes/chain-state.ts"
 export function integrityEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/integrity",
+      route: "GET /v1/workspaces/{workspaceId}/integrity",
       operation: "getIntegrity",
       tag: "Log",
       summary: "Get the state of a chain",

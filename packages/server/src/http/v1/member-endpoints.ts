@@ -24,26 +24,16 @@ import {
   Nothing,
 } from "../shapes/member.ts"
 
-/** What all these endpoints have in common. */
-const ofMembers = {
-  access: { action: "administer" },
-  path: "/v1/workspaces/{workspaceId}/members",
-} as const
-const ofMember = {
-  access: { action: "administer" },
-  path: "/v1/workspaces/{workspaceId}/members/{memberId}",
-} as const
-
 export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      ...ofMembers,
-      method: "POST",
+      route: "POST /v1/workspaces/{workspaceId}/members",
       operation: "inviteMember",
       tag: "Members",
       summary: "Invite a member",
       description:
         "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
+      access: { action: "administer" },
       body: NewMember,
       answers: { 201: InvitedMember },
       async handle({ caller, params, body }) {
@@ -53,12 +43,12 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      ...ofMembers,
-      method: "GET",
+      route: "GET /v1/workspaces/{workspaceId}/members",
       operation: "listMembers",
       tag: "Members",
       summary: "List the members",
       description: "The members of a workspace and those who are invited, newest first.",
+      access: { action: "administer" },
       query: ListQuery,
       answers: { 200: MemberList },
       async handle(call) {
@@ -67,9 +57,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      ...ofMember,
+      route: "POST /v1/workspaces/{workspaceId}/members/{memberId}",
       access: { action: "preside" },
-      method: "POST",
       operation: "addMember",
       tag: "Members",
       summary: "Add an account",
@@ -85,12 +74,12 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      ...ofMember,
-      method: "PATCH",
+      route: "PATCH /v1/workspaces/{workspaceId}/members/{memberId}",
       operation: "updateMember",
       tag: "Members",
       summary: "Change the role of a member",
       description: "The role counts from the member's next request on.",
+      access: { action: "administer" },
       body: MemberChange,
       answers: { 200: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
@@ -104,12 +93,12 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      ...ofMember,
-      method: "DELETE",
+      route: "DELETE /v1/workspaces/{workspaceId}/members/{memberId}",
       operation: "removeMember",
       tag: "Members",
       summary: "Remove a member",
       description: "Removes a member from the workspace, or takes an invitation back.",
+      access: { action: "administer" },
       answers: { 204: null },
       async handle({ caller, params: { workspaceId, memberId } }) {
         await service.members.remove(caller, await changeable(service, workspaceId), memberId)
@@ -119,14 +108,13 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      ...ofMember,
-      method: "POST",
-      path: `${ofMember.path}/setup`,
+      route: "POST /v1/workspaces/{workspaceId}/members/{memberId}/setup",
       operation: "renewInvitation",
       tag: "Members",
       summary: "Invite a member again",
       description:
         "Another address at which to set up the account; for a member who has joined, to set another password. For such a member, and for one whom the instance invited, it needs the instance key.",
+      access: { action: "administer" },
       body: Nothing,
       bodyMayBeAbsent: true,
       answers: { 201: InvitedMember },

@@ -37,8 +37,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
   const { eventBytesMax, packReceiptsMax } = service.limits
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/evidence-packs",
+      route: "POST /v1/workspaces/{workspaceId}/evidence-packs",
       operation: "createPack",
       tag: "Evidence packs",
       summary: "Create an evidence pack",
@@ -60,8 +59,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/evidence-packs",
+      route: "GET /v1/workspaces/{workspaceId}/evidence-packs",
       operation: "listPacks",
       tag: "Evidence packs",
       summary: "List the evidence packs",
@@ -80,8 +78,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}",
+      route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}",
       operation: "getPack",
       tag: "Evidence packs",
       summary: "Get an evidence pack",
@@ -94,8 +91,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/entries",
+      route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}/entries",
       operation: "listPackEntries",
       tag: "Evidence packs",
       summary: "List the entries of an evidence pack",
@@ -128,8 +124,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/download",
+      route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}/download",
       operation: "downloadPack",
       tag: "Evidence packs",
       summary: "Download an evidence pack",

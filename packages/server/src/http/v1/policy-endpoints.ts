@@ -28,8 +28,7 @@ import {
 export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/published-policy",
+      route: "POST /v1/workspaces/{workspaceId}/published-policy",
       operation: "publishPolicy",
       tag: "Policies",
       summary: "Publish a policy",
@@ -56,8 +55,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/published-policy",
+      route: "GET /v1/workspaces/{workspaceId}/published-policy",
       operation: "listPolicies",
       tag: "Policies",
       summary: "List the versions of a policy",
@@ -89,8 +87,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/published-policy/{version}",
+      route: "GET /v1/workspaces/{workspaceId}/published-policy/{version}",
       operation: "getPolicy",
       tag: "Policies",
       summary: "Get a version of a policy",

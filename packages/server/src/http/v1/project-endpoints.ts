@@ -11,8 +11,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
   const { NewProject, ProjectChange } = projectBodies(service.limits.phrasesMax)
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/projects",
+      route: "POST /v1/workspaces/{workspaceId}/projects",
       operation: "createProject",
       tag: "Workspaces",
       summary: "Create a project",
@@ -27,8 +26,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/projects",
+      route: "GET /v1/workspaces/{workspaceId}/projects",
       operation: "listProjects",
       tag: "Workspaces",
       summary: "List the projects",
@@ -49,8 +47,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
+      route: "GET /v1/workspaces/{workspaceId}/projects/{projectId}",
       operation: "getProject",
       tag: "Workspaces",
       summary: "Get a project",
@@ -67,8 +64,7 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "PATCH",
-      path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
+      route: "PATCH /v1/workspaces/{workspaceId}/projects/{projectId}",
       operation: "updateProject",
       tag: "Workspaces",
       summary: "Change a project",

@@ -15,8 +15,7 @@ import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/
 export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/events",
+      route: "GET /v1/workspaces/{workspaceId}/events",
       operation: "listEvents",
       tag: "Reading",
       summary: "List entries",
@@ -46,8 +45,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/activity",
+      route: "GET /v1/workspaces/{workspaceId}/activity",
       operation: "listActivity",
       tag: "Reading",
       summary: "List a person's activity",

@@ -33,8 +33,7 @@ const ofReceipt = {
 export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+      route: "GET /v1/workspaces/{workspaceId}/receipts/{receiptId}",
       operation: "verifyReceipt",
       tag: "Receipts",
       summary: "Verify a receipt",
@@ -51,8 +50,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
+      route: "GET /v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
       operation: "getReceiptProof",
       tag: "Receipts",
       summary: "Get the proof of a receipt",

@@ -15,8 +15,7 @@ import { Nothing } from "../shapes/member.ts"
 export function retentionEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/retention/preview",
+      route: "POST /v1/workspaces/{workspaceId}/retention/preview",
       operation: "previewRetention",
       tag: "Retention",
       summary: "Preview retention rules",
@@ -39,8 +38,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/retention/run",
+      route: "POST /v1/workspaces/{workspaceId}/retention/run",
       operation: "runRetention",
       tag: "Retention",
       summary: "Expire contents now",

@@ -8,8 +8,7 @@ import { ArchiveSegmentList } from "../shapes/segment.ts"
 export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/segments",
+      route: "GET /v1/workspaces/{workspaceId}/segments",
       operation: "listSegments",
       tag: "Retention",
       summary: "List the archive segments",

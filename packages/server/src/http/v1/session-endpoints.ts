@@ -32,8 +32,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
   })
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/setup",
+      route: "POST /v1/setup",
       operation: "setUpAccount",
       tag: "Members",
       summary: "Set up an account",
@@ -51,8 +50,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/session",
+      route: "POST /v1/session",
       operation: "signIn",
       tag: "Members",
       summary: "Sign in",
@@ -71,8 +69,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/session",
+      route: "GET /v1/session",
       operation: "getSession",
       tag: "Members",
       summary: "Get the session",
@@ -92,8 +89,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "DELETE",
-      path: "/v1/session",
+      route: "DELETE /v1/session",
       operation: "signOut",
       tag: "Members",
       summary: "Sign out",
@@ -110,8 +106,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/session/password",
+      route: "POST /v1/session/password",
       operation: "changePassword",
       tag: "Members",
       summary: "Change the password",

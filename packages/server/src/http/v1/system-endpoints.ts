@@ -11,8 +11,7 @@ import { System } from "../shapes/operations.ts"
 export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/system",
+      route: "GET /v1/system",
       operation: "getSystem",
       tag: "Service",
       summary: "Get the state of the service",

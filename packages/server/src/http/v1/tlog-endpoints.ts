@@ -32,7 +32,6 @@ import { Bytes, PlainText } from "../shapes/path.ts"
 
 /** What all endpoints of a log have in common. */
 const ofLog = {
-  method: "GET",
   tag: "Log",
   access: { action: "read", anonymous: true },
   cors: true,
@@ -53,7 +52,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
     recordsEndpoint(service),
     endpoint({
       ...ofLog,
-      path: "/v1/workspaces/{workspaceId}/tlog/epochs",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/epochs",
       operation: "listEpochs",
       summary: "List the epochs of a log",
       description:
@@ -65,8 +64,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces/{workspaceId}/tlog/keys",
+      route: "POST /v1/workspaces/{workspaceId}/tlog/keys",
       operation: "rotateLogKey",
       tag: "Log",
       summary: "Rotate the key of a log",
@@ -115,14 +113,14 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
       ...ofCheckpoint,
-      path: "/v1/workspaces/{workspaceId}/tlog/checkpoint",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/checkpoint",
       operation: "getCheckpoint",
       summary: "Get the newest checkpoint",
       description: "The newest signed checkpoint, as a c2sp.org/tlog-checkpoint.",
     }),
     endpoint({
       ...ofCheckpoint,
-      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/checkpoint",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/checkpoint",
       operation: "getEpochCheckpoint",
       summary: "Get the last checkpoint of an epoch",
       description:
@@ -151,7 +149,7 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
       ...ofKey,
-      path: "/v1/workspaces/{workspaceId}/tlog/log.vkey",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/log.vkey",
       operation: "getLogKey",
       summary: "Get the key of a log",
       description:
@@ -159,14 +157,14 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
     }),
     endpoint({
       ...ofKey,
-      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/log.vkey",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/log.vkey",
       operation: "getEpochKey",
       summary: "Get the last key of an epoch",
       description: "The key that signed the last checkpoint of an epoch.",
     }),
     endpoint({
       ...ofKeys,
-      path: "/v1/workspaces/{workspaceId}/tlog/keys",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/keys",
       operation: "listLogKeys",
       summary: "List the keys of a log",
       description:
@@ -174,7 +172,7 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
     }),
     endpoint({
       ...ofKeys,
-      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/keys",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/keys",
       operation: "listEpochKeys",
       summary: "List the keys of an epoch",
       description:
@@ -203,7 +201,7 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
       ...ofTile,
-      path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
       operation: "getTile",
       summary: "Get a tile",
       description:
@@ -211,7 +209,7 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
     }),
     endpoint({
       ...ofTile,
-      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
+      route: "GET /v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
       operation: "getEpochTile",
       summary: "Get a tile of an epoch",
       description:
@@ -224,7 +222,7 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
 function recordsEndpoint(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofLog,
-    path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/records",
+    route: "GET /v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/records",
     operation: "getRecords",
     summary: "Get records of an epoch",
     description:

@@ -38,7 +38,6 @@ import { packFor } from "./pack-endpoints.ts"
 
 /** What the endpoints that make tokens have in common. */
 const ofNewToken = {
-  method: "POST",
   tag: "Tokens",
   access: { action: "read" },
   bodyMayBeAbsent: true,
@@ -57,7 +56,7 @@ export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
 function receiptToken(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofNewToken,
-    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
+    route: "POST /v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
     operation: "createReceiptToken",
     summary: "Create a receipt token",
     description: "A token that opens this receipt alone. The answer is the only one that shows it.",
@@ -87,7 +86,7 @@ function receiptToken(service: Service): ServiceEndpoint {
 function policyToken(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofNewToken,
-    path: "/v1/workspaces/{workspaceId}/published-policy/token",
+    route: "POST /v1/workspaces/{workspaceId}/published-policy/token",
     operation: "createPolicyToken",
     summary: "Create a policy token",
     description:
@@ -123,7 +122,7 @@ function policyToken(service: Service): ServiceEndpoint {
 function evidenceToken(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofNewToken,
-    path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
+    route: "POST /v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
     operation: "createPackToken",
     summary: "Create an evidence token",
     description:
@@ -153,7 +152,7 @@ function evidenceToken(service: Service): ServiceEndpoint {
 function activityToken(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofNewToken,
-    path: "/v1/workspaces/{workspaceId}/activity/token",
+    route: "POST /v1/workspaces/{workspaceId}/activity/token",
     operation: "createActivityToken",
     summary: "Create an activity token",
     description:
@@ -181,8 +180,7 @@ function activityToken(service: Service): ServiceEndpoint {
 function administration(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}/tokens",
+      route: "GET /v1/workspaces/{workspaceId}/tokens",
       operation: "listTokens",
       tag: "Tokens",
       summary: "List the scoped tokens",
@@ -211,8 +209,7 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       },
     }),
     endpoint({
-      method: "DELETE",
-      path: "/v1/workspaces/{workspaceId}/tokens/{tokenId}",
+      route: "DELETE /v1/workspaces/{workspaceId}/tokens/{tokenId}",
       operation: "revokeToken",
       tag: "Tokens",
       summary: "Revoke a scoped token",

@@ -13,8 +13,7 @@ import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shap
 export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
-      method: "POST",
-      path: "/v1/workspaces",
+      route: "POST /v1/workspaces",
       operation: "createWorkspace",
       tag: "Workspaces",
       summary: "Create a workspace",
@@ -33,8 +32,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces",
+      route: "GET /v1/workspaces",
       operation: "listWorkspaces",
       tag: "Workspaces",
       summary: "List the workspaces",
@@ -56,8 +54,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       },
     }),
     endpoint({
-      method: "GET",
-      path: "/v1/workspaces/{workspaceId}",
+      route: "GET /v1/workspaces/{workspaceId}",
       operation: "getWorkspace",
       tag: "Workspaces",
       summary: "Get a workspace",
@@ -69,8 +66,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       },
     }),
     endpoint({
-      method: "PATCH",
-      path: "/v1/workspaces/{workspaceId}",
+      route: "PATCH /v1/workspaces/{workspaceId}",
       operation: "updateWorkspace",
       tag: "Workspaces",
       summary: "Change a workspace",
