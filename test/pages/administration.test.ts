@@ -2,44 +2,19 @@
 
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
-import type { Browser } from "playwright-core"
-import { expectChain } from "../chain.ts"
 import { goodPassword, join, setUpFirst, type Person } from "../people.ts"
-import {
-  eventFor,
-  eventually,
-  makeWorkspace,
-  startService,
-  writeMany,
-  type Service,
-} from "../service.ts"
-import {
-  expectAccessible,
-  expectFits,
-  expectNarrow,
-  noBrowser,
-  openBrowser,
-  secretIn,
-  signInto,
-  watch,
-} from "./browser.ts"
+import { eventFor, eventually, writeMany } from "../service.ts"
+import { expectAccessible, expectFits, expectNarrow, secretIn, signInto, watch } from "./browser.ts"
+import { browser, openAs, scene, service, skip, workspace } from "./scene.ts"
 
-const skip = noBrowser
 const hostile = "\u202E<img src=x onerror=alert(1)>"
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let admin: Person
 let viewer: Person
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
+scene(async () => {
   admin = await join(service, workspace.path, "admin", "admin@example.com")
   viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
   await writeMany(workspace, 30, {
@@ -47,19 +22,8 @@ before(async () => {
   })
 })
 
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
-})
-
-async function opened(path: string, person = admin, refused: readonly number[] = []) {
-  const watched = await watch(browser, { origin: service.url, refused })
-  await signInto(watched, service.url, person)
-  await watched.page.goto(`${service.url}/ui/${path}`)
-  return watched
-}
+const opened = (path: string, person = admin, refused: readonly number[] = []) =>
+  openAs(person, path, refused)
 
 test("a key is made, shown once, used, and revoked", { skip }, async () => {
   await using watched = await opened("access")

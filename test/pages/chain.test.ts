@@ -2,52 +2,27 @@
 // a log that is genuine, altered, cut short, or another one.
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import type { Browser, Page, Route } from "playwright-core"
+import { test } from "node:test"
+import type { Page, Route } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
-import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import {
-  auditedSoon,
-  expectAccessible,
-  expectFits,
-  noBrowser,
-  openBrowser,
-  signInto,
-  tabTo,
-  watch,
-} from "./browser.ts"
+import { eventually, makeWorkspace, writeMany } from "../service.ts"
+import { auditedSoon, expectAccessible, expectFits, signInto, tabTo, watch } from "./browser.ts"
+import { browser, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
-const skip = noBrowser
 /** More than the browser asks for at once. */
 const entries = 4300
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let viewer: Person
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService({ environment: auditedSoon })
-  workspace = await makeWorkspace(service)
-  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
-  await writeMany(workspace, entries)
-  await eventually("everything to be signed", async () => {
-    const { pending } = (await service.root.get(`${workspace.path}/integrity`)).json<{
-      pending: number
-    }>()
-    return pending === 0 ? true : undefined
-  })
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
-})
+scene(
+  async () => {
+    viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+    await writeMany(workspace, entries)
+    await untilSigned()
+  },
+  { environment: auditedSoon },
+)
 
 async function size(): Promise<number> {
   return (await service.root.get(`${workspace.path}/integrity`)).json<{ size: number }>().size

@@ -1,51 +1,30 @@
 // The dashboard's frame: the way in, workspaces, going from page to page, and the overview.
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import type { Browser } from "playwright-core"
+import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { firstToken, goodPassword, join, type Person } from "../people.ts"
-import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import {
-  auditedSoon,
-  expectAccessible,
-  expectFits,
-  noBrowser,
-  openBrowser,
-  signInto,
-  tabTo,
-  watch,
-} from "./browser.ts"
+import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
+import { auditedSoon, expectAccessible, expectFits, signInto, tabTo, watch } from "./browser.ts"
+import { browser, scene, service, skip, workspace } from "./scene.ts"
 
-const skip = noBrowser
 const email = "first@example.com"
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let viewer: Person
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService({ environment: auditedSoon })
-  workspace = await makeWorkspace(service)
-  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
-  await writeMany(workspace, 60, {
-    changes: (place) => ({
-      action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
-      actor: { id: "usr_1", type: "user", name: "\u202E<b>Ada</b>" },
-      occurredAt: new Date().toISOString(),
-    }),
-  })
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
-})
+scene(
+  async () => {
+    viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
+    await writeMany(workspace, 60, {
+      changes: (place) => ({
+        action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
+        actor: { id: "usr_1", type: "user", name: "\u202E<b>Ada</b>" },
+        occurredAt: new Date().toISOString(),
+      }),
+    })
+  },
+  { environment: auditedSoon },
+)
 
 test(
   "first run: the printed link makes the first admin, who names a workspace, with the keyboard alone",

@@ -1,27 +1,20 @@
 // One entry of the explorer: proven in the browser, shared, marked; and the history of one thing.
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import type { Browser, Page } from "playwright-core"
-import { expectChain } from "../chain.ts"
+import { test } from "node:test"
+import type { Page } from "playwright-core"
 import { join, type Person } from "../people.ts"
-import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
+import { writeMany } from "../service.ts"
 import {
   expectAccessible,
   expectFits,
   expectNarrow,
-  noBrowser,
-  openBrowser,
   signInto,
   watch,
   type Watched,
 } from "./browser.ts"
+import { browser, recomputed, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
-const skip = noBrowser
-
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let viewer: Person
 
 const people = [
@@ -29,11 +22,7 @@ const people = [
   { id: "ci-deployer", type: "service" },
 ]
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
+scene(async () => {
   viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
   await writeMany(workspace, 60, {
     changes: (place) => ({
@@ -44,19 +33,7 @@ before(async () => {
       metadata: { before: { plan: "free" }, after: { plan: "paid" }, ticket: "SUP-1" },
     }),
   })
-  await eventually("a checkpoint", async () => {
-    const { pending } = (await viewer.get(`${workspace.path}/integrity`)).json<{
-      pending: number
-    }>()
-    return pending === 0 ? true : undefined
-  })
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
+  await untilSigned()
 })
 
 /** The explorer, opened by somebody who has signed in. */
@@ -65,9 +42,6 @@ async function explore(watched: Watched, query = "", path = "events"): Promise<P
   await watched.page.goto(`${service.url}/ui/${path}?workspace=${workspace.id}${query}`)
   return watched.page
 }
-
-const recomputed = (page: Page, text: string | RegExp) =>
-  page.locator(".recomputed").getByText(text).waitFor()
 
 test("entry: it is opened and left by keyboard, and proven here", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })

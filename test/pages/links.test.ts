@@ -3,35 +3,17 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
-import type { Browser } from "playwright-core"
-import { expectChain } from "../chain.ts"
-import {
-  eventually,
-  make,
-  makeKey,
-  makeWorkspace,
-  startService,
-  writeMany,
-  type Client,
-  type Service,
-} from "../service.ts"
-import { expectAccessible, expectNarrow, noBrowser, openBrowser, tabTo, watch } from "./browser.ts"
+import { test } from "node:test"
+import { make, makeKey, writeMany, type Client } from "../service.ts"
+import { expectAccessible, expectNarrow, tabTo, watch } from "./browser.ts"
+import { browser, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
-const skip = noBrowser
 const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
 const own = { id: "usr_1", type: "user", email: "ada@example.com" }
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let admin: Client
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
+scene(async () => {
   admin = await makeKey(service, workspace.id, { scopes: ["admin"] })
   await service.root.patch(`${workspace.path}/projects/core`, { activityLinks: true })
   await writeMany(workspace, 60, {
@@ -43,18 +25,7 @@ before(async () => {
       userVisible: true,
     }),
   })
-  const query = "projectId=all&includeArchive=true&limit=100&cursor=0&includeSystem=true"
-  await eventually("a checkpoint", async () => {
-    const { text } = await service.root.get(`${workspace.path}/events?${query}`)
-    return text.includes('"integrity":"pending"') ? undefined : true
-  })
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
+  await untilSigned()
 })
 
 function made<Answer>(path: string, body: object, by = workspace.reader): Promise<Answer> {

@@ -1,43 +1,18 @@
 // Somebody asks what is known of them, and is answered; and what a pack holds.
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import type { Browser } from "playwright-core"
-import { expectChain } from "../chain.ts"
+import { test } from "node:test"
 import { join, type Person } from "../people.ts"
-import {
-  eventually,
-  make,
-  makeWorkspace,
-  startService,
-  writeEvent,
-  writeMany,
-  type Service,
-} from "../service.ts"
-import {
-  expectAccessible,
-  expectNarrow,
-  noBrowser,
-  openBrowser,
-  secretIn,
-  signInto,
-  watch,
-} from "./browser.ts"
+import { eventually, make, writeEvent, writeMany } from "../service.ts"
+import { expectAccessible, expectNarrow, secretIn, watch } from "./browser.ts"
+import { browser, openAs, scene, service, skip, workspace } from "./scene.ts"
 
-const skip = noBrowser
 const hostile = "\u202E<img src=x onerror=alert(1)>"
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let admin: Person
 let viewer: Person
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
+scene(async () => {
   admin = await join(service, workspace.path, "admin", "admin@example.com")
   viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
   await writeMany(workspace, 30, {
@@ -45,19 +20,8 @@ before(async () => {
   })
 })
 
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
-})
-
-async function opened(path: string, person = admin, refused: readonly number[] = []) {
-  const watched = await watch(browser, { origin: service.url, refused })
-  await signInto(watched, service.url, person)
-  await watched.page.goto(`${service.url}/ui/${path}`)
-  return watched
-}
+const opened = (path: string, person = admin, refused: readonly number[] = []) =>
+  openAs(person, path, refused)
 
 test("a pack's title opens what it holds, its links, and how it is checked", { skip }, async () => {
   const { reader, path } = workspace

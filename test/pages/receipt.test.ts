@@ -3,33 +3,17 @@
 
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
-import { after, before, test } from "node:test"
-import type { Browser, Page } from "playwright-core"
-import { expectChain } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, startService, type Service } from "../service.ts"
-import {
-  expectAccessible,
-  expectFits,
-  expectNarrow,
-  noBrowser,
-  openBrowser,
-  tabTo,
-  watch,
-} from "./browser.ts"
+import { test } from "node:test"
+import type { Page } from "playwright-core"
+import { eventFor, eventually } from "../service.ts"
+import { expectAccessible, expectFits, expectNarrow, tabTo, watch } from "./browser.ts"
+import { browser, scene, service, skip, workspace } from "./scene.ts"
 
 const hostile = "\u202Egnp.exe\u200B<img src=x onerror=alert(1)>"
 
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 let receipt: { readonly receipt: string; readonly eventHash: string }
-const skip = noBrowser
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
+scene(async () => {
   await service.root.patch(`${workspace.path}/projects/core`, { receipts: "public" })
   await workspace.writer.write(eventFor(workspace.id))
   const written = await workspace.writer.write(
@@ -41,13 +25,6 @@ before(async () => {
   )
   receipt = written.json()
   await sealed(receipt.receipt)
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
 })
 
 async function sealed(id: string): Promise<void> {
