@@ -24,7 +24,7 @@ import {
   streamNames,
   type Segment,
 } from "../../packages/server/src/store/search/segment-format.ts"
-import { mergeSegments } from "../../packages/server/src/store/search/segment-merge.ts"
+import { mergeInto } from "../../packages/server/src/store/search/segment-merge.ts"
 import { matchesIn } from "../../packages/server/src/store/search/segment-query.ts"
 import {
   segmentSizes,
@@ -139,7 +139,12 @@ function merged(smalls: readonly SegmentParts[]): SegmentParts {
   const none = createPartCache(0)
   const opened = smalls.map(([header = new Uint8Array()]) => openSegment(header, none))
   const kept = new Map(opened.map(({ hash }, at) => [hash, smalls[at]]))
-  return packSegment(runSteps(mergeSegments(opened), ({ hash }, part) => kept.get(hash)?.[part]))
+  return packSegment(
+    runSteps(
+      mergeInto(opened, (part) => part),
+      ({ hash }, part) => kept.get(hash)?.[part],
+    ),
+  )
 }
 
 function open(parts: SegmentParts): Kept {

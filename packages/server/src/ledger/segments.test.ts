@@ -21,7 +21,7 @@ import {
   type Segment,
 } from "../store/search/segment-format.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
-import { mergeInto, mergeSegments, replaceEntries } from "../store/search/segment-merge.ts"
+import { mergeInto, replaceEntries } from "../store/search/segment-merge.ts"
 import { matchesIn } from "../store/search/segment-query.ts"
 import {
   SegmentDamaged,
@@ -79,7 +79,7 @@ test("merged segments have the bytes of one that was made at once", () => {
     const packed = pieces.map((piece) => packSegment(made(piece)))
     const segments = packed.map((parts) => opened(parts, 0))
     const merged = runSteps(
-      mergeSegments(segments),
+      mergeInto(segments, (part) => part),
       (segment, part) => packed[segments.findIndex(({ hash }) => hash === segment.hash)]?.[part],
     )
     const whole = made(entries)
@@ -161,7 +161,11 @@ test("what is erased from a segment leaves what a new one has", () => {
     )
     const bounds = round % 2 === 0 ? { blockRows: 8 } : {}
     const left = run(
-      mergeSegments([openMade(made(entries, bounds))], (_, sequence) => erased.has(sequence)),
+      mergeInto(
+        [openMade(made(entries, bounds))],
+        (part) => part,
+        (_, sequence) => erased.has(sequence),
+      ),
     )
     assert.equal(bytesOf(left), bytesOf(made(without, bounds)), `seed ${seed}`)
   }

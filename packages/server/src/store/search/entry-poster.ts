@@ -1,7 +1,8 @@
 // Posts an entry under its search keys. Its fields come from searchable-fields.ts, or as bytes from
 // the faster scanner (entry-scanner.ts).
 
-import { KeyGroups, partyValue } from "./key-groups.ts"
+import { KeyGroups, owners, partyValue } from "./key-groups.ts"
+import { isName } from "./metadata-paths.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Field, Filed, Owner } from "./search.ts"
 import { ColumnWriter, idLength } from "./segment-columns.ts"
@@ -84,7 +85,11 @@ export class EntryPoster {
 
   /** Puts an id into its column; false if it does not have the ledger's form. */
   id(field: "id" | "receipt", from: Uint8Array, start: number, end: number): boolean {
-    if (this.#inColumn[field] || end - start !== idLength || !hasPrefix(field, from, start))
+    if (
+      this.#inColumn[field] ||
+      end - start !== idLength ||
+      !isName(prefixes[field], from, start, 4)
+    )
       return false
     if (!this.columns.setId(this.entry, field, from, start + 4)) return false
     this.#inColumn[field] = true
@@ -106,8 +111,7 @@ export class EntryPoster {
         const value = partyValue(party)
         this.bytes(group, value, 0, value.length)
       }
-    for (const owner of ["nobody", "actor", "target"] as const)
-      for (const field of fields[owner]) this.#field(owner, field)
+    for (const owner of owners) for (const field of fields[owner]) this.#field(owner, field)
   }
 
   #field(owner: Owner, { names, value, isText }: Field): void {
@@ -123,9 +127,4 @@ export class EntryPoster {
   }
 }
 
-function hasPrefix(field: "id" | "receipt", from: Uint8Array, at: number): boolean {
-  const prefix = field === "id" ? "evt_" : "rcp_"
-  for (let place = 0; place < 4; place++)
-    if (from[at + place] !== prefix.charCodeAt(place)) return false
-  return true
-}
+const prefixes = { id: "evt_", receipt: "rcp_" } as const

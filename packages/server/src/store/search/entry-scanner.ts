@@ -10,7 +10,7 @@ import type { EntryPoster } from "./entry-poster.ts"
 import { nameEnd, partyValue } from "./key-groups.ts"
 import { isName, NameList, PathNode } from "./metadata-paths.ts"
 import type { Owner } from "./search.ts"
-import { systemProject } from "./searchable-fields.ts"
+import { saidTexts, systemProject } from "./searchable-fields.ts"
 
 const unusual = new Error("an entry that is read by hand")
 
@@ -24,16 +24,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 const depthMax = 200
-const wordsRequired = [
-  "id",
-  "receipt",
-  "projectId",
-  "action",
-  "occurredAt",
-  "source",
-  "lane",
-] as const
-type Word = (typeof wordsRequired)[number]
+type Word = (typeof saidTexts)[number]
 
 /** The position of a string, between its quotes. */
 interface Span {
@@ -146,7 +137,7 @@ export class EntryScanner {
     if (body === undefined || kind === undefined) throw unusual
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
     this.#read(bytes, 0, bytes.length)
-    for (const word of wordsRequired) this.#words[word].end = -1
+    for (const word of saidTexts) this.#words[word].end = -1
     for (const { id, type } of [this.#parties.actor, this.#parties.target]) id.end = type.end = -1
     const { actor, target, metadata, top } = this.#digests
     for (const digests of [actor, target, metadata, top]) digests.count = digests.left = 0
@@ -237,7 +228,7 @@ export class EntryScanner {
   #said(isVisible: boolean): void {
     const poster = this.#poster
     const { id, receipt, action, projectId, occurredAt, source, lane } = this.#words
-    for (const word of wordsRequired) if (this.#words[word].end < 0) throw unusual
+    for (const word of saidTexts) if (this.#words[word].end < 0) throw unusual
     this.#postTime(occurredAt)
     this.#postId("id", id)
     this.#postId("receipt", receipt)
@@ -323,21 +314,11 @@ export class EntryScanner {
       this.#string(span)
       this.#expect(colon)
       // What the metadata itself calls `_sd` is no member of it.
-      const isDigests = depth === 1 && this.#isDigests(span)
+      const isDigests = depth === 1 && isName("_sd", this.#bytes, span.start, span.end - span.start)
       if (isDigests && place !== undefined) this.#digestsOf(place)
       else if (isDigests) this.#skip(0)
       else this.#value(this.#childOf(node, span), owner, depth)
     } while (this.#hasMore(closeBrace))
-  }
-
-  #isDigests({ start, end }: Span): boolean {
-    const bytes = this.#bytes
-    return (
-      end - start === 3 &&
-      bytes[start] === 0x5f &&
-      bytes[start + 1] === 0x73 &&
-      bytes[start + 2] === 0x64
-    )
   }
 
   #childOf(node: PathNode, span: Span): PathNode {

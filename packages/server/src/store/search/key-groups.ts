@@ -18,7 +18,7 @@ const tags: Readonly<Record<Owner, readonly [exact: string, text: string]>> = {
   actor: ["a", "A"],
   target: ["t", "T"],
 }
-const owners = ["nobody", "actor", "target"] as const
+export const owners = ["nobody", "actor", "target"] as const
 
 /** The tags of the owners by whose fields a reader may search, with and without words. */
 export function tagsOf(owner: Owner): readonly number[] {

@@ -126,12 +126,21 @@ function bare(sequence: number, kind: Kind, timeMs: number, nobody: readonly Fie
 }
 
 const freeTexts = fieldsWith("form", "text")
-const texts = ["id", "receipt", "projectId", "action", "occurredAt", "source", "lane"] as const
+/** Members that every body has as texts. */
+export const saidTexts = [
+  "id",
+  "receipt",
+  "projectId",
+  "action",
+  "occurredAt",
+  "source",
+  "lane",
+] as const
 
-function saidOf(body: JsonObject): Record<(typeof texts)[number], string> | undefined {
-  for (const name of texts) if (typeof body[name] !== "string") return undefined
+function saidOf(body: JsonObject): Record<(typeof saidTexts)[number], string> | undefined {
+  for (const name of saidTexts) if (typeof body[name] !== "string") return undefined
   // All of them are texts, as was just seen.
-  return body as Record<(typeof texts)[number], string>
+  return body as Record<(typeof saidTexts)[number], string>
 }
 
 /**

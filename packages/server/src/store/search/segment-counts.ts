@@ -3,6 +3,7 @@
 
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
+import { owners } from "./key-groups.ts"
 import { NumberSet } from "./number-set.ts"
 import { compareBytes } from "./key-stream.ts"
 import { blocksOf, timesIn } from "./segment-columns.ts"
@@ -191,7 +192,7 @@ interface Group {
 
 function* openGroups(segment: Segment, field: string): Steps<Group[]> {
   const groups: Group[] = []
-  for (const owner of ["nobody", "actor", "target"] as const)
+  for (const owner of owners)
     for (const prefix of fieldPrefixes(segment, field, owner, true)) {
       const keys = new ListedKeys(segment, "keys", yield* findPrefix(segment, "keys", prefix))
       if (!keys.advance()) yield* keys.load()

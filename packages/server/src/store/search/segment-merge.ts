@@ -8,7 +8,7 @@
 // merged in that order.
 
 import { strict as assert } from "node:assert"
-import { nameEnd, nameJoin, ownerOf } from "./key-groups.ts"
+import { nameEnd, nameJoin, ownerOf, owners } from "./key-groups.ts"
 import { compareBytes, type KeyCursor, type StreamPart } from "./key-stream.ts"
 import type { Owner } from "./search.ts"
 import { ColumnWriter, copyBlocks, replaceRows, type MadeColumns } from "./segment-columns.ts"
@@ -21,14 +21,6 @@ import { NumberSet } from "./number-set.ts"
 
 /** Whether a sealed field of this owner is gone from this entry. */
 export type IsErased = (owner: Exclude<Owner, "nobody">, sequence: number) => boolean
-
-/** In memory. */
-export function mergeSegments(
-  segments: readonly Segment[],
-  isErased?: IsErased,
-): Steps<MadeSegment> {
-  return mergeInto(segments, (part) => part, isErased)
-}
 
 /** `take` is given each part when it is finished, in the order in which a segment is kept. */
 export function* mergeInto<P>(
@@ -147,7 +139,6 @@ const isFirst = 0x8000
 const isGone = 0x4000
 const ownerAt = 12
 const isChanged = 0x0800
-const owners = ["nobody", "actor", "target"] as const
 
 /** Writes every key once. */
 function* mergeKeys<P>(

@@ -4,7 +4,7 @@
 import type { FieldTerm, Term, TextTerm } from "@tallystick/client/grammar"
 import type { Instant } from "../instant.ts"
 import { addByIds } from "./id-lookup.ts"
-import { nameEnd, partyValue, textTagOf } from "./key-groups.ts"
+import { nameEnd, owners, partyValue, textTagOf } from "./key-groups.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner, Wanted } from "./search.ts"
 import { blocksOf, numbersIn, timesIn } from "./segment-columns.ts"
@@ -25,8 +25,6 @@ import {
 } from "./segment-lookup.ts"
 import type { Matches, Steps } from "./segments.ts"
 import { hasPhrase } from "./value-words.ts"
-
-const owners = ["nobody", "actor", "target"] as const
 
 /** Entries of a segment, and in which of them a reader may find by what is sealed. */
 export interface SegmentMatches extends Matches {
