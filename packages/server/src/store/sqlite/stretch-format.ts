@@ -201,8 +201,8 @@ const between = 0xfe
 const asText = 0xfd
 /** 64 of the largest events. */
 const unpackedBytesMax = 64 * 1024 * 1024
-/** Most of what is left are salts, which no level makes smaller. */
-const level = 3
+/** Most of what is left are salts: higher levels take longer and make no less of them. */
+const level = 1
 
 /** Empty if none of the entries has disclosures. */
 export function packSealed(entries: readonly unknown[]): Uint8Array {
