@@ -82,6 +82,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
     'import type { Store } from "../store/store.ts"',
   ],
   [/only server\/store/, "server/query/search.ts", 'import { DatabaseSync } from "node:sqlite"'],
+  [/getBuiltinModule/, "server/store/memory.ts", 'import { Agent } from "node:https"'],
   [/has Date.now/, "server/ledger/ledger.ts", "const at = `${Date.now()}`"],
   [/has new Date/, "proof/index.ts", "const at = new Date()"],
   [/has setTimeout/, "server/followers/follow.ts", "/['\"]/.test(x) && setTimeout(run, 100)"],
@@ -109,6 +110,7 @@ test("code that only looks like a fault is accepted", () => {
   const innocent = `
     // import { route } from "../http/routes.ts"; Date.now()
     import type { Store } from "../store/store.ts"
+    import type { IncomingMessage } from "node:http"
     const text = 'Date.now() and import x from "../http/routes.ts"'
     const said = "Select one event from the list"
     const day = new Date(timeMs), idle = socket.setTimeout(limit), half = text.length / 2 / 1`

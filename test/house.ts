@@ -84,6 +84,8 @@ const modulesAt = [
   { module: /^node:timers(\/|$)/, places: ["server/clock.ts"] },
   { module: /^node:process$/, places: [] },
 ]
+/** An `import` of these loads a whole HTTP client in each thread: server/http/node-http.ts. */
+const importedAsTypes = { module: /^(node:)?https?$/, except: ["server/http/test-requests.ts"] }
 const effectsAt = [
   { effect: /\bDate\s*\.\s*now\b/, places: ["server/clock.ts"] },
   { effect: /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/, places: ["server/clock.ts"] },
@@ -230,6 +232,8 @@ function moduleFault(
   const listed = listedModules.find((each) => isAt(place, [each.place]))
   if (listed !== undefined && !listed.modules.some((module) => module.test(from)))
     return `nothing in ${listed.place} may`
+  if (!isType && importedAsTypes.module.test(from) && !isAt(place, importedAsTypes.except))
+    return "that may only be imported as a type: take its values from process.getBuiltinModule"
   const kept = modulesAt.find((each) => each.module.test(from))
   if (kept !== undefined && !isAt(place, kept.places))
     return `only ${kept.places.join(", ") || "nobody"} may`

@@ -1,7 +1,6 @@
 // Requests to S3: signed, sent, and sent again if a later try may be answered otherwise.
 
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http"
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
+import type { IncomingMessage } from "node:http"
 import type { Clock } from "../../clock.ts"
 import type { S3Place } from "../../config.ts"
 import { ArchiveFailure } from "./archive-storage.ts"
@@ -44,9 +43,12 @@ const connectionsMax = 16
 export const errorBytesMax = 64 * 1024
 
 export function createS3Requests(place: S3Place, name: string, clock: Clock): S3Requests {
+  // Every thread loads this file, and few use S3. An `import` would load more: http/node-http.ts.
+  const http = process.getBuiltinModule("node:http")
+  const https = process.getBuiltinModule("node:https")
   const agents = {
-    "http:": new HttpAgent({ keepAlive: true, maxSockets: connectionsMax }),
-    "https:": new HttpsAgent({ keepAlive: true, maxSockets: connectionsMax }),
+    "http:": new http.Agent({ keepAlive: true, maxSockets: connectionsMax }),
+    "https:": new https.Agent({ keepAlive: true, maxSockets: connectionsMax }),
   }
 
   function askOnce({ method, key, query = {}, headers = {}, body, bytesMax }: Asked) {
@@ -59,7 +61,7 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
     const signal = AbortSignal.timeout(requestTimeoutMs)
     const options = { method, headers: sent, agent, signal }
     return new Promise<Answer>((resolve, reject) => {
-      const request = (isSecure ? httpsRequest : httpRequest)(url, options)
+      const request = (isSecure ? https : http).request(url, options)
       request.setTimeout(stillTimeoutMs, () => request.destroy(new Error("it does not answer")))
       request.on("error", reject)
       request.on("response", (response) => {
