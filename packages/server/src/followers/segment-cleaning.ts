@@ -5,11 +5,10 @@ import type { Limits } from "../limits.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import {
-  createPartCache,
   hashOfHeader,
   headerOf,
   openMade,
-  openSegment,
+  openSource,
   packPart,
   sumOf,
   type MadeSegment,
@@ -156,7 +155,7 @@ async function open(
 ): Promise<Segment> {
   const header = await segments.part(workspace, segment, 0)
   if (header === undefined) throw new Error("a listed segment has no header")
-  return openSegment(header, createPartCache(0))
+  return openSource(header)
 }
 
 /** Makes a segment, and packs each part when it is finished. */

@@ -5,9 +5,8 @@ import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import {
-  createPartCache,
   headerOf,
-  openSegment,
+  openSource,
   packPart,
   sumOf,
   type Segment,
@@ -38,7 +37,7 @@ export async function* mergeInPieces(
   for (const one of absorbs) {
     const header = await segments.part(workspace, one, 0)
     assert(header !== undefined, "a listed segment has a header")
-    opened.push(openSegment(header, createPartCache(0)))
+    opened.push(openSource(header))
   }
   let parts: Uint8Array[] = []
   let bytes = 0

@@ -41,7 +41,7 @@
 
 import { hash } from "node:crypto"
 import { createLru, type Lru } from "../../runtime/lru-cache.ts"
-import { packZstd, unpackZstd } from "../../runtime/zstd.ts"
+import { packZstd, peekZstd, unpackZstd } from "../../runtime/zstd.ts"
 import { ByteWriter } from "./byte-writer.ts"
 import { varintAt, type StreamPart } from "./key-stream.ts"
 import {
@@ -167,6 +167,7 @@ function sha256(bytes: Uint8Array): Buffer {
 /** Where a part is, and how it can be known. */
 interface PartPlace {
   readonly part: number
+  readonly stream: StreamName
   readonly first: number
   readonly rawBytes: number
   readonly hash: string
@@ -192,7 +193,11 @@ export function createPartCache(bytesMax: number): PartCache {
 }
 
 /** Opens a segment by its header. Throws `SegmentDamaged` if it is not one that was made here. */
-export function openSegment(header: Uint8Array, cache: PartCache): Segment {
+export function openSegment(
+  header: Uint8Array,
+  cache: PartCache,
+  unpack: (kept: Uint8Array, place: PartPlace) => Uint8Array = unpacked,
+): Segment {
   const end = header.length - hashBytes
   if (end < magic.length || !sha256(header.subarray(0, end)).equals(header.subarray(end)))
     throw new SegmentDamaged("the header of a segment is damaged")
@@ -212,7 +217,7 @@ export function openSegment(header: Uint8Array, cache: PartCache): Segment {
       if (known !== undefined) return known
       const kept = yield { segment, part: place.part }
       if (kept === undefined) throw new SegmentGone("a part of a segment is not kept any more")
-      const raw = unpacked(kept, place)
+      const raw = unpack(kept, place)
       cache.set(keyOf(place), raw)
       return raw
     },
@@ -220,10 +225,36 @@ export function openSegment(header: Uint8Array, cache: PartCache): Segment {
   return segment
 }
 
-function unpacked(kept: Uint8Array, { part, rawBytes, hash: expected }: PartPlace): Uint8Array {
-  let raw: Uint8Array | undefined
+/**
+ * Opens a segment whose parts are read once, for a merge that packs what it makes at once. All
+ * parts of a stream unpack into one buffer, so a part is valid until the next one of its stream is
+ * asked for. In buffers of their own they would wait for the garbage collector.
+ */
+export function openSource(header: Uint8Array): Segment {
+  const buffers = new Map<StreamName, Buffer>()
+  const segment = openSegment(header, createPartCache(0), (kept, place) => {
+    const raw = unpacked(kept, place, peekZstd)
+    const { stream } = place
+    let buffer = buffers.get(stream)
+    if (buffer === undefined) {
+      const most = segment.streams[stream].reduce((n, { rawBytes }) => Math.max(n, rawBytes), 0)
+      buffer = Buffer.allocUnsafeSlow(most)
+      buffers.set(stream, buffer)
+    }
+    raw.copy(buffer)
+    return buffer.subarray(0, raw.length)
+  })
+  return segment
+}
+
+function unpacked(
+  kept: Uint8Array,
+  { part, rawBytes, hash: expected }: PartPlace,
+  unpack = unpackZstd,
+): Buffer {
+  let raw: Buffer | undefined
   try {
-    raw = unpackZstd(kept, rawBytes)
+    raw = unpack(kept, rawBytes)
   } catch (cause) {
     throw new SegmentDamaged(`part ${part} of a segment is damaged`, { cause })
   }
@@ -238,6 +269,7 @@ export function openMade({ facts, streams }: MadeSegment): Segment {
   const placed = recordOf((name) =>
     streams[name].map(({ first, raw, separator }) => ({
       part: parts.push(raw) - 1,
+      stream: name,
       first,
       rawBytes: raw.length,
       hash: "",
@@ -294,13 +326,14 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
     namesTogether: Array.from({ length: varint() }, some),
   }
   let part = 0
-  const streams = recordOf(() => {
+  const streams = recordOf((stream) => {
     let first = 0
     return Array.from({ length: varint() }, (): PartPlace => {
       first += varint()
       const rawBytes = varint()
       const hashed = Buffer.from(bytes.subarray(place.at, (place.at += hashBytes)))
-      return { part: ++part, first, rawBytes, hash: hashed.toString("latin1"), separator: some() }
+      const expected = hashed.toString("latin1")
+      return { part: ++part, stream, first, rawBytes, hash: expected, separator: some() }
     })
   })
   return { facts, streams }

@@ -2,7 +2,16 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { missing } from "./searchable-fields.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
-import { createPartCache, openSegment, packSegment, sumOf } from "./segment-format.ts"
+import {
+  createPartCache,
+  headerOf,
+  openSegment,
+  openSource,
+  packSegment,
+  runSteps,
+  streamNames,
+  sumOf,
+} from "./segment-format.ts"
 import { mergeInto } from "./segment-merge.ts"
 import type { SegmentParts } from "./segments.ts"
 
@@ -61,4 +70,36 @@ test("a merge pauses after a bounded number of bytes and of numbers in lists", (
     if (asked === undefined) pauses.push(parts)
     step = steps.next(asked && partsOf.get(asked.segment.hash)?.[asked.part])
   }
+})
+
+test("a source unpacks each stream into one buffer, and merges to the same bytes", () => {
+  const sources = [segmentFrom(1), segmentFrom(entries + 1)]
+  const buffers = new Set<ArrayBufferLike>()
+  let parts = 0
+  /** The header has the hash of each part. */
+  const mergedFrom = (open: typeof openSource): Buffer => {
+    const opened = sources.map(([header = new Uint8Array()]) => {
+      const segment = open(header)
+      return {
+        ...segment,
+        *raw(place: Parameters<typeof segment.raw>[0]) {
+          const raw = yield* segment.raw(place)
+          buffers.add(raw.buffer)
+          parts++
+          return raw
+        },
+      }
+    })
+    const partsOf = new Map(opened.map(({ hash }, at) => [hash, sources[at]]))
+    return headerOf(
+      runSteps(mergeInto(opened, sumOf), ({ hash }, part) => partsOf.get(hash)?.[part]),
+    )
+  }
+  const merged = mergedFrom(openSource)
+  assert.ok(buffers.size <= sources.length * streamNames.length, `${buffers.size} buffers`)
+  assert.ok(parts > 4 * buffers.size, `${parts} parts`)
+  assert.deepEqual(
+    merged,
+    mergedFrom((header) => openSegment(header, createPartCache(0))),
+  )
 })
