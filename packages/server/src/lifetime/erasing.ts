@@ -23,6 +23,8 @@ export interface ErasingParts {
 
 /** How often a workspace is looked after at most, for what another server has left open. */
 const lookEveryMs = 60_000
+/** The same of one in which another server has something open, and may die: about a lease. */
+const lookAgainMs = 5000
 const passEveryMs = 1000
 /** The pause after a failure, so that a failing disk is not asked all the time. */
 const retryAfterMs = 5000
@@ -38,7 +40,8 @@ export function startErasing({
   const stop = new AbortController()
   const { promise: stopped, resolve } = Promise.withResolvers<void>()
   const running = new Map<string, Promise<void>>()
-  const lookedAtMs = new Map<string, number>()
+  /** When each may be looked after again. */
+  const pausesUntilMs = new Map<string, number>()
 
   /** Once more, if it is asked for while it runs. */
   const again = new Set<string>()
@@ -66,23 +69,25 @@ export function startErasing({
   const listen = async (): Promise<void> => {
     for await (const names of grown(stop.signal)) for (const name of names) due.add(name)
   }
+  const lookAgain = (workspace: string): void => {
+    due.add(workspace)
+    pausesUntilMs.set(workspace, clock.elapsed() + lookAgainMs)
+  }
   const look = async (workspace: string): Promise<void> => {
     try {
       if (await isOurs(workspace)) poke(workspace)
-      // The server that carries it out may die.
-      else if (await erasures.note(await workspaces.get(workspace))) due.add(workspace)
+      else if (await erasures.note(await workspaces.get(workspace))) lookAgain(workspace)
     } catch (error) {
       if (stop.signal.aborted) return
       failed(workspace, error)
-      due.add(workspace)
+      lookAgain(workspace)
     }
   }
   const lookAround = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       for (const workspace of due) {
-        const now = clock.elapsed()
-        if (now - (lookedAtMs.get(workspace) ?? -Infinity) < lookEveryMs) continue
-        lookedAtMs.set(workspace, now)
+        if (clock.elapsed() < (pausesUntilMs.get(workspace) ?? -Infinity)) continue
+        pausesUntilMs.set(workspace, clock.elapsed() + lookEveryMs)
         due.delete(workspace)
         await look(workspace)
       }
