@@ -30,17 +30,6 @@ const rangesAtOnce = 64
 /** Readers hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
-/**
- * Call it once it is recorded what will be destroyed. Until it resolves, a process may still read
- * that nothing is.
- */
-export async function untilKnown(
-  { staleMsMax }: Pick<Registry, "staleMsMax">,
-  clock: Pick<Clock, "sleep">,
-): Promise<void> {
-  if (staleMsMax > 0) await clock.sleep(staleMsMax)
-}
-
 /** When it resolves, no file of the engine has any of it, and no search finds by it. */
 export async function destroyContent(
   parts: DestroyingParts,

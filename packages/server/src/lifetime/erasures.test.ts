@@ -412,11 +412,11 @@ test("an erasure that another server left is carried out, though nothing more is
     }
     while (waiting.length === 0) await setImmediate()
   }
-  await pass(100)
+  await pass(18)
   isOurs = true
   await pass(100)
   await erasing.close()
   const done = await house.served.registry.get("erasure", workspace.id, id)
   assert.equal(done?.value.state, "done")
-  assert.equal(asked, 3, "once a minute, until nothing is open")
+  assert.equal(asked, 5, "every five seconds, until nothing is open")
 })

@@ -28,7 +28,7 @@ import type { Registry, Store } from "../store/store.ts"
 import { nameOf, recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { required } from "../workspace/required-document.ts"
-import { destroyContent, untilKnown, type DestroyingParts } from "./content-destruction.ts"
+import { destroyContent, type DestroyingParts } from "./content-destruction.ts"
 import { erasedBlocks, stillThere } from "./erased-blocks.ts"
 import { idsOf, partJson, partsOf, partWith, type ErasurePart } from "./erasure-parts.ts"
 import { handedOut } from "./handed-out.ts"
@@ -526,8 +526,7 @@ async function destroy(
   workspace: Document<"workspace">,
   id: string,
 ): Promise<void> {
-  const { registry, store, clock } = parts
-  await untilKnown(registry, clock)
+  const { registry, store } = parts
   const { value } = await required(registry, "erasure", workspace.id, id)
   const own = await ownEntries(parts, workspace.id, id)
   const all = saidIn(own)

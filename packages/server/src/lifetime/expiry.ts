@@ -21,7 +21,7 @@ import type { Store } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import type { DueEntries, DueQuestion } from "./due-entries.ts"
-import { destroyContent, untilKnown, type DestroyingParts } from "./content-destruction.ts"
+import { destroyContent, type DestroyingParts } from "./content-destruction.ts"
 import { activeHolds } from "./holds.ts"
 
 export interface ExpiryParts
@@ -164,10 +164,8 @@ async function finishRun(
   workspace: Document<"workspace">,
   run: ExpiryRun,
 ): Promise<void> {
-  const { registry, store, clock } = parts
+  const { registry, store } = parts
   const { id } = workspace
-  // This process may have read an older document, too.
-  await untilKnown(registry, clock)
   const bodies = await destroyedBodies(registry, id, run, run.id)
   await destroyContent({ ...parts, journal: store.journal }, id, [
     { why: "expired", bodies, fields: [] },

@@ -1,6 +1,7 @@
 // Keeps the documents that requests ask for again and again. This process drops what it has cached
 // of a document before the append that changes the document is answered. Where other processes
-// write to the data as well, an answer is cached for the `staleMsMax` of the driver.
+// write to the data as well, an answer is cached for the `staleMsMax` of the driver, but for those
+// that explain what is missing of an entry: it may be gone a moment after that was recorded.
 
 import { systemClock, type Clock } from "../clock.ts"
 import type { DocumentKind, Change, Document } from "./documents.ts"
@@ -67,10 +68,11 @@ export function cacheRegistry(
   return {
     staleMsMax: registry.staleMsMax,
     // A document's kind is the one that was asked for, so its value has that kind's type.
-    get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
-      remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<
-        Document<K> | undefined
-      >,
+    get<K extends DocumentKind>(kind: K, workspace: string, id: string) {
+      const ask = () => registry.get(kind, workspace, id)
+      if (kind === "destroyed" && registry.staleMsMax > 0) return ask()
+      return remember(nameOf(kind, workspace, id), ask) as Promise<Document<K> | undefined>
+    },
     // Names without a workspace are those of credentials, whose answer is a workspace's id.
     workspaceOf: (kind, id) =>
       remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<
