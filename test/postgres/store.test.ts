@@ -151,6 +151,9 @@ test("a lease belongs to one process, until another one takes it or the first on
   const { other: one, close } = await openBeside(url, openPostgresWatched)
   const another = openPostgresWatched(url)
   assert.equal(await one.leases.hold("acme"), true)
+  const taken: string[] = []
+  one.leases.onTaken(() => taken.push("one"))
+  another.leases.onTaken(() => taken.push("another"))
   assert.equal(await another.leases.hold("acme"), false)
   assert.equal(await one.leases.hold("acme"), true)
   await another.leases.take("acme")
@@ -159,6 +162,7 @@ test("a lease belongs to one process, until another one takes it or the first on
   await eventually("the first to hold it again", async () =>
     (await one.leases.hold("acme")) === true ? true : undefined,
   )
+  assert.deepEqual(taken, ["another"], "nobody was told that the first does not follow it")
   await close()
 })
 

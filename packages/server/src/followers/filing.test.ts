@@ -7,6 +7,7 @@ import { defaultLimits } from "../limits.ts"
 import { write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
+import { ownLeases } from "../store/growth.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { hashOfHeader, packSegment } from "../store/search/segment-format.ts"
 import type { Wanted } from "../store/search/search.ts"
@@ -443,6 +444,7 @@ test("a workspace that another process follows is left to it, until somebody her
     leases: {
       hold: async (workspace) => ours.has(workspace),
       take: async (workspace) => void ours.add(workspace),
+      onTaken() {},
     },
   })
   for (const workspace of ["acme", "other"]) await write(house.served, workspace, names(usual))
@@ -461,7 +463,7 @@ test("a merge ends when another process takes the workspace", async () => {
   let pieces = 0
   const house = openHouse({
     mergedBytesMax: 0,
-    leases: { hold: async () => isOurs, take: async () => {} },
+    leases: { ...ownLeases, hold: async () => isOurs },
     segments: (it) => ({
       ...it,
       async stage(...asked) {

@@ -59,13 +59,16 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
   let closing = false
   // The caller finishes its own set-up before the first step.
   const ended = turn().then(run)
+  const poke = (workspaces: readonly string[]): void => {
+    line.add(workspaces)
+    wake()
+  }
+  // Of one that nothing more is written to, nobody else would tell.
+  leases.onTaken((workspace) => poke([workspace]))
 
   return {
     line,
-    poke(workspaces) {
-      line.add(workspaces)
-      wake()
-    },
+    poke,
     ask: (workspace, errand) =>
       new Promise((resolve, reject) => {
         if (closing) {

@@ -175,14 +175,22 @@ test("a failure is reported and tried again", async () => {
 
 test("a workspace that another server follows is left to it", async () => {
   let isOurs = false
-  const house = openHouse({ leases: { hold: async () => isOurs, take: async () => {} } })
+  const followers: ((workspace: string) => void)[] = []
+  const house = openHouse({
+    leases: {
+      hold: async () => isOurs,
+      take: async () => {},
+      onTaken: (follower) => void followers.push(follower),
+    },
+  })
   await house.write(300)
   await house.sign(300)
   await house.file()
   await house.settle()
   assert.equal(await house.packed(), 0)
   isOurs = true
-  house.packer.grown("acme", 300)
+  // Nothing more is recorded.
+  for (const taken of followers) taken("acme")
   await house.settle()
   assert.equal(await house.packed(), 256)
   await expectChain(house.served.journal, "acme")

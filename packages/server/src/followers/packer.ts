@@ -61,7 +61,8 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
     clock,
     step: () => packSome(),
     left(workspace) {
-      progress.delete(workspace)
+      const known = progress.get(workspace)
+      if (known !== undefined) progress.set(workspace, { head: known.head, done: 0, end: 0 })
       recorded.forget(workspace)
     },
     dueMs: () => nextLookMs,

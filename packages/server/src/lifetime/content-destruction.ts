@@ -8,7 +8,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
-import type { JournalReader, Registry } from "../store/store.ts"
+import type { JournalReader } from "../store/store.ts"
 
 export interface DestroyingParts {
   readonly journal: Pick<JournalReader, "at">

@@ -136,7 +136,7 @@ test("what a process that died has recorded is destroyed by the next, and record
   await second.read()
   house.cover(count)
   await first.dieInRun()
-  // It believes that no run is open.
+  // It would believe that no run is open.
   await second.run()
   assert.deepEqual(await house.recorded(), upTo(count))
   await house.expectGone(upTo(count))

@@ -1,7 +1,7 @@
 // Keeps the documents that requests ask for again and again. This process drops what it has cached
 // of a document before the append that changes the document is answered. Where other processes
-// write to the data as well, an answer is cached for the `staleMsMax` of the driver, but for those
-// that explain what is missing of an entry: it may be gone a moment after that was recorded.
+// write to the data as well, an answer is cached for the `staleMsMax` of the driver, but for
+// documents by which contents are destroyed: a moment after they were recorded, contents are gone.
 
 import { systemClock, type Clock } from "../clock.ts"
 import type { DocumentKind, Change, Document } from "./documents.ts"
@@ -17,6 +17,8 @@ export interface CachedRegistry extends Registry {
   /** Drops the documents of these changes, which are on the disk. */
   forget(workspace: string, changes: readonly Change[]): void
 }
+
+const ofDestroying: ReadonlySet<DocumentKind> = new Set(["destroyed", "retention-state"])
 
 type Answer = Document | string | undefined
 
@@ -70,7 +72,7 @@ export function cacheRegistry(
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get<K extends DocumentKind>(kind: K, workspace: string, id: string) {
       const ask = () => registry.get(kind, workspace, id)
-      if (kind === "destroyed" && registry.staleMsMax > 0) return ask()
+      if (registry.staleMsMax > 0 && ofDestroying.has(kind)) return ask()
       return remember(nameOf(kind, workspace, id), ask) as Promise<Document<K> | undefined>
     },
     // Names without a workspace are those of credentials, whose answer is a workspace's id.

@@ -39,4 +39,8 @@ export function createGrowth(registry: Pick<Registry, "list">): Growth {
 }
 
 /** For an engine whose data belongs to one process. */
-export const ownLeases: Leases = { hold: async () => true, take: async () => {} }
+export const ownLeases: Leases = {
+  hold: async () => true,
+  take: async () => {},
+  onTaken() {},
+}

@@ -172,6 +172,11 @@ export interface Leases {
    * Takes the workspace over after the other process has finished its step: a request waits here.
    */
   take(workspace: string): Promise<void>
+  /**
+   * Tells of each workspace that this process may follow after it was told that another one does,
+   * whoever has asked: all who were told so have turned away from it.
+   */
+  onTaken(listener: (workspace: string) => void): void
 }
 
 export interface DatabaseState {

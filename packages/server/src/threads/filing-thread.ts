@@ -14,7 +14,7 @@ import type { Limits } from "../limits.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
-import type { FilingStore, Store } from "../store/store.ts"
+import type { Store } from "../store/store.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
 import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
 
@@ -96,24 +96,6 @@ export async function fileBeside(
   }
 }
 
-function contentBeside(
-  { content, leases }: Pick<FilingStore, "content" | "leases">,
-  takenOver: (workspace: string) => void,
-): ContentKeeperBeside {
-  const ours = new Set<string>()
-  return {
-    ...content,
-    async isOurs(workspace) {
-      const isOurs = (await leases.hold(workspace)) === true
-      // The question may take the lease of a process that died, and nobody else says so then.
-      if (isOurs && !ours.has(workspace)) takenOver(workspace)
-      if (isOurs) ours.add(workspace)
-      else ours.delete(workspace)
-      return isOurs
-    },
-  }
-}
-
 const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   lowerPriority(niceness)
@@ -142,7 +124,8 @@ if (options !== undefined) {
     {
       ...filing,
       due: (question) => findDue(store.journal, question, turn),
-      ...contentBeside(store, (workspace) => filing.poke([workspace])),
+      ...store.content,
+      isOurs: async (workspace) => (await store.leases.hold(workspace)) === true,
       ...createSegmentArchiving(store, storage, systemClock),
     },
     async () => {

@@ -56,6 +56,9 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   const holder = randomUUID()
   const held = new Map<string, Held>()
   const refused = new Map<string, number>()
+  /** Those that somebody here was told another process follows. */
+  const left = new Set<string>()
+  const listeners: ((workspace: string) => void)[] = []
   let giving: Promise<unknown> = Promise.resolve()
   let closing = false
 
@@ -65,9 +68,14 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     // Counted from before the question, so that it ends here before it ends there.
     const askedMs = clock.elapsed()
     const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
-    if (row === undefined) refused.set(workspace, askedMs + refusedMs)
-    else held.set(workspace, { untilMs: askedMs + leaseMs, askedMs })
-    return row !== undefined
+    if (row === undefined) {
+      left.add(workspace)
+      refused.set(workspace, askedMs + refusedMs)
+      return false
+    }
+    held.set(workspace, { untilMs: askedMs + leaseMs, askedMs })
+    if (left.delete(workspace)) for (const listener of listeners) listener(workspace)
+    return true
   }
 
   const renew = async (): Promise<void> => {
@@ -111,6 +119,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     async take(workspace) {
       await take(workspace, true)
     },
+    onTaken: (listener) => void listeners.push(listener),
     async requireOurs(rows, workspace) {
       const [found] = await rows(holderOfLease, [workspace, task])
       if (found !== undefined && found[0] !== holder) {
