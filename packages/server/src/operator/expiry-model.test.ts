@@ -1,24 +1,33 @@
 import assert from "node:assert/strict"
-import test from "node:test"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test, { type TestContext } from "node:test"
 import { setImmediate } from "node:timers/promises"
+import { zstdDecompressSync } from "node:zlib"
 import type { Kind } from "@tallystick/proof"
 import { systemClock, type Clock } from "../clock.ts"
 import { startFiling } from "../followers/filing.ts"
+import { createSegmentArchiving } from "../followers/segment-archiving.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { chancesOf, one, type Chances } from "../ledger/test-entries.ts"
 import { openTestLedger, testEvent, testKeyring } from "../ledger/test-ledger.ts"
+import { removeFromArchive } from "../lifetime/archive-segments.ts"
+import { archiveDue } from "../lifetime/archiver.ts"
 import { findDue } from "../lifetime/due-entries.ts"
+import type { DestroyingParts } from "../lifetime/content-destruction.ts"
 import { createErasures } from "../lifetime/erasures.ts"
 import { createExpiry } from "../lifetime/expiry.ts"
 import { createHolds } from "../lifetime/holds.ts"
 import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced } from "../runtime/pace.ts"
+import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { readGone } from "../store/destroyed.ts"
-import type { HoldScope, Lane, RetentionRule } from "../store/documents.ts"
+import type { Document, HoldScope, Lane, RetentionRule } from "../store/documents.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Store } from "../store/store.ts"
@@ -28,8 +37,8 @@ import { actOf, applyAct } from "./fsck/registry-replay.ts"
 import { beginReplay, compareRegistry } from "./fsck/registry-check.ts"
 
 // Random entries, rules, holds, erasures and days: what is gone, and why, is compared with a plain
-// list, which knows nothing of sequences, steps and documents. Runs and erasures are cut short
-// anywhere, and begun again.
+// list, which knows nothing of sequences, steps and documents. Old entries are packed and archived
+// meanwhile. All of it is cut short anywhere, and begun again.
 
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
@@ -59,8 +68,19 @@ interface Asked {
 
 class Cut extends Error {}
 
+const smallSegments = { ...defaultLimits, archiveEntriesMax: 128 }
+
+/** Printed with the run; `SEED=…` has the same run again. */
+function seedOf(t: TestContext): number {
+  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+  t.diagnostic(`seed ${seed}`)
+  return seed
+}
+
 async function openHouse(chance: Chances) {
-  const { served, filing } = openMemory()
+  const folder = await mkdtemp(join(tmpdir(), "tallystick-"))
+  const storage = openFolderStorage(folder)
+  const { served, filing } = openMemory(storage)
   const { registry, journal } = served
   const filed = startFiling({
     store: filing,
@@ -74,7 +94,7 @@ async function openHouse(chance: Chances) {
   const ledger = openTestLedger(journal, { clock, registry })
   const parts = { registry, ledger, clock, keyring: testKeyring, limits: defaultLimits }
   const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
-  await workspaces.create(by, { id: "acme" })
+  await workspaces.create(by, { id: "acme", hotDays: 5 })
   const step = async <T>(act: () => Promise<T>): Promise<T> => {
     if (cutIn-- <= 0) throw new Cut("cut short")
     const done = await act()
@@ -92,6 +112,27 @@ async function openHouse(chance: Chances) {
     looks += 1
     return findDue(journal, question, async () => {})
   }
+  const segments = createSegmentArchiving(filing, storage, clock)
+  const archiving = {
+    ...segments,
+    write: (...asked: Parameters<typeof segments.write>) => step(() => segments.write(...asked)),
+    drop: (...asked: Parameters<typeof segments.drop>) => step(() => segments.drop(...asked)),
+    without: (...asked: Parameters<typeof segments.without>) =>
+      step(() => segments.without(...asked)),
+    clean: (...asked: Parameters<typeof segments.clean>) => step(() => segments.clean(...asked)),
+  }
+  const ends = new Map<string, number>()
+  const archive = async (workspace: Document<"workspace">): Promise<void> => {
+    for (let done = 0; ;) {
+      const packed = await step(() => filing.content.pack("acme", done, covered))
+      if (packed === undefined) break
+      done = packed.last
+    }
+    const archiver = { ...parts, journal, archiving, limits: smallSegments }
+    const options = { partialMs: 0, ends, isOver: () => false }
+    // The second look finds that no more is packed.
+    for (const _ of [1, 2]) await archiveDue(archiver, workspace, options)
+  }
   const forgotten = new Set<number>()
   const destroying = {
     content: {
@@ -101,7 +142,8 @@ async function openHouse(chance: Chances) {
       clearLog: () => step(() => filing.content.clearLog()),
       isOurs: async () => true,
     },
-    removeFromArchive: async () => {},
+    removeFromArchive: (...asked: Parameters<DestroyingParts["removeFromArchive"]>) =>
+      removeFromArchive({ ...parts, archiving }, ...asked),
     forget: (...[workspace, destroyed]: Parameters<typeof filed.forget>) =>
       step(async () => {
         await filed.forget(workspace, destroyed)
@@ -132,13 +174,18 @@ async function openHouse(chance: Chances) {
     holds,
     erasures,
     forgotten,
+    archive,
+    storage,
     looks: () => looks,
     acme: () => workspaces.get("acme"),
     now: () => nowMs,
     pass: (days: number) => (nowMs += Math.round(days * dayMs)),
     cover: (sequence: number) => (covered = sequence),
     cutAfter: (steps: number) => (cutIn = steps),
-    [Symbol.asyncDispose]: () => filed.close(),
+    async [Symbol.asyncDispose]() {
+      await filed.close()
+      await rm(folder, { recursive: true })
+    },
   }
 }
 
@@ -236,8 +283,8 @@ async function toEnd(house: House, chance: Chances, run: () => Promise<unknown>)
   }
 }
 
-test("who asks while contents expire waits for that, and nothing is looked through twice", async () => {
-  const chance = chancesOf(Math.floor(Math.random() * 2 ** 31))
+test("who asks while contents expire waits for that, and nothing is looked through twice", async (t) => {
+  const chance = chancesOf(seedOf(t))
   await using house = await openHouse(chance)
   await write(house, chance, [])
   await house.workspaces.change(by, "acme", { retention: [{ days: 1 }] })
@@ -253,10 +300,11 @@ test("who asks while contents expire waits for that, and nothing is looked throu
   await expectChain(house.journal, "acme")
 })
 
+let archived = 0
+
 for (let round = 0; round < 12; round++)
-  test(`what expires and is erased is what a plain list says (${round + 1})`, async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
-    const chance = chancesOf(seed)
+  test(`what expires and is erased is what a plain list says (${round + 1})`, async (t) => {
+    const chance = chancesOf(seedOf(t))
     await using house = await openHouse(chance)
     const list: Listed[] = []
     const held = new Map<string, HoldScope>()
@@ -288,17 +336,24 @@ for (let round = 0; round < 12; round++)
       if (chance.below(8) === 0) asked = [...asked, await requestErasure(house, chance, list)]
       await toEnd(house, chance, async () => house.erasures.carryOut(await house.acme()))
       asked = asked.filter((one) => !erase(one, held))
+      if (chance.below(3) === 0)
+        await toEnd(house, chance, async () => house.archive(await house.acme()))
       if (chance.below(2) === 0) continue
       house.cover((await house.journal.head("acme"))?.sequence ?? 0)
-      await expectPreview(house, list, rules, held, seed)
+      await expectPreview(house, list, rules, held)
       await toEnd(house, chance, async () => house.expiry.run(by, await house.acme()))
       for (const entry of list)
         if (isDue(entry, rules, house.now()) && !isHeld(entry, held.values()))
           entry.gone ??= "expired"
-      await expectAsListed(house, list, `seed ${seed}, day ${day}`)
+      await expectAsListed(house, list, `day ${day}`)
     }
-    await expectExplained(house, seed)
+    await expectExplained(house)
+    archived += await expectNotArchived(house, list)
   })
+
+test("entries were archived in these rounds", () => {
+  assert.ok(archived > 0)
+})
 
 async function requestErasure(house: House, chance: Chances, list: readonly Listed[]) {
   const person = one(chance, people)
@@ -322,7 +377,6 @@ async function expectPreview(
   list: readonly Listed[],
   rules: readonly RetentionRule[],
   held: ReadonlyMap<string, HoldScope>,
-  seed: number,
 ): Promise<void> {
   let preview: Counting["preview"]
   while (preview === undefined) {
@@ -338,7 +392,6 @@ async function expectPreview(
     assert.equal(
       counts?.reduce((sum, { entries }) => sum + entries, 0),
       free.length,
-      `seed ${seed}`,
     )
 }
 
@@ -361,7 +414,7 @@ async function expectAsListed(house: House, list: readonly Listed[], when: strin
 }
 
 /** The chain holds, and its entries alone explain what is missing. */
-async function expectExplained(house: House, seed: number): Promise<void> {
+async function expectExplained(house: House): Promise<void> {
   const acme = await house.acme()
   assert.equal(await recheck(house, acme, Number.MAX_SAFE_INTEGER), undefined)
   const replayed = await beginReplay(house.registry, "acme")
@@ -379,5 +432,17 @@ async function expectExplained(house: House, seed: number): Promise<void> {
   }
   const { faults } = await compareRegistry(house.registry, acme, replayed)
   // The test's workspace has no key.
-  assert.deepEqual(faults, [], `seed ${seed}`)
+  assert.deepEqual(faults, [])
+}
+
+/** No file has what is gone. Returns how many of the others they have. */
+async function expectNotArchived({ storage }: House, list: readonly Listed[]): Promise<number> {
+  let text = ""
+  for await (const { name, bytes } of storage.list("")) {
+    const file = await storage.get(name, { start: 0, end: bytes })
+    text += zstdDecompressSync(file ?? assert.fail(name)).toString("utf8")
+  }
+  const found = list.filter(({ receipt }) => text.includes(receipt))
+  for (const { sequence, gone } of found) assert.equal(gone, undefined, `entry ${sequence}`)
+  return found.length
 }

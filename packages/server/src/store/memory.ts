@@ -4,6 +4,8 @@
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
+import type { ArchiveStorage } from "./archive/archive-storage.ts"
+import { createArchivedBodies, withArchived } from "./archive/archived-bodies.ts"
 import { conflictIn } from "./conflict.ts"
 import {
   listedValue,
@@ -46,7 +48,8 @@ interface Derived {
   readonly tiles: Map<string, Uint8Array>
 }
 
-export function openMemory(): MemoryStore {
+/** `archive`: where bodies are that were dropped. */
+export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
   const chains = new Map<string, Chain>()
   const positions = new Map<string, number>()
   const derived = new Map<string, Derived>()
@@ -72,7 +75,7 @@ export function openMemory(): MemoryStore {
       tiles: new Map(),
     }))
 
-  const journal: Store["journal"] = {
+  const kept: Store["journal"] = {
     head: async (workspace) => headOf(chainOf(workspace)),
     at: async (workspace, sequences, bytesMax = Infinity) => [
       ...upToBytes(sequences.map(entryOf(workspace)), bytesMax),
@@ -149,6 +152,8 @@ export function openMemory(): MemoryStore {
   }
 
   const registry = registryOf(documents)
+  const journal =
+    archive === undefined ? kept : withArchived(kept, createArchivedBodies(archive, registry))
   const growth = createGrowth(registry)
   const index: WatchedStore["index"] = {
     position: async (workspace) => positions.get(workspace) ?? 0,
