@@ -10,6 +10,7 @@ import { copyLedger } from "../../packages/server/src/operator/copy-ledger.ts"
 import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
 import { reindex } from "../../packages/server/src/operator/reindex.ts"
 import { expectChain } from "../chain.ts"
+import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { onOwnServer, startPostgres } from "../postgres-server.ts"
 import { tallystick } from "../program.ts"
@@ -34,6 +35,7 @@ test.after(() => server[Symbol.asyncDispose]())
 interface Place {
   readonly TALLYSTICK_DATA: string
   readonly TALLYSTICK_DATABASE_URL?: string
+  readonly TALLYSTICK_ARCHIVE?: string
 }
 
 function start(place: Place, rootKey?: string): Promise<Service> {
@@ -183,6 +185,105 @@ test(
     await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
     assert.equal(await returned.end(), 0)
     assert.match(await done(["fsck"], back), /Everything is as it was written/)
+  },
+)
+
+/** Four days after the entries were recorded. */
+const later = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+4*864e5"
+
+/** Of ten people and five projects; some of it is archived, erased, expired and held. */
+async function oldLedger(place: Place) {
+  const first = await start(place)
+  const acme = await makeWorkspace(first, { hotDays: 1 })
+  const receipts = await writeMany(acme, filed + 60, {
+    atOnce: 1000,
+    changes: (at) => ({
+      projectId: `p${at % 5}`,
+      actor: { id: `usr_${at % 10}`, type: "user", email: `mail-${at % 10}@example.com` },
+    }),
+  })
+  assert.equal(await first.end(), 0)
+  const service = await startService({
+    data: place.TALLYSTICK_DATA,
+    environment: { ...place, ...busyArchiver, NODE_OPTIONS: `--import=${later}` },
+  })
+  await growOld(service, acme)
+  return { service, acme, receipts: receipts.slice(0, 10).concat(receipts.slice(-10)) }
+}
+
+async function growOld(service: Service, acme: Workspace): Promise<void> {
+  const { root } = service
+  const { path } = acme
+  await eventually("what is packed to be archived", async () => {
+    const { segments } = (await root.get(`${path}/segments?limit=100`)).json()
+    return segments.some((one: { lastSequence: number }) => one.lastSequence >= filed) || undefined
+  })
+  const hold = { name: "Case", reason: "a test", subject: { id: "usr_1" } }
+  await make(root, `${path}/holds`, hold)
+  for (const [id, scope] of [
+    ["usr_2", "entries"],
+    ["usr_3", "fields"],
+  ]) {
+    const asked = { subject: { id }, scope, reason: "a test" }
+    assert.equal((await root.post(`${path}/erasures`, asked)).status, 202)
+  }
+  await eventually("both to be erased", async () => {
+    const { erasures } = (await root.get(`${path}/erasures`)).json()
+    return erasures.every(({ state }: { state: string }) => state === "done") || undefined
+  })
+  const rules = { retention: [{ projectId: "p1", days: 1 }] }
+  const { token } = (await root.post(`${path}/retention/preview`, rules)).json()
+  assert.equal((await root.patch(path, { ...rules, confirm: token })).status, 200)
+  await eventually("what is due to expire", async () => {
+    const run = await root.post(`${path}/retention/run`, {})
+    return (run.status === 200 && run.json().isRunning === false) || undefined
+  })
+  await signed(service, acme, (await root.get(`${path}/integrity`)).json().size)
+}
+
+test(
+  "copy: what was archived, erased and expired, and what is held, is the same there and back",
+  { timeout: 300_000 },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const archive = { TALLYSTICK_ARCHIVE: join(folder.path, "archive") }
+    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data"), ...archive }
+    const { acme, receipts, ...written } = await oldLedger(origin)
+    await using service = written.service
+    const some = receipts.map(({ receipt }) => receipt)
+    const states = async ({ root }: Service) =>
+      await Promise.all(
+        some.map(async (receipt) => {
+          const { entry } = (await root.get(`${acme.path}/receipts/${receipt}`)).json()
+          return entry.integrity
+        }),
+      )
+    const before = await answersOf(service, acme, [])
+    const shown = await states(service)
+    assert.deepEqual(new Set(shown), new Set(["erased", "expired", "verified"]))
+    const rootKey = service.rootKey
+    assert.equal(await service.end(), 0)
+
+    const url = await server.createDatabase()
+    await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
+    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+    assert.match(await done(["fsck"], database), /Everything is as it was written/)
+    await using moved = await start(database, rootKey)
+    assert.deepEqual(await answersOf(moved, acme, []), before)
+    assert.deepEqual(await states(moved), shown)
+    await expectChain(moved.client(acme.reader.bearer), acme.id, receipts)
+    const asked = { subject: { id: "usr_1" }, scope: "entries", reason: "a test", dryRun: true }
+    const preview = await moved.root.post(`${acme.path}/erasures`, asked)
+    assert.equal(preview.json().holds.length, 1, preview.text)
+    assert.equal(await moved.end(), 0)
+
+    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back"), ...archive }
+    await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
+    assert.match(await done(["fsck"], back), /Everything is as it was written/)
+    await using returned = await start(back, rootKey)
+    assert.deepEqual(await states(returned), shown)
+    await expectChain(returned.client(acme.reader.bearer), acme.id, receipts)
+    assert.equal(await returned.end(), 0)
   },
 )
 

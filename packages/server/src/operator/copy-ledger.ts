@@ -1,20 +1,24 @@
 // Copies a ledger into another place, while no service runs on either: from a folder into a
-// database, or back. Entries are appended as they are, so every hash and every receipt stays. A copy
-// that was interrupted goes on from the heads of the target. The documents follow in one
-// transaction, so no service starts on half a copy; then all derived data is made again.
+// database, or back. Entries are appended as they are, so every hash and every receipt stays. One
+// whose body was destroyed gets another one, which is destroyed at once. A copy that was interrupted
+// goes on from the heads of the target. The documents follow in one transaction, so no service
+// starts on half a copy; then all derived data is made again.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
+import { bodySaltBytes, equalBytes, eventHash, parseRecord, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { every } from "../store/all-documents.ts"
+import type { ContentKeeper } from "../store/content-keeper.ts"
+import { bodiless, destroyedBodies, readGone, type GoneAt } from "../store/destroyed.ts"
 import type { Linked, Head, Stored } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { StoppedStore } from "../store/offline.ts"
 import { openStopped, openWhole } from "../store/open-offline.ts"
 import {
+  openFiling,
   openSignedHeads,
   openWatched,
   placeName,
@@ -102,6 +106,7 @@ async function copyEntries(
   workspaces: readonly Workspace[],
 ): Promise<Pick<CopyResult, "entries" | "before">> {
   await using target = closing(await openOffline({ ...to, limits }))
+  await using filing = closing(await openFiling(to))
   if (target.readOnly !== undefined)
     throw new StartError(`nothing can be copied into ${placeName(to)}: ${target.readOnly}`)
   await assertNoOther(target, workspaces, to)
@@ -112,7 +117,8 @@ async function copyEntries(
   const copySome = async (): Promise<void> => {
     for (const workspace of each) {
       const start = await startOf(source.journal, target.journal, workspace, to)
-      const end = await copyChain(source.journal, target.journal, workspace.id, start, progress)
+      const end = await copyChain(source, target.journal, workspace.id, start, progress)
+      await destroyBodies(source.registry, filing.content, workspace.id, end)
       entries += end
       before += start.sequence
     }
@@ -173,16 +179,16 @@ async function startOf(
 
 /** Returns the sequence of the last entry. Reads the next entries while the last are written. */
 async function copyChain(
-  source: JournalReader,
+  { journal, registry }: StoppedStore,
   target: Journal,
   workspace: string,
   start: Head,
   progress: CopyOptions["progress"],
 ): Promise<number> {
   let head = start
-  const { sequence: last = 0 } = (await source.head(workspace)) ?? {}
+  const { sequence: last = 0 } = (await journal.head(workspace)) ?? {}
   const read = (after: number): Promise<readonly Stored[]> => {
-    const reading = source.after(workspace, after, entriesPerAppend)
+    const reading = journal.after(workspace, after, entriesPerAppend)
     // It is awaited below, unless an append fails before.
     reading.catch(() => {})
     return reading
@@ -190,10 +196,11 @@ async function copyChain(
   for (let reading = read(head.sequence); head.sequence < last;) {
     const entries = await reading
     reading = read(entries.at(-1)?.sequence ?? last)
+    const goneAt = await readGone(registry, workspace, bodiless(entries))
     const { kind } = await target.append({
       workspace,
       from: head,
-      entries: entries.map((entry, at) => linkedOf(entry, head.sequence + at + 1)),
+      entries: entries.map((entry, at) => linkedOf(entry, head.sequence + at + 1, goneAt)),
     })
     if (kind !== "done")
       throw new StartError(
@@ -205,8 +212,24 @@ async function copyChain(
   return last
 }
 
-function linkedOf(entry: Stored, expected: number): Linked {
+/** The content of an entry whose own was destroyed. */
+const nothing = { bodySalt: new Uint8Array(bodySaltBytes), body: utf8("{}"), disclosures: "" }
+
+async function destroyBodies(
+  registry: StoppedStore["registry"],
+  content: ContentKeeper,
+  workspace: string,
+  last: number,
+): Promise<void> {
+  for (const [from, to] of await destroyedBodies(registry, workspace, { first: 1, last }))
+    for (let first = from; first <= to;)
+      first = 1 + (await content.destroyBodies(workspace, [{ first, last: to }]))
+}
+
+function linkedOf(entry: Stored, expected: number, goneAt: GoneAt): Linked {
   const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
+  if (sequence === expected && body === undefined && goneAt(sequence)?.what === "body")
+    return { record, receipt, idem, ...nothing }
   const isWhole = body !== undefined && bodySalt?.length === bodySaltBytes
   if (sequence !== expected || !isWhole)
     throw new StartError(
