@@ -100,7 +100,8 @@ test(
 
 test("a session that ends asks for the password, and says why", { skip }, async () => {
   const person = await join(service, workspace.path, "viewer", "brief@example.com")
-  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  // What is under way then is forbidden.
+  await using watched = await watch(browser, { origin: service.url, refused: [401, 403] })
   const { page } = watched
   await signInto(watched, service.url, person)
   await page.goto(`${service.url}/ui?workspace=${workspace.id}`)

@@ -66,9 +66,13 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   for (let hang = 0; hang < options.hangs; hang++) {
     await some()
     database.signal("SIGSTOP")
-    await expectRed(servers)
-    await expectRefusals(servers)
-    database.signal("SIGCONT")
+    try {
+      await expectRed(servers)
+      await expectRefusals(servers)
+    } finally {
+      // Nothing that is stopped would ever end.
+      database.signal("SIGCONT")
+    }
     await expectReady(servers)
   }
   await some()
