@@ -66,9 +66,6 @@ export function startErasing({
   }
   /** To be looked after, once their pause is over. */
   const due = new Set<string>()
-  const listen = async (): Promise<void> => {
-    for await (const names of grown(stop.signal)) for (const name of names) due.add(name)
-  }
   const lookAgain = (workspace: string): void => {
     due.add(workspace)
     pausesUntilMs.set(workspace, clock.elapsed() + lookAgainMs)
@@ -83,18 +80,28 @@ export function startErasing({
       lookAgain(workspace)
     }
   }
-  const lookAround = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      for (const workspace of due) {
-        if (clock.elapsed() < (pausesUntilMs.get(workspace) ?? -Infinity)) continue
-        pausesUntilMs.set(workspace, clock.elapsed() + lookEveryMs)
-        due.delete(workspace)
-        await look(workspace)
-      }
-      await Promise.race([clock.sleep(passEveryMs), stopped])
+  const lookAt = async (workspaces: Iterable<string>): Promise<void> => {
+    for (const workspace of workspaces) {
+      if (stop.signal.aborted) return
+      if (clock.elapsed() < (pausesUntilMs.get(workspace) ?? -Infinity)) continue
+      pausesUntilMs.set(workspace, clock.elapsed() + lookEveryMs)
+      due.delete(workspace)
+      await look(workspace)
     }
   }
-  const looking = Promise.all([listen(), lookAround()])
+  const listen = async (): Promise<void> => {
+    for await (const names of grown(stop.signal)) {
+      for (const name of names) due.add(name)
+      await lookAt(names)
+    }
+  }
+  const lookLater = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await Promise.race([clock.sleep(passEveryMs), stopped])
+      await lookAt(due)
+    }
+  }
+  const looking = Promise.all([listen(), lookLater()])
 
   return {
     poke,
