@@ -27,6 +27,18 @@ test("one body is taken out of a frame as it was packed, from wherever it stands
   for (const other of [0, 5, 9_999_939, 10_000_004]) assert.equal(saltedIn(frame, other), undefined)
 })
 
+test("a body is taken out of a frame whose last line is nearly all of it", () => {
+  const bodies = bodiesFrom(128).map(({ index, salted }) =>
+    index < 191
+      ? { index, salted }
+      : { index, salted: Buffer.concat([salted, Buffer.alloc(100_000, " ")]) },
+  )
+  const frame = packFrame(bodies)
+  assert.ok(frame !== undefined)
+  for (const { index, salted } of bodies)
+    assert.ok(salted.equals(saltedIn(frame, index) ?? new Uint8Array()), `${index}`)
+})
+
 test("of a damaged frame nothing is taken that it does not have, and nothing throws", () => {
   const bodies = bodiesFrom(0)
   const frame = packFrame(bodies)

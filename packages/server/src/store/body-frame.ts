@@ -135,7 +135,12 @@ export function saltedIn(bytes: Uint8Array, index: number): Uint8Array | undefin
     return undefined
   }
   // No body has this: its quotes are escaped.
-  const at = text.indexOf(`","index":${index},"salt":"`, 0, "latin1")
+  const wanted = `","index":${index},"salt":"`
+  // Lines are mostly of similar length: the search begins eight lines before the expected place.
+  const first = readLine(text, 0)?.index ?? index
+  const share = Math.max(0, index - first - frameEntries / 8) / frameEntries
+  const near = text.indexOf(wanted, Math.floor(text.length * share), "latin1")
+  const at = near < 0 && share > 0 ? text.indexOf(wanted, 0, "latin1") : near
   const from = at < 0 ? 0 : text.lastIndexOf(newline, at) + 1
   const line = at < 0 ? undefined : readLine(text, from)
   return line?.index === index
