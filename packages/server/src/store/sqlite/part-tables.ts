@@ -46,6 +46,17 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
       const [bytes] = parts.get(number, first) as unknown as readonly [Uint8Array | null]
       return bytes ?? new Uint8Array()
     },
+    /**
+     * What `make` returns for the bytes. Their memory is freed at once: twenty megabytes of it that
+     * wait for the garbage collector start a full collection in a thread with a small heap.
+     */
+    made<T>(number: number, span: Pick<Span, "first">, make: (bytes: Uint8Array) => T): T {
+      const bytes = reads.bytes(number, span)
+      const made = make(bytes)
+      // The driver made this memory for these bytes alone.
+      ;(bytes.buffer as ArrayBuffer).transfer(0)
+      return made
+    },
     /** Those that have entries of this range, in order. */
     *over(number: number, { first, last }: SequenceRange): Generator<Span> {
       let span = reads.at(number, first) ?? reads.next(number, first)

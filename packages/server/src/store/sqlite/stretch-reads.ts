@@ -126,7 +126,7 @@ function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
   const opened = createVersions<OpenSealed>(cacheBytes)
   return {
     one: (number: number, stretch: Stretch, place: number): Sealed =>
-      sealedIn(disclosures.bytes(number, stretch), place),
+      disclosures.made(number, stretch, (bytes) => sealedIn(bytes, place)),
     all(number: number, { first, end }: Stretch): OpenSealed {
       const span = disclosures.at(number, first)
       if (span?.first !== first) return noDisclosures
@@ -231,7 +231,7 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
       if (index === undefined) return undefined
       const of = found
       if (isFirst && reach === "far apart" && frame === undefined)
-        return saltedIn(frames.bytes(number, of), index)
+        return frames.made(number, of, (bytes) => saltedIn(bytes, index))
       frame ??= cache.open(`${number}/${of.first}`, of.version, () => frames.bytes(number, of))
       return frame.salted(index)
     }
