@@ -16,6 +16,7 @@ import {
 } from "@tallystick/proof"
 import type { Entry } from "@tallystick/client/wire"
 import {
+  contentFor,
   disclosuresFor,
   disclosuresOf,
   entryOf,
@@ -356,9 +357,9 @@ export function tlogProofOf({ epoch, stored, inclusion }: VerifiedEntry): string
 function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: Sight): OpenedEntry {
   if (opened === undefined) return unreadable(stored, workspaceId)
   if (sight === "all") return opened
-  const seen = openEntry(stored, disclosuresFor(stored, sight))
+  const seen = contentFor(stored, sight)
   if (seen === undefined) return unreadable(stored, workspaceId)
-  const { context, keyId, ...content } = seen.content
+  const { context, keyId, ...content } = seen
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
     party["email"] === undefined && typeof inClear["email"] === "string"
       ? { ...party, email: maskEmail(inClear["email"]) }
@@ -369,7 +370,8 @@ function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: S
       ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) }
       : {}
   return {
-    ...seen,
+    kind: opened.kind,
+    link: opened.link,
     content: {
       ...content,
       ...circumstances,

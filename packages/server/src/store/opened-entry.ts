@@ -109,9 +109,8 @@ export function openEntry(
   disclosures: readonly string[],
   record = parseRecord(stored.record),
 ): ReadEntry | undefined {
-  if (record === undefined || stored.body === undefined) return undefined
-  const opened = openContent(stored.body, disclosures)
-  if (opened === undefined) return undefined
+  const opened = record && openContent(parsedBody(stored.body), disclosures)
+  if (record === undefined || opened === undefined) return undefined
   const link = {
     sequence: stored.sequence,
     timeMs: record.timeMs,
@@ -133,11 +132,22 @@ export type Sight = "all" | "none" | "actor" | "target"
  * others belong to the actor.
  */
 export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
-  if (sight === "none") return []
-  const all = disclosuresOf(stored)
-  if (sight === "all" || all.length === 0) return all
-  const body =
-    stored.body === undefined ? undefined : parseJson(Buffer.from(stored.body).toString("utf8"))
+  const all = sight === "none" ? [] : disclosuresOf(stored)
+  return sight === "all" || all.length === 0 ? all : ofParty(all, parsedBody(stored.body), sight)
+}
+
+/** The content that a reader sees; undefined if its bytes are malformed. */
+export function contentFor(stored: Stored, sight: Exclude<Sight, "all">): Content | undefined {
+  const body = parsedBody(stored.body)
+  const seen = sight === "none" ? [] : ofParty(disclosuresOf(stored), body, sight)
+  return openContent(body, seen)?.content
+}
+
+function ofParty(
+  all: readonly string[],
+  body: Json | undefined,
+  sight: Exclude<Sight, "all">,
+): readonly string[] {
   const target = isJsonObject(body) ? body["target"] : undefined
   const digests = isJsonObject(target) ? target["_sd"] : undefined
   const isTargets = (disclosure: string) =>
@@ -145,15 +155,17 @@ export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] 
   return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
 }
 
+function parsedBody(body: Uint8Array | undefined): Json | undefined {
+  if (body === undefined) return undefined
+  return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+}
+
 function openContent(
-  body: Uint8Array,
+  body: Json | undefined,
   disclosures: readonly string[],
 ): Pick<ReadEntry, "content" | "missing"> | undefined {
-  const parsed = parseJson(
-    Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
-  )
-  const opened = isJsonObject(parsed)
-    ? openBody(parsed, disclosures, sha256, disclosureDigest)
+  const opened = isJsonObject(body)
+    ? openBody(body, disclosures, sha256, disclosureDigest)
     : undefined
   if (opened === undefined || !opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
