@@ -1,11 +1,11 @@
-// Runs the tests: `scripts/test.mjs [--quick] [--timeout=ms] [--name=pattern] [--minutes=n] [files
-// or globs]`; without files, every test of every package. --quick leaves out what needs a process
+// Runs the tests: `scripts/test.mjs [--quick] [--timeout=ms] [--name=pattern] [--minutes=n] [files,
+// folders or globs]`; without files, every test of every package. --quick leaves out what needs a process
 // or a socket of its own. The minutes are those that the tests at length may take. It is here
 // because `node --test` passes what tested nothing: globs or a name that match nothing, a file
 // without a test, a file that exits half way. And it runs no file by itself while it runs others at
 // once.
 
-import { globSync, readFileSync } from "node:fs"
+import { globSync, readFileSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { Readable } from "node:stream"
 import { run } from "node:test"
@@ -85,7 +85,10 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [ofPackages] = every
-const globs = positionals.length > 0 ? positionals : values.quick ? [ofPackages] : every
+const asked = positionals.length > 0 ? positionals : values.quick ? [ofPackages] : every
+const globs = asked.map((one) =>
+  statSync(one, { throwIfNoEntry: false })?.isDirectory() ? join(one, "**/*.test.ts") : one,
+)
 
 const empty = globs.filter((glob) => globSync(glob).length === 0)
 if (empty.length > 0) {

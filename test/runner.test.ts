@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
@@ -95,6 +95,21 @@ test("quick is without files that need a socket or a process", () => {
     const files = join(folder, "*.test.mjs")
     assert.match(runTests("--quick", files).said, /tests 2\n/)
     assert.match(runTests(files).said, /tests 4\n/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test("of a folder, the tests in it and below it are run", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
+  try {
+    mkdirSync(join(folder, "below"))
+    writeFileSync(join(folder, "one.test.ts"), good)
+    writeFileSync(join(folder, "below", "two.test.ts"), good)
+    writeFileSync(join(folder, "other.ts"), good)
+    const { status, said } = runTests(folder)
+    assert.equal(status, 0, said)
+    assert.match(said, /tests 4\n/)
   } finally {
     rmSync(folder, { recursive: true })
   }
