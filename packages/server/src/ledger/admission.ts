@@ -81,7 +81,8 @@ export class Admission {
   /** Called when entries were written or failed. */
   giveBackEntries(workspace: string, entries: number): void {
     this.#queue.add(workspace, -entries)
-    this.#closed.clear()
+    // To clear an empty set makes a new table of it.
+    if (this.#closed.size > 0) this.#closed.clear()
   }
 
   /** For a `Place`, whose body has taken `held` bytes already. */
