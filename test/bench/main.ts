@@ -7,6 +7,7 @@
 //   npm run bench -- --large           one workspace of ten million entries, asked at a million too
 //   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --followers 1000  a writer beside so many who follow
+//   npm run bench -- --garbage         what an event allocates, and how much of it grows old
 //   npm run bench -- --peers           batches against a chained table in PostgreSQL, where it is installed
 //   npm run bench -- --postgres        on PostgreSQL, against what one would write by hand
 //   npm run bench -- --lifetime        bytes of an entry as it grows old, exports, archiving, erasing, expiry
@@ -19,6 +20,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { measureDisk } from "./disk.ts"
 import { measureFollowers } from "./followers.ts"
+import { measureGarbage } from "./garbage.ts"
 import { startPostgres } from "./peers.ts"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import { eventBody, type Load, type Measured } from "./load.ts"
@@ -41,6 +43,7 @@ const { values } = parseArgs({
     search: { type: "boolean", default: false },
     web: { type: "boolean", default: false },
     followers: { type: "string" },
+    garbage: { type: "boolean", default: false },
     peers: { type: "boolean", default: false },
     postgres: { type: "boolean", default: false },
     lifetime: { type: "boolean", default: false },
@@ -56,6 +59,7 @@ try {
     `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
   )
   if (values.search) for (const line of measureSegments(entries)) say(line)
+  else if (values.garbage) await garbage()
   else if (values.peers) await peers()
   else if (values.web) await web()
   else if (values.postgres) await postgres()
@@ -216,6 +220,12 @@ async function lifetime(): Promise<void> {
   say("| --- | --- |")
   for await (const row of measureLifetime({ folder, entries, turns, seconds }))
     say(`| ${row.join(" | ")} |`)
+}
+
+async function garbage(): Promise<void> {
+  say("| writes | KiB that main allocates for an event | of it grows old |")
+  say("| --- | --- | --- |")
+  for await (const row of measureGarbage({ folder, seconds })) say(`| ${row.join(" | ")} |`)
 }
 
 async function web(): Promise<void> {
