@@ -35,7 +35,10 @@ export interface Run {
   readonly input?: string | Uint8Array
 }
 
-/** Runs a command of the product to its end. It has no environment but PATH and what is given. */
+/**
+ * Runs a command of the product to its end. It has no environment but PATH and what is given, and
+ * begins in this folder: in that of the clone, `npm start` may have made data.
+ */
 export function tallystick(
   args: readonly string[],
   environment: Run["environment"] = {},
@@ -43,6 +46,7 @@ export function tallystick(
 ): Promise<Ended> {
   const { by = program, ...rest } = options
   return run(process.execPath, [by, ...args], {
+    cwd: import.meta.dirname,
     ...rest,
     environment: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
   })
