@@ -124,6 +124,10 @@ for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stopped.a
 if (positionals.length === 0)
   console.log(`${files.length} files${values.quick ? "" : ", some ten minutes on two cores"}`)
 
+const eachFile = new URL("each-test-file.mjs", import.meta.url)
+// Longer than the end of a PostgreSQL takes.
+eachFile.searchParams.set("wait-ms", String(Math.min(30_000, Number(values.timeout))))
+
 // The spec reporter also where nobody watches: one line a test, what failed in full, and the
 // counts.
 Readable.from(together()).compose(new spec()).pipe(process.stdout)
@@ -147,7 +151,7 @@ async function* together() {
       timeout: Number(values.timeout),
       testNamePatterns: values.name,
       signal: stopped.signal,
-      execArgv: [`--import=${new URL("file-times.mjs", import.meta.url)}`],
+      execArgv: [`--import=${eachFile}`],
     })) {
       const { file, nesting, counts: counted } = event.data ?? {}
       const took = timesIn(event)
@@ -200,7 +204,7 @@ function expectTests(ended) {
   process.exitCode = 1
 }
 
-/** What the last line of a file says: file-times.mjs. */
+/** What the last line of a file says: each-test-file.mjs. */
 function timesIn({ type, data }) {
   const pattern = /^took ((\S+) s, \S+ s of the processor)\n?$/
   const [, said, seconds] = (type === "test:stderr" && pattern.exec(data.message)) || []

@@ -115,6 +115,18 @@ test("of a folder, the tests in it and below it are run", () => {
   }
 })
 
+test("a file that something keeps alive behind its tests is ended, and has failed", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
+  try {
+    writeFileSync(join(folder, "one.test.mjs"), `${good}setInterval(() => {}, 1000)\n`)
+    const { status, said } = runTests("--timeout=2000", join(folder, "one.test.mjs"))
+    assert.equal(status, 1, said)
+    assert.match(said, /its tests are over, and something keeps it alive/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test("the runner ends with 1 for files that are not there", () => {
   const { status, said } = runTests("nowhere/*.test.ts")
   assert.equal(status, 1)
