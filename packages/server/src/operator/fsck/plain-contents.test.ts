@@ -49,13 +49,13 @@ test("nothing is good that checkContents finds fault with, and ordinary entries 
   const seed = Math.floor(Math.random() * 2 ** 31)
   const chance = chancesOf(seed)
   let good = 0
-  for (let at = 1; at <= 3_000; at++) {
+  for (let at = 1; at <= 4_000; at++) {
     const entry = storedBy(chance, at)
     if (assertAgree(entry, `seed ${seed}, entry ${at}`)) good++
     for (let time = 0; time < 5; time++)
       assertAgree(changedBy(chance, entry), `seed ${seed}, entry ${at}, change ${time}`)
   }
-  assert.ok(good > 300, `seed ${seed}: ${good} of 3000 were read at all`)
+  assert.ok(good > 300, `seed ${seed}: ${good} of 4000 were read at all`)
 })
 
 /** The entry with a byte of its body, or of what is sealed, changed, left out or put in. */
