@@ -173,6 +173,30 @@ test("a failure is reported and tried again", async () => {
   await house.packer.close()
 })
 
+test("where another server has packed what was due, what is due now is packed", async () => {
+  let others = 0
+  const house = openHouse({
+    content: (it) => ({
+      ...it,
+      async pack(workspace, after, upTo) {
+        if (others > 0) return it.pack(workspace, after, upTo)
+        while ((await it.pack(workspace, after, upTo)) !== undefined) others += 1
+        return undefined
+      },
+    }),
+  })
+  await house.write(600)
+  await house.sign(600)
+  await house.file()
+  await house.settle()
+  assert.equal(others, 4, "stretches")
+  await house.file()
+  await house.settle()
+  assert.equal(await house.packed(), 512)
+  await expectChain(house.served.journal, "acme")
+  await house.packer.close()
+})
+
 test("a workspace that another server follows is left to it", async () => {
   let isOurs = false
   const followers: ((workspace: string) => void)[] = []

@@ -6,6 +6,7 @@
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
+import type { Packed } from "../store/content-keeper.ts"
 import { sizeOf, usualLevel } from "../store/search/segment-plan.ts"
 import type { FilingStore } from "../store/store.ts"
 import type { Filing } from "./filing.ts"
@@ -114,8 +115,14 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
   async function packNext(workspace: string): Promise<boolean> {
     const known = progress.get(workspace)
     if (known === undefined) return false
-    if (known.end - known.done < entriesMin) known.end = await packableUpTo(workspace, known.head)
-    const packed = await content.pack(workspace, known.done, known.end)
+    let packed: Packed | undefined
+    if (known.end - known.done >= entriesMin)
+      packed = await content.pack(workspace, known.done, known.end)
+    // All that was due is packed, by another server perhaps.
+    if (packed === undefined) {
+      known.end = await packableUpTo(workspace, known.head)
+      packed = await content.pack(workspace, known.done, known.end)
+    }
     if (packed === undefined) return false
     known.done = packed.last
     if (packed.entries > 0) report({ kind: "packed", entries: packed.entries, bytes: packed.bytes })
