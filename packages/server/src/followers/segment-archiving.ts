@@ -64,10 +64,10 @@ export interface SegmentArchiving {
   ): Promise<ArchiveSegmentDocument | undefined>
   /** Checks a segment, and puts its frames back into the database. */
   restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
-  /** Deletes the file of a segment that no entry records. */
-  discard(segment: ArchiveSegmentDocument): Promise<void>
-  /** Deletes all files of this segment's place but the recorded one, if there is one. */
-  clean(place: ArchiveSegmentDocument, recorded: ArchiveSegmentDocument | undefined): Promise<void>
+  /** The names of all files at this segment's place: its own, former ones, and strays. */
+  files(place: ArchiveSegmentDocument): Promise<readonly string[]>
+  /** Deletes files that nothing names. */
+  discard(files: readonly string[]): Promise<void>
 }
 
 const restoredAtOnce = 4
@@ -122,10 +122,10 @@ export function createSegmentArchiving(
         await turn()
       }
     },
-    discard: ({ file }) => storage.delete(file),
-    async clean(place, recorded) {
-      for await (const { name } of storage.list(segmentPrefix(place).prefix))
-        if (name !== recorded?.file) await storage.delete(name)
+    files: (place) =>
+      Array.fromAsync(storage.list(segmentPrefix(place).prefix), ({ name }) => name),
+    async discard(files) {
+      for (const file of files) await storage.delete(file)
     },
   }
 }

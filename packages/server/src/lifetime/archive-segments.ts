@@ -2,8 +2,9 @@
 // destroyed, and that one is no more. A document changes together with its entry, and files are
 // deleted only after that.
 
+import { isDeepStrictEqual } from "node:util"
 import type { SegmentArchiving, WrittenSegment } from "../followers/segment-archiving.ts"
-import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
+import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
 import type { SequenceRange } from "../store/content-keeper.ts"
 import { destroyedBodies } from "../store/destroyed.ts"
 import {
@@ -54,7 +55,7 @@ async function recordSegments(
     const good = await Promise.all(
       made.map(async (one) => ({
         one,
-        isGood: !isTaken(segments, one) && (await lacksDestroyed(registry, workspace.id, one)),
+        isGood: hasPlace(segments, one) && (await lacksDestroyed(registry, workspace.id, one)),
       })),
     )
     recorded = good.flatMap(({ one, isGood }) => (isGood ? [one] : []))
@@ -71,14 +72,15 @@ async function recordSegments(
   return recorded
 }
 
-function isTaken(
+/** What it replaces is still there, and nothing else is in its range. */
+function hasPlace(
   segments: readonly ArchiveSegmentDocument[],
   { document, replaced }: NewSegment,
 ): boolean {
-  return segments.some(
-    ({ file, first, last }) =>
-      file !== replaced?.file && first <= document.last && last >= document.first,
+  const there = segments.filter(
+    ({ first, last }) => first <= document.last && last >= document.first,
   )
+  return there.length === (replaced === undefined ? 0 : 1) && there[0]?.file === replaced?.file
 }
 
 async function lacksDestroyed(
@@ -162,37 +164,96 @@ export async function removeDestroyed(
 ): Promise<void> {
   for (let at = 0; at < segments.length; at += recordedAtOnce) {
     // Those of which more was destroyed meanwhile are written once more.
-    for (let left = segments.slice(at, at + recordedAtOnce); left.length > 0;)
-      left = await rewriteSome(parts, workspace, left)
+    let left: readonly ArchiveSegmentDocument[] = segments.slice(at, at + recordedAtOnce)
+    while (left.length > 0) left = await rewriteSome(parts, workspace, left)
   }
 }
 
-/** Returns those that have to be written again. */
+/** What is recorded of a segment, and which of its bodies are destroyed. */
+interface SegmentState {
+  readonly segment: ArchiveSegmentDocument
+  readonly gone: readonly SequenceRange[]
+}
+
+/** A segment and what takes its place: none if all of it is destroyed. */
+interface Rewritten extends SegmentState {
+  readonly document: ArchiveSegmentDocument | undefined
+}
+
+/**
+ * Returns those that have to be looked at again, because another server has changed them meanwhile,
+ * or more of them was destroyed.
+ */
 async function rewriteSome(
   parts: SegmentParts,
   workspace: Document<"workspace">,
   segments: readonly ArchiveSegmentDocument[],
-): Promise<ArchiveSegmentDocument[]> {
-  const { archiving, registry } = parts
-  const made: (NewSegment & { readonly replaced: ArchiveSegmentDocument })[] = []
-  await eachOf(segments, rewrittenAtOnce, async (segment) => {
-    const bodies = await destroyedBodies(registry, workspace.id, segment)
-    if (bodies.length === 0) return
-    const gone = bodies.map(([first, last]) => ({ first, last }))
+): Promise<readonly ArchiveSegmentDocument[]> {
+  const { registry, archiving } = parts
+  const rewritten: Rewritten[] = []
+  const left = new Set<ArchiveSegmentDocument>()
+  await eachOf(segments, rewrittenAtOnce, async (place) => {
+    const state = await stateOf(registry, workspace.id, place)
+    if (state === undefined || state.gone.length === 0) return
+    const { segment, gone } = state
     const isAll = gone.some(({ first, last }) => first <= segment.first && last >= segment.last)
-    const document = isAll ? undefined : await archiving.without(segment, gone)
-    if (document === undefined || document.file === segment.file)
-      await archiving.clean(segment, document)
-    // After its file: nobody would look again for one that nothing names.
-    if (document === undefined) await recordRemoval(parts, workspace, segment)
-    else if (document.file !== segment.file)
-      made.push({ document, replaced: segment, lacks: isWithin(gone) })
+    try {
+      const document = isAll ? undefined : await archiving.without(segment, gone)
+      rewritten.push({ ...state, document })
+    } catch (error) {
+      const now = await stateOf(registry, workspace.id, place)
+      if (now?.segment.file === segment.file) throw error
+      left.add(segment)
+    }
   })
-  const recorded = made.length === 0 ? [] : await recordSegments(parts, workspace, made)
-  await eachOf(recorded, rewrittenAtOnce, async ({ document, replaced = document }) =>
-    archiving.clean(replaced, document),
+  const made = rewritten.flatMap(({ segment, gone, document }) =>
+    document === undefined || document.file === segment.file
+      ? []
+      : [{ document, replaced: segment, lacks: isWithin(gone) }],
   )
-  return made.filter((one) => !recorded.includes(one)).map(({ replaced }) => replaced)
+  if (made.length > 0) await recordSegments(parts, workspace, made)
+  await eachOf(rewritten, rewrittenAtOnce, async (one) => {
+    if (!(await clean(parts, workspace, one))) left.add(one.segment)
+  })
+  return [...left]
+}
+
+/** Deletes the former files of a segment. False if something has changed since it was looked at. */
+async function clean(
+  parts: SegmentParts,
+  workspace: Document<"workspace">,
+  { segment, gone, document }: Rewritten,
+): Promise<boolean> {
+  const { registry, archiving } = parts
+  // Before the look: whoever writes a file that will be recorded has seen more destroyed than this,
+  // or writes it after this.
+  const files = await archiving.files(segment)
+  const now = await stateOf(registry, workspace.id, segment)
+  const isAsBefore =
+    now?.segment.file === (document ?? segment).file && isDeepStrictEqual(now.gone, gone)
+  if (isAsBefore) await archiving.discard(files.filter((file) => file !== document?.file))
+  // Nobody can record it any more: what it would replace is not there.
+  else if (
+    document !== undefined &&
+    ![segment.file, document.file].includes(now?.segment.file ?? "")
+  )
+    await archiving.discard([document.file])
+  // After its file: nobody would look again for one that nothing names.
+  if (isAsBefore && document === undefined) await recordRemoval(parts, workspace, segment)
+  return isAsBefore
+}
+
+/** Undefined if there is no segment at this place any more. */
+async function stateOf(
+  registry: SegmentParts["registry"],
+  workspace: string,
+  place: ArchiveSegmentDocument,
+): Promise<SegmentState | undefined> {
+  const recorded = await createSegmentDirectory(registry).list(workspace)
+  const segment = segmentAt(recorded, place.first)
+  if (segment === undefined) return undefined
+  const bodies = await destroyedBodies(registry, workspace, segment)
+  return { segment, gone: bodies.map(([first, last]) => ({ first, last })) }
 }
 
 async function eachOf<T>(
@@ -228,5 +289,5 @@ export async function restoreSegment(
 ): Promise<void> {
   await parts.archiving.restore(workspace.id, segment)
   await recordRemoval(parts, workspace, segment)
-  await parts.archiving.clean(segment, undefined)
+  await parts.archiving.discard(await parts.archiving.files(segment))
 }

@@ -11,6 +11,7 @@ import { createArchivedBodies, withArchived } from "../store/archive/archived-bo
 import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
+import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import type { JournalReader } from "../store/store.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
@@ -39,6 +40,27 @@ async function openHouse(t: TestContext) {
   return {
     ...parts,
     storage,
+    remove: (segments: readonly ArchiveSegmentDocument[], by = archiving) =>
+      removeDestroyed({ ...parts, archiving: by }, workspace, segments),
+    async destroy(bodies: readonly (readonly [number, number])[]) {
+      const gone = { why: "expired", bodies, fields: [] } as const
+      await recordPlanned({ ledger, clock: systemClock }, workspace, async () => ({
+        by: { kind: "instance" },
+        action: "retention.body.expire",
+        kind: "retention",
+        target: { id: "rule", type: "retention_rule" },
+        metadata: { bodies },
+        changes: await destroyedChanges(registry, workspace.id, gone, "rule"),
+      }))
+      const ranges = bodies.map(([first, last]) => ({ first, last }))
+      await filing.content.destroyBodies(workspace.id, ranges)
+    },
+    /** The archive has these and nothing else. */
+    async expectFiles(segments: readonly ArchiveSegmentDocument[], when: string) {
+      const files = (await Array.fromAsync(storage.list(""))).map(({ name }) => name)
+      const recorded = segments.map(({ file }) => file)
+      assert.deepEqual(files.toSorted(), recorded.toSorted(), when)
+    },
     archive: (by = archiving) => archiveDue({ ...parts, archiving: by }, workspace, options),
     async [Symbol.asyncDispose]() {
       const bodies = createArchivedBodies(storage, registry)
@@ -65,29 +87,120 @@ test("a segment that another process records meanwhile stays", async (t) => {
 })
 
 test("the file of a segment that is destroyed goes, also if a process ends in the middle", async (t) => {
-  const { archiving, archive, registry, ledger, storage, ...parts } = await openHouse(t)
+  await using house = await openHouse(t)
+  const { archiving, archive, storage } = house
   const [segment] = (await archive()).segments
   assert.ok(segment !== undefined)
-  const { first, last } = segment
-  const gone = { why: "expired", bodies: [[first, last]], fields: [] } as const
-  const act = {
-    by: { kind: "instance" },
-    action: "retention.body.expire",
-    target: { id: "rule", type: "retention_rule" },
-    changes: await destroyedChanges(registry, workspace.id, gone, "rule"),
-  } as const
-  await recordPlanned({ ledger, clock: systemClock }, workspace, async () => act)
+  await house.destroy([[segment.first, segment.last]])
   const killed = async (): Promise<never> => assert.fail("killed")
   // A start looks at the segments that there are.
-  const remove = async (by: SegmentArchiving) =>
-    removeDestroyed(
-      { ...parts, registry, ledger, archiving: by },
-      workspace,
-      (await archive()).segments,
-    )
-  await assert.rejects(remove({ ...archiving, clean: killed }), /killed/)
+  const remove = async (by: SegmentArchiving) => house.remove((await archive()).segments, by)
+  await assert.rejects(remove({ ...archiving, discard: killed }), /killed/)
   await remove(archiving)
   assert.equal(await storage.get(segment.file, { start: 0, end: 1 }), undefined)
   const { segments } = await archive()
   assert.ok(segments.every(({ file }) => file !== segment.file))
+})
+
+test("a segment that another server writes anew meanwhile is written anew from there", async (t) => {
+  for (const moment of [
+    "before it is looked up",
+    "before it is written",
+    "before it is recorded",
+  ]) {
+    await using house = await openHouse(t)
+    const { archiving, archive } = house
+    const { segments } = await archive()
+    const [segment] = segments
+    assert.ok(segment !== undefined && segments.length > 1)
+    await house.destroy([[segment.first, segment.first + 9]])
+    let others = 0
+    const other = async (): Promise<void> => {
+      if (others++ > 0) return
+      await house.remove(segments)
+      await house.destroy([[segment.first + 20, segment.first + 29]])
+    }
+    if (moment === "before it is looked up") await other()
+    await house.remove(segments, {
+      ...archiving,
+      async without(...asked) {
+        if (moment === "before it is written") await other()
+        const document = await archiving.without(...asked)
+        if (moment === "before it is recorded") await other()
+        return document
+      },
+    })
+    assert.ok(others > 0, moment)
+    await house.expectFiles((await archive()).segments, moment)
+  }
+})
+
+test("a segment that another server removes meanwhile stays removed", async (t) => {
+  for (const moment of ["after this one has written it anew", "before"]) {
+    await using house = await openHouse(t)
+    const { archiving, archive, storage } = house
+    const { segments } = await archive()
+    const [segment] = segments
+    assert.ok(segment !== undefined)
+    await house.destroy([[segment.first, segment.first + 9]])
+    await house.remove(segments, {
+      ...archiving,
+      async without(...asked) {
+        const document = await archiving.without(...asked)
+        assert.ok(document !== undefined)
+        const content = await storage.get(document.file, { start: 0, end: document.bytes })
+        assert.ok(content !== undefined)
+        await house.destroy([[segment.first + 10, segment.last]])
+        await house.remove(segments)
+        if (moment === "before") await storage.put(document.file, content)
+        return document
+      },
+    })
+    const left = (await archive()).segments
+    assert.ok(left.every(({ first }) => first !== segment.first))
+    await house.expectFiles(left, moment)
+  }
+})
+
+test("a file that another server has written stays until it is recorded", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving, archive } = house
+  const { segments } = await archive()
+  const [segment] = segments
+  assert.ok(segment !== undefined)
+  await house.destroy([[segment.first, segment.first + 9]])
+  const [isWritten, mayRecord] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let other: Promise<void> | undefined
+  await house.remove(segments, {
+    ...archiving,
+    async files(place) {
+      if (other === undefined) {
+        await house.destroy([[segment.first + 20, segment.first + 29]])
+        other = house.remove(segments, {
+          ...archiving,
+          async without(...asked) {
+            const document = await archiving.without(...asked)
+            isWritten.resolve()
+            await mayRecord.promise
+            return document
+          },
+        })
+        await isWritten.promise
+      }
+      return archiving.files(place)
+    },
+  })
+  mayRecord.resolve()
+  await other
+  await house.expectFiles((await archive()).segments, "recorded by either")
+})
+
+test("a segment that cannot be read is not taken for one that another server has written", async (t) => {
+  await using house = await openHouse(t)
+  const { segments } = await house.archive()
+  await house.destroy([[1, 9]])
+  const away = async (): Promise<never> => assert.fail("storage is away")
+  await assert.rejects(house.remove(segments, { ...house.archiving, without: away }), /is away/)
+  await house.remove(segments)
+  await house.expectFiles((await house.archive()).segments, "read later")
 })

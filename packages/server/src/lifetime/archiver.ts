@@ -155,7 +155,7 @@ export async function archiveDue(
       // Something in it was destroyed meanwhile: the next look begins with what is left. Or another
       // process has recorded it: the same frames make the same file, which that entry names.
       const recorded = segmentAt(await directory.list(id), document.first)
-      if (recorded?.file !== document.file) await archiving.discard(document)
+      if (recorded?.file !== document.file) await archiving.discard([document.file])
       return over
     }
     await removeDestroyed(parts, workspace, [document])

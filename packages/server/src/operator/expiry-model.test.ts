@@ -119,7 +119,8 @@ async function openHouse(chance: Chances) {
     drop: (...asked: Parameters<typeof segments.drop>) => step(() => segments.drop(...asked)),
     without: (...asked: Parameters<typeof segments.without>) =>
       step(() => segments.without(...asked)),
-    clean: (...asked: Parameters<typeof segments.clean>) => step(() => segments.clean(...asked)),
+    discard: (...asked: Parameters<typeof segments.discard>) =>
+      step(() => segments.discard(...asked)),
   }
   const ends = new Map<string, number>()
   const archive = async (workspace: Document<"workspace">): Promise<void> => {

@@ -91,7 +91,7 @@ export async function fileBeside(
       "clearLog",
       "isOurs",
     ),
-    archiving: asking(thread, "oldest", "write", "drop", "without", "restore", "discard", "clean"),
+    archiving: asking(thread, "oldest", "write", "drop", "without", "restore", "files", "discard"),
     close: () => thread.close(),
   }
 }
