@@ -6,7 +6,6 @@ import { readFileSync } from "node:fs"
 import module from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { setFlagsFromString } from "node:v8"
 
 const path = fileURLToPath(import.meta.url)
 const folder = dirname(path)
@@ -21,9 +20,6 @@ else if (process.argv0 === child) refuse()
 else await runOnPinned(join(folder, "..", "..", "..", "node_modules", ".bin", "node"))
 
 async function run() {
-  // Most requests that wait for a commit are alive when V8 looks. It would put later ones among the
-  // old objects, where all that they hold waits for a collection of everything.
-  setFlagsFromString("--no-allocation-site-pretenuring")
   if (process.argv0 === child && process.connected) endWithParent()
   // Code is compiled, and types are taken out of it, once and not at every start in each of seven
   // threads, where the means to do so would stay in memory. Threads find the folder in the

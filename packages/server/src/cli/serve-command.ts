@@ -2,6 +2,7 @@
 
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
+import { setFlagsFromString } from "node:v8"
 import { systemClock } from "../clock.ts"
 import type { Environment } from "../config.ts"
 import { checkPlaces, isInData } from "../operator/check-places.ts"
@@ -85,5 +86,9 @@ export async function runServe({
   log.info({ url: running.url, data: config.data, version }, "listening")
   // Node writes its compile cache at exit, and a killed process has no exit.
   flushCompileCache()
+  // Most requests that wait for a commit are alive when V8 looks. It would put later ones among the
+  // old objects, where all that they hold waits for a collection of everything. Not earlier: under
+  // another flag V8 refuses code that was compiled before, that of Node itself too.
+  setFlagsFromString("--no-allocation-site-pretenuring")
   return running
 }

@@ -129,6 +129,36 @@ export async function startThread<Q extends Questions, R = never>(
   }
 }
 
+/**
+ * A thread that starts with its first question. One that cannot start refuses what it was asked,
+ * and the next question starts another.
+ */
+export function startWhenAsked<Q extends Questions>(start: () => Promise<Thread<Q>>): Thread<Q> {
+  const refusal = (cause?: unknown): LedgerError => {
+    const detail = "a thread of the service could not start; repeat the request"
+    return new LedgerError("ledger_unavailable", detail, { cause })
+  }
+  let starting: Promise<Thread<Q>> | undefined
+  let isClosed = false
+  const started = (): Promise<Thread<Q>> => {
+    if (isClosed) return Promise.reject(refusal())
+    starting ??= start().catch((cause: unknown) => {
+      starting = undefined
+      throw refusal(cause)
+    })
+    return starting
+  }
+  return {
+    ask: (question, ...given) => started().then((thread) => thread.ask(question, ...given)),
+    async close() {
+      isClosed = true
+      // Who asked one that cannot start hears of it.
+      const noThread = (): void => {}
+      await starting?.then((thread) => thread.close(), noThread)
+    },
+  }
+}
+
 function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void) {
   let unsent: Question[] = []
   const send = (): void => {

@@ -6,7 +6,13 @@ import { createEntryExporter, type EntryExporter } from "../query/entry-exporter
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
-import { answer, givenToThread, startThread, type Thread } from "../runtime/worker-thread.ts"
+import {
+  answer,
+  givenToThread,
+  startThread,
+  startWhenAsked,
+  type Thread,
+} from "../runtime/worker-thread.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { isSealedBy } from "../store/log-keys.ts"
@@ -52,19 +58,15 @@ export function exportBeside(
   suspect: (...at: Suspect) => void,
   onDeath: (cause: Error) => void,
 ): ExportingBeside {
-  const threads: { readonly started: Promise<Thread<ExportQuestions>>; asked: number }[] = []
+  const threads: { readonly thread: Thread<ExportQuestions>; asked: number }[] = []
   const start = (): (typeof threads)[number] => {
-    const onReport = (at: Suspect): void => suspect(...at)
-    const started = startThread<ExportQuestions, Suspect>(import.meta.filename, options, {
-      onDeath,
-      onReport,
-      youngGenerationMb,
-    })
-    const thread = { started, asked: 0 }
-    threads.push(thread)
-    // One that could not start is not asked again: the next export starts another.
-    started.catch(() => threads.splice(threads.indexOf(thread), 1))
-    return thread
+    const listener = { onDeath, onReport: (at: Suspect) => suspect(...at), youngGenerationMb }
+    const thread = startWhenAsked(() =>
+      startThread<ExportQuestions, Suspect>(import.meta.filename, options, listener),
+    )
+    const started = { thread, asked: 0 }
+    threads.push(started)
+    return started
   }
   /** The thread with the fewest questions; a new one while all have some. */
   const next = (): (typeof threads)[number] => {
@@ -73,12 +75,12 @@ export function exportBeside(
     return idlest !== undefined && isFree ? idlest : start()
   }
   const using = async <T>(use: (thread: Thread<ExportQuestions>) => Promise<T>): Promise<T> => {
-    const thread = next()
-    thread.asked += 1
+    const started = next()
+    started.asked += 1
     try {
-      return await use(await thread.started)
+      return await use(started.thread)
     } finally {
-      thread.asked -= 1
+      started.asked -= 1
     }
   }
   return {
@@ -86,7 +88,7 @@ export function exportBeside(
     write: (...asked) => using((thread) => thread.ask("write", halted(), ...asked)),
     end: (...asked) => using((thread) => thread.ask("end", ...asked)),
     async close() {
-      await Promise.all(threads.map(async ({ started }) => (await started).close()))
+      await Promise.all(threads.map(({ thread }) => thread.close()))
     },
   }
 }

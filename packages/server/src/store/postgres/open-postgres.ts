@@ -4,7 +4,7 @@
 import { systemClock, type Clock } from "../../clock.ts"
 import type { Config } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
-import { startThread } from "../../runtime/worker-thread.ts"
+import { startThread, startWhenAsked } from "../../runtime/worker-thread.ts"
 import { openArchivedBodies, withArchived } from "../archive/archived-bodies.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth } from "../growth.ts"
@@ -49,7 +49,7 @@ export async function openPostgres(
     archive,
   }
   const start = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
-  const [lists, searches] = await Promise.all([start(), start()])
+  const [lists, searches] = [startWhenAsked(start), startWhenAsked(start)]
   const database = openDatabase({ url, connections: limits.databaseConnectionsMax })
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
   const growth = createGrowth(patient(registry, systemClock))

@@ -25,7 +25,13 @@ import { prepareSearch } from "./search-file.ts"
 import { createTail, type Tail } from "./recent-keys.ts"
 import { runEntries } from "./key-runs.ts"
 import { createSegments } from "./sqlite-segments.ts"
-import { asking, startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
+import {
+  asking,
+  startThread,
+  startWhenAsked,
+  type Questions,
+  type Thread,
+} from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
@@ -56,21 +62,20 @@ async function openLocked(
   progress: UpgradeProgress | undefined,
 ): Promise<Store> {
   const { isCopy } = prepare(folder, progress)
-  const startReader = async () => {
-    const options = { folder, limits, archive } satisfies ReaderOptions
-    return reading(await startThread<ReaderQuestions>(readerModule, options, { onDeath }))
-  }
+  const options = { folder, limits, archive } satisfies ReaderOptions
+  const startReader = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
   // They load their code while this thread reads the tail.
   const starting = Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, {
       onDeath,
     }),
     startReader(),
-    startReader(),
-    startReader(),
   ])
   const tail = await whileStarting(starting, () => readTail(folder))
-  const [writer, reader, lists, searches] = await starting
+  const [writer, firstReader] = await starting
+  const reader = reading(firstReader)
+  const lists = reading(startWhenAsked(startReader))
+  const searches = reading(startWhenAsked(startReader))
   const registry = cacheRegistry({
     staleMsMax: 0,
     // The reader answers with a document of the kind that it was asked for.
