@@ -10,12 +10,20 @@ export interface RanAgain {
   readonly said: string
 }
 
-const runsWithinMs = 150_000
+export interface Changed {
+  /** A module of this folder. */
+  readonly loaded?: string
+  readonly settings?: Readonly<Record<string, string>>
+  /** Only the tests with such a name. */
+  readonly tests?: string
+}
 
+const runsWithinMs = 300_000
+
+/** A name from another folder has that before it. */
 export async function runAgain(
   name: string,
-  loaded?: string,
-  settings: Readonly<Record<string, string>> = {},
+  { loaded, settings = {}, tests }: Changed,
 ): Promise<RanAgain> {
   const folder = import.meta.dirname
   // Otherwise the child would count as a part of this run and not report its failures.
@@ -24,6 +32,7 @@ export async function runAgain(
     process.execPath,
     [
       "--test-reporter=spec",
+      ...(tests === undefined ? [] : [`--test-name-pattern=${tests}`]),
       ...(loaded === undefined ? [] : [`--import=${pathToFileURL(folder).href}/${loaded}`]),
       join(folder, `${name}.test.ts`),
     ],

@@ -21,7 +21,7 @@ const scenarios = {
 
 for (const [name, [made, refused]] of Object.entries(scenarios)) {
   test(`${name}, through the client`, async (t) => {
-    const { code, said } = await runAgain(name, "through-client.ts")
+    const { code, said } = await runAgain(name, { loaded: "through-client.ts" })
     assert.equal(code, 0, said)
     const counts = JSON.parse(/through the client: (\{.*\})/.exec(said)?.[1] ?? "{}")
     t.diagnostic(JSON.stringify(counts))
@@ -37,7 +37,7 @@ for (const [planted, found] of [
   ["refusals", /'~/],
 ] as const) {
   test(`canary: a client that hears something else of ${planted} is found out`, async () => {
-    const { code, said } = await runAgain("consents", `misled-client.ts?${planted}`)
+    const { code, said } = await runAgain("consents", { loaded: `misled-client.ts?${planted}` })
     assert.equal(code, 1, said)
     assert.match(said, /through-client\.ts:\d+/)
     assert.match(said, found)

@@ -12,11 +12,10 @@ import {
   type OldLedger,
 } from "./archived-ledger.ts"
 import { expectSound, startProgram } from "./programs.ts"
-import { killServiceAtSteps, type Killed } from "./step-kills.ts"
+import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
 
 // Killed at each step of packing and archiving: nothing is lost, and every segment is recorded once.
 
-const kills = 60
 const all = 2 * filed
 const segmentsPerRun = 3
 
@@ -58,14 +57,14 @@ async function expectArchived(last: Service, { workspace, receipts }: OldLedger)
 }
 
 test(
-  `killed ${kills} times while entries are archived: nothing is lost, and nothing is there twice`,
+  `killed ${usualKills} times while entries are archived: nothing is lost, and nothing is there twice`,
   { timeout: 600_000 },
   async (t) => {
     const due = await openDueLedger(all + 50)
     await using _ = due.first
-    const killed = await killArchiving(due, kills, createChance(seedOf(t)))
+    const killed = await killArchiving(due, usualKills, createChance(seedOf(t)))
     t.diagnostic(JSON.stringify(killed))
-    assert.ok(killed.kills > kills / 2, "hardly any kill fell while entries were archived")
+    assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while entries were archived")
     await using last = await startProgram({ data: due.first.data, environment: busyArchiver })
     await expectArchived(last, due)
     assert.equal(await metric(last, "tallystick_archive_segments"), all / 64)

@@ -8,12 +8,10 @@ import { createChance, seedOf, type Chance } from "../promises/chance.ts"
 import { settingsOf } from "../service.ts"
 import { openPackedLedger, type OldLedger } from "./archived-ledger.ts"
 import { expectSound, startProgram } from "./programs.ts"
-import { killAtSteps, loadedFirst, type Killed } from "./step-kills.ts"
+import { killAtSteps, loadedFirst, usualKills, type Killed } from "./step-kills.ts"
 
 // Killed at each step of `tallystick compact`: the journal is the former one or the new one, and
 // the next run goes on or begins again.
-
-const kills = 60
 
 interface Killing {
   readonly kills: number
@@ -45,16 +43,16 @@ function removeCopy(data: string): void {
   for (const name of globSync("journal.db.compact*", { cwd: data })) rmSync(join(data, name))
 }
 
-test(`killed ${kills} times while it is compacted: a journal is there, and it is whole`, async (t) => {
+test(`killed ${usualKills} times while it is compacted: a journal is there, and it is whole`, async (t) => {
   const ledger = await openPackedLedger()
   await using _ = ledger.first
   const killed = await killCompacting(ledger, {
-    kills,
+    kills: usualKills,
     chance: createChance(seedOf(t)),
     isResumed: (round) => round % 2 === 0,
   })
   t.diagnostic(JSON.stringify(killed))
-  assert.ok(killed.kills > kills / 2, "hardly any kill fell while it was compacted")
+  assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while it was compacted")
   const { code, errors } = await tallystick(["compact"], settingsOf(ledger.first))
   assert.equal(code, 0, errors)
   await expectSound(ledger.first)

@@ -4,14 +4,13 @@ import { expectChain } from "../chain.ts"
 import { filesWith } from "../personal-files.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
-import { idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
+import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import { expectSound, startProgram } from "./programs.ts"
-import { killServiceAtSteps, type ServiceKills } from "./step-kills.ts"
+import { killServiceAtSteps, usualKills, type ServiceKills } from "./step-kills.ts"
 
 // Killed at each step of an erasure: what was recorded is finished at the next start, what was not
 // has not begun.
 
-const kills = 60
 const perPerson = 68
 /** The kills of the canary: most steps of such an erasure, so some leave it unfinished. */
 const few = 24
@@ -19,15 +18,22 @@ const few = 24
 const unfinishedMs = 5000
 
 test(
-  `killed ${kills} times while people are erased: all of it goes, and everything else verifies`,
+  `killed ${usualKills} times while people are erased: all of it goes, and everything else verifies`,
   { timeout: 600_000 },
   async (t) => {
-    const old = await openArchivedLedger(perPerson * (kills + 1), personOf)
+    const old = await openArchivedLedger(
+      Math.max(filed + 50, perPerson * (usualKills + 1)),
+      personOf,
+    )
     await using _ = old.first
     const chance = createChance(seedOf(t))
-    const { killed, asked } = await killErasures(old, { kills, chance, environment: idleArchiver })
+    const { killed, asked } = await killErasures(old, {
+      kills: usualKills,
+      chance,
+      environment: idleArchiver,
+    })
     t.diagnostic(JSON.stringify(killed))
-    assert.ok(killed.kills > kills / 2, "hardly any kill fell during an erasure")
+    assert.ok(killed.kills > usualKills / 2, "hardly any kill fell during an erasure")
     await using last = await startProgram({ data: old.first.data, environment: idleArchiver })
     await expectFinished(last, old, asked)
     await expectChain(last.root, old.workspace.id, old.receipts)

@@ -1,10 +1,11 @@
 // Loaded before a program that is to be killed at one of its steps: what it has done by then is
 // there, and nothing after it. A step is a commit, a checkpoint of a log, or a change of a file or
-// its name, in any thread. The file of STEPS has the number of the last step in its first line, and
+// its name, in any thread; in PostgreSQL, what changes something and was sent. The file of STEPS has the number of the last step in its first line, and
 // gets a line for each step; while it is not there, nothing is counted.
 
 import files from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
+import { Socket } from "node:net"
 import { basename } from "node:path"
 import sqlite from "node:sqlite"
 
@@ -81,3 +82,54 @@ for (const method of ["run", "get"])
     if (name !== undefined) step(name)
     return result
   })
+
+// PostgreSQL --------------------------------------------------------------------------------------
+
+const port = Number(URL.parse(process.env["TALLYSTICK_DATABASE_URL"] ?? "")?.port)
+/** What is sent in some pieces, each of several messages of a connection. */
+interface Sent {
+  readonly prepared: Map<string, string>
+  isWithin: boolean
+  step: string | undefined
+}
+const connections = new WeakMap<object, Sent>()
+
+/** Undefined of what changes nothing that a test looks at. */
+function changeOf(sql: string): string | undefined {
+  if (/^COMMIT/.test(sql)) return "COMMIT"
+  const changed = /^(?:INSERT INTO|UPDATE|DELETE FROM) (?:tallystick\.)?(\w+)|\bappend\w*/.exec(sql)
+  const [what, table = what] = changed ?? []
+  return table === undefined || /lease|head|growth|used|uses/.test(table) ? undefined : table
+}
+
+/** A message is a letter, its length, and its content. The first of a connection has no letter. */
+function look(sent: Sent, bytes: Buffer): void {
+  for (
+    let at = 0;
+    at + 5 <= bytes.length && bytes[at] !== 0;
+    at += 1 + bytes.readUInt32BE(at + 1)
+  ) {
+    const content = bytes.subarray(at + 5, at + 1 + bytes.readUInt32BE(at + 1)).toString("latin1")
+    const [first = "", second = ""] = content.split("\0")
+    const kind = String.fromCharCode(bytes[at] ?? 0)
+    if (kind === "P") sent.prepared.set(first, second)
+    const sql = kind === "Q" ? first : kind === "B" ? (sent.prepared.get(second) ?? "") : undefined
+    if (sql === undefined) continue
+    if (/^(BEGIN|COMMIT|ROLLBACK)/.test(sql)) sent.isWithin = sql.startsWith("BEGIN")
+    if (!sent.isWithin) sent.step = changeOf(sql.trim()) ?? sent.step
+  }
+}
+
+replace(Socket.prototype, "write", (original, socket, [bytes, ...rest]) => {
+  if (!(socket instanceof Socket) || socket.remotePort !== port || !Buffer.isBuffer(bytes))
+    return original(bytes, ...rest)
+  const sent = connections.get(socket) ?? { prepared: new Map(), isWithin: false, step: undefined }
+  connections.set(socket, sent)
+  look(sent, bytes)
+  const { step: name } = sent
+  // A simple question, or the end of the messages of another one: then all of it is sent.
+  const isEnd = bytes[0] === 0x51 || bytes.at(-5) === 0x53
+  if (name === undefined || !isEnd) return original(bytes, ...rest)
+  sent.step = undefined
+  return original(bytes, () => step(name))
+})

@@ -9,7 +9,10 @@ import { startProgram } from "./programs.ts"
 
 // Kills a program at each of its steps (killed-at-step.ts): first it runs to its end, and its steps
 // are counted; then it runs again and again on what the kill before has left, and is killed at
-// another step each time, in a random order.
+// another step each time, in a random order. Where there are more steps than kills, chance picks.
+
+/** KILLS is for a run at length. */
+export const usualKills = Number(process.env["KILLS"] ?? 30)
 
 export interface StepKills {
   readonly kills: number
@@ -22,8 +25,8 @@ export interface StepKills {
 
 export interface Killed {
   readonly kills: number
-  /** Of the run that was not killed. */
-  readonly steps: number
+  /** Of the run that was not killed: how many of each kind. */
+  readonly steps: Readonly<Record<string, number>>
   /** How often each kind of step was the last. */
   readonly last: Readonly<Record<string, number>>
 }
@@ -42,19 +45,25 @@ export async function killAtSteps({ kills, chance, data, run }: StepKills): Prom
     await run(environment, round)
     return readFileSync(path, "utf8").trimEnd().split("\n").slice(1)
   }
-  const { length: steps } = await runTo(Infinity, 0)
-  const lasts = Array.from({ length: kills }, (_, at) => 1 + Math.floor((at * steps) / kills))
-  const last: Record<string, number> = {}
-  let killed = 0
+  const all = await runTo(Infinity, 0)
+  const steps = all.length
+  const lasts = Array.from({ length: kills }, (_, at) => {
+    const [from, to] = [Math.floor((at * steps) / kills), Math.floor(((at + 1) * steps) / kills)]
+    return 1 + from + chance.below(Math.max(1, to - from))
+  })
+  const last: string[] = []
   for (let round = 1; round <= kills; round++) {
     const [end = 1] = lasts.splice(chance.below(lasts.length), 1)
     const taken = await runTo(end, round)
     if (taken.length < end) continue
-    killed += 1
-    const name = taken[end - 1] ?? ""
-    last[name] = (last[name] ?? 0) + 1
+    last.push(taken[end - 1] ?? "")
   }
-  return { kills: killed, steps, last }
+  return { kills: last.length, steps: counted(all), last: counted(last) }
+}
+
+function counted(names: readonly string[]): Readonly<Record<string, number>> {
+  const groups = Object.entries(Object.groupBy(names, (name) => name))
+  return Object.fromEntries(groups.map(([name, some = []]) => [name, some.length]))
 }
 
 export interface ServiceKills extends Omit<StepKills, "run"> {

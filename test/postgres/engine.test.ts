@@ -7,7 +7,7 @@ import { runAgain } from "../api/again.ts"
 
 for (const name of ["events", "idempotency", "queries", "packs", "members", "retention"])
   test(`${name}, on PostgreSQL`, async (t) => {
-    const { code, said } = await runAgain(name, undefined, { TEST_ENGINE: "postgres" })
+    const { code, said } = await runAgain(name, { settings: { TEST_ENGINE: "postgres" } })
     assert.equal(code, 0, said)
     assert.match(said, /services with a database: [1-9]/)
     const [, passed = 0] = /pass (\d+)/.exec(said) ?? []

@@ -14,8 +14,8 @@ import { expectWhole, startServers, type Servers } from "./servers.ts"
 const server = await startPostgres()
 test.after(() => server[Symbol.asyncDispose]())
 
-const kills = 6
-const rounds = 3
+const kills = 3
+const rounds = 2
 const perProject = 300
 const people = 20
 /** Entries are three days old. */

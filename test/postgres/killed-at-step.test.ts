@@ -1,0 +1,23 @@
+import assert from "node:assert/strict"
+import { suite, test } from "node:test"
+import { runAgain } from "../api/again.ts"
+
+// What kills a service at its steps (test/crash/killed-at-step.ts) does it again, unchanged, with
+// the ledger in PostgreSQL: what was sent to be committed is a step, too. A service that starts
+// after one that was killed has to wait for its leases, so these wait side by side.
+
+const settings = { TEST_ENGINE: "postgres", KILLS: "6" }
+
+suite("on PostgreSQL", { concurrency: 3 }, () => {
+  for (const name of ["erasure", "expiry", "archive"])
+    test(`${name} is killed at its steps`, async (t) => {
+      const again = { settings, tests: "^killed" }
+      const { code, said } = await runAgain(`../crash/${name}-killed`, again)
+      assert.equal(code, 0, said)
+      assert.match(said, /services with a database: 1\b/)
+      assert.match(said, /pass 1\b/)
+      const [killed = ""] = /\{"kills".*\}/.exec(said) ?? []
+      t.diagnostic(killed)
+      assert.match(killed, /"steps":\{[^}]*"append_group"/, "what the database was sent is a step")
+    })
+})
