@@ -198,7 +198,7 @@ function ignoreErrors(store: Store): Store {
 }
 
 /** A kill at most steps falls between (killed-at-step.ts). */
-const stepsBetween = 10
+const stepsBetween = 100
 
 /** The bodies are gone before the entry that says so is there. */
 function destroyEarly(store: Store): Store {
