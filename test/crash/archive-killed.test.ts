@@ -78,7 +78,7 @@ test(
 test("canary: bodies that are dropped before their segment is stored are found out", async (t) => {
   const due = await openDueLedger(filed + 50)
   await using _ = due.first
-  await killArchiving(due, 10, createChance(seedOf(t)), ["late-segments.ts"])
+  await killArchiving(due, 24, createChance(seedOf(t)), ["late-segments.ts"])
   await using last = await startProgram({ data: due.first.data, environment: busyArchiver })
   await assert.rejects(expectArchived(last, due), /archive_unavailable/)
 })

@@ -96,7 +96,7 @@ const connections = new WeakMap<object, Sent>()
 
 /** Undefined of what changes nothing that a test looks at. */
 function changeOf(sql: string): string | undefined {
-  if (/^COMMIT/.test(sql)) return "COMMIT"
+  if (sql.startsWith("COMMIT")) return "COMMIT"
   const changed = /^(?:INSERT INTO|UPDATE|DELETE FROM) (?:tallystick\.)?(\w+)|\bappend\w*/.exec(sql)
   const [what, table = what] = changed ?? []
   return table === undefined || /lease|head|growth|used|uses/.test(table) ? undefined : table
