@@ -8,7 +8,7 @@ import { toHex } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { digest, plain, write } from "../contract/written-entries.ts"
 import { destroyedChanges } from "../destroyed.ts"
-import { created, segmentDocumentId } from "../documents.ts"
+import { created, segmentDocumentId, type ArchiveSegmentDocument } from "../documents.ts"
 import { expectChain } from "../expect-chain.ts"
 import { openMemory } from "../memory.ts"
 import type { Stored } from "../entries.ts"
@@ -20,8 +20,8 @@ import { openFolderStorage } from "./folder-storage.ts"
 const entries = 700
 const workspace = "acme"
 
-/** A chain of 700 entries, the first 640 of them in one segment. */
-async function openArchivedHouse(context: TestContext) {
+/** A chain of 700 entries, the first 640 of them in segments of so many frames: one, as a rule. */
+async function openArchivedHouse(context: TestContext, framesOfSegment = 10) {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-archived-"))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const { served, filing } = openMemory()
@@ -38,13 +38,19 @@ async function openArchivedHouse(context: TestContext) {
   const before = await served.journal.after(workspace, 0, entries)
   const storage = openFolderStorage(folder)
   const frames = await filing.content.frames(workspace, 0, Infinity)
-  const made = makeSegment(frames, digest(`ledger ${workspace}`).toString("hex"), { before: 0 })
-  assert.ok(made !== undefined)
-  const { document, content } = made
-  await storage.put(document.file, content)
-  const change = created("archive-segment", segmentDocumentId(document), document)
-  await write(served, workspace, ["the entry that says so"], [change])
-  await filing.content.dropBodies(workspace, document)
+  const ledgerId = digest(`ledger ${workspace}`).toString("hex")
+  const segments: ArchiveSegmentDocument[] = []
+  for (let at = 0; at < frames.length; at += framesOfSegment) {
+    const made = makeSegment(frames.slice(at, at + framesOfSegment), ledgerId, { before: 0 })
+    assert.ok(made !== undefined)
+    await storage.put(made.document.file, made.content)
+    const change = created("archive-segment", segmentDocumentId(made.document), made.document)
+    await write(served, workspace, [`the entry that says so, ${at}`], [change])
+    await filing.content.dropBodies(workspace, made.document)
+    segments.push(made.document)
+  }
+  const [document] = segments
+  assert.ok(document !== undefined)
   assert.equal((await served.journal.at(workspace, [640]))[0]?.body, undefined)
   let asked = 0
   const counting: typeof storage.get = (...given) => {
@@ -88,6 +94,30 @@ test("archived entries are read as before, however they are asked for", async (c
 const needed = ["sha256sum", "zstd", "jq", "xxd"]
 const without = needed.find((tool) => spawnSync(tool, ["--version"]).error !== undefined)
 const skip = without === undefined ? false : `${without} is not installed here`
+
+test("what lies in many segments is asked for at once", async (context) => {
+  const { served, storage, before } = await openArchivedHouse(context, 1)
+  let waves = 0
+  let wave: Promise<void> | undefined
+  const inWaves: typeof storage.get = async (...given) => {
+    wave ??= new Promise((resolve) => {
+      waves += 1
+      setImmediate(() => {
+        wave = undefined
+        resolve()
+      })
+    })
+    await wave
+    return storage.get(...given)
+  }
+  const bodies = createArchivedBodies({ get: inWaves }, served.registry)
+  const journal = withArchived<JournalReader>(served.journal, bodies)
+  const some = Array.from({ length: 10 }, (_, at) => 1 + 64 * at)
+  const expected = some.map((sequence) => before[sequence - 1])
+  assert.deepEqual(shown(await journal.at(workspace, some)), shown(expected))
+  // The ends of ten files, and then a frame of each.
+  assert.equal(waves, 2)
+})
 
 test("docs/format.md reads a segment with tools that are not ours", { skip }, async (context) => {
   const { document, path, before } = await openArchivedHouse(context)

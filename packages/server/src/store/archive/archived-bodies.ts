@@ -199,12 +199,16 @@ function createFrames(storage: Pick<ArchiveStorage, "get">) {
       const opened = new Map<string, OpenFrame>()
       const missing: FrameToRead[] = []
       const frameOfEntry = new Map<number, string>()
+      const hit = new Set(wanted.flatMap(({ sequence }) => segmentAt(segments, sequence) ?? []))
+      if (!mayRemember) for (const { file } of hit) tables.delete(file)
+      // At once, because storage may be slow.
+      const tablesOfHit = [...hit].map(async (one) => [one.file, await tableOf(one)] as const)
+      const places = new Map(await Promise.all(tablesOfHit))
       for (const { sequence, record } of wanted) {
         const segment = segmentAt(segments, sequence)
         const index = parseRecord(record)?.index
         if (segment === undefined || index === undefined) continue
-        if (!mayRemember) tables.delete(segment.file)
-        const place = frameOf(await tableOf(segment), index)
+        const place = frameOf(places.get(segment.file) ?? [], index)
         if (place === undefined) continue
         const name = `${segment.file} ${place.index}`
         frameOfEntry.set(sequence, name)
