@@ -12,6 +12,8 @@ export interface S3Server extends AsyncDisposable {
   readonly asked: string[]
   /** Called before each answer; true: it has answered, or will not. */
   misbehave: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** An answer waits for it. */
+  slow: () => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
@@ -40,9 +42,10 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   const locks = new Map<string, number>()
   const asked: string[] = []
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
+    void bodyOf(request).then(async (body) => {
       const { url, key } = targetOf(request, isPathStyle)
       asked.push(`${request.method} ${key}`)
+      await started.slow()
       if (started.misbehave(request, response)) return
       const refusal = refusalOf(request, url, body, sessionToken)
       if (refusal !== undefined) refuse(response, 403, refusal)
@@ -88,6 +91,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     objects,
     asked,
     misbehave: () => false,
+    slow: async () => {},
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
 import { refuse, startS3Server, type S3Server } from "../s3-server.ts"
 import { eventually, makeWorkspace, settingsOf, startService, writeMany } from "../service.ts"
 
 // An archive in S3 that fails in every way: what lies there answers 503, or is shown as broken, and
-// all else goes on. When it is well again, everything is read as before.
+// all else goes on. When it is well again, everything is read as before. One that is slow delays
+// what lies there, and nothing else.
 
 const filed = 4096
 /** A segment for each fault, so that nothing is remembered from the fault before. */
@@ -50,21 +52,32 @@ const faults: Readonly<Record<string, S3Server["misbehave"]>> = {
   "never answers": () => true,
 }
 
-test("an archive in S3 that fails is unavailable, and never believed", async (t) => {
-  await using s3 = await startS3Server()
+/** The first 4,096 entries lie in the archive, and the service remembers nothing of it. */
+async function startArchived(s3: S3Server) {
   const environment = settingsFor(s3)
-  await using service = await startService({ environment })
-  const workspace = await makeWorkspace(service, { hotDays: 0 })
-  const { id, path } = workspace
-  const receipts = [...(await writeMany(workspace, filed + 50, { atOnce: 1000 }))]
+  const first = await startService({ environment })
+  const workspace = await makeWorkspace(first, { hotDays: 0 })
+  const receipts = await writeMany(workspace, filed + 50, {
+    atOnce: 1000,
+    changes: (at) => ({ actor: { id: `usr_${at % 100}`, type: "user", email: "a@example.com" } }),
+  })
   await eventually(
     "all to be archived",
     async () => s3.objects.size === filed / segmentEntries || undefined,
     180_000,
   )
-  // A new process remembers nothing.
-  assert.equal(await service.end(), 0)
-  await using later = await startService({ data: service.data, environment })
+  assert.equal(await first.end(), 0)
+  const later = await startService({ data: first.data, environment })
+  return { environment, workspace, receipts: [...receipts], first, later }
+}
+
+test("an archive in S3 that fails is unavailable, and never believed", async (t) => {
+  await using s3 = await startS3Server()
+  const { environment, workspace, receipts, ...started } = await startArchived(s3)
+  // Its folder goes with it.
+  await using _ = started.first
+  await using later = started.later
+  const { id, path } = workspace
   const writer = later.client(workspace.writer.bearer)
   const places = new Map(Object.keys(faults).map((name, at) => [name, at * segmentEntries]))
   const receiptAt = (place: number) => `${path}/receipts/${receipts[place]?.receipt}`
@@ -118,4 +131,46 @@ test("an archive in S3 that fails is unavailable, and never believed", async (t)
   const settings = { ...settingsOf(later), ...environment }
   const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)
+})
+
+test("an archive in S3 that is slow delays nothing but what lies there", async () => {
+  await using s3 = await startS3Server()
+  const { workspace, receipts, first, later: service } = await startArchived(s3)
+  await using _ = first
+  await using __ = service
+  const { id, path } = workspace
+  const writer = service.client(workspace.writer.bearer)
+  const mayAnswer = Promise.withResolvers<void>()
+  s3.slow = () => mayAnswer.promise
+  let isRead = false
+  const old = service.root
+    .get(`${path}/events?storage=all&limit=100&cursor=${filed / 2}`)
+    .finally(() => (isRead = true))
+  const request = { subject: { id: "usr_7" }, reason: "a test", scope: "entries" }
+  const erasing = service.root.post(`${path}/erasures`, request)
+  receipts.push(...(await writeMany({ id, writer }, 3)))
+  for (const what of [`receipts/${receipts.at(-1)?.receipt}`, "events?storage=all&limit=20"]) {
+    const reply = await service.root.get(`${path}/${what}`)
+    assert.equal(reply.status, 200, reply.text)
+  }
+  assert.equal(isRead, false, "what lies in the archive waits for it")
+
+  s3.slow = () => sleep(30)
+  mayAnswer.resolve()
+  const asked = await erasing
+  const page = (await old).json()
+  assert.equal(asked.status, 202, asked.text)
+  assert.equal(page.events.length, 100)
+  assert.equal(page.verified, true)
+  await eventually(
+    "the erasure is done",
+    async () => {
+      const { state } = (
+        await service.root.get(`${path}/erasures/${asked.json().erasureId}`)
+      ).json()
+      return state === "done" || undefined
+    },
+    120_000,
+  )
+  await expectChain(service.root, id, receipts)
 })
