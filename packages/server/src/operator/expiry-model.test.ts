@@ -58,11 +58,14 @@ interface Listed {
   readonly timeMs: number
   /** Why its body is gone. */
   gone?: "expired" | "erased"
+  /** Its actor's e-mail is erased, and the rest is there. */
+  lacksEmail?: boolean
 }
 
-/** Of whole entries of a person; it waits while one of them is held. */
+/** It waits while one of these entries is held. */
 interface Asked {
   readonly person: string
+  readonly scope: "fields" | "entries"
   readonly entries: readonly Listed[]
 }
 
@@ -140,6 +143,8 @@ async function openHouse(chance: Chances) {
       ...filing.content,
       destroyBodies: (...asked: Parameters<typeof filing.content.destroyBodies>) =>
         step(() => filing.content.destroyBodies(...asked)),
+      keepDisclosures: (...asked: Parameters<typeof filing.content.keepDisclosures>) =>
+        step(() => filing.content.keepDisclosures(...asked)),
       clearLog: () => step(() => filing.content.clearLog()),
       isOurs: async () => true,
     },
@@ -195,11 +200,12 @@ type House = Awaited<ReturnType<typeof openHouse>>
 async function write(house: House, chance: Chances, list: Listed[]): Promise<void> {
   const drafts = Array.from({ length: 1 + chance.below(30) }, (): Draft => {
     const isConsent = chance.below(8) === 0
+    const id = one(chance, people)
     return testEvent({
       kind: isConsent ? "consent" : "event",
       projectId: one(chance, projects),
       action: isConsent ? "policy.consent.record" : one(chance, actions),
-      actor: { id: one(chance, people), type: "user" },
+      actor: { id, type: "user", email: emailOf(id) },
       receivedAtMs: house.now(),
     })
   })
@@ -211,6 +217,10 @@ async function write(house: House, chance: Chances, list: Listed[]): Promise<voi
     const actor = drafts[at]?.actor.id ?? ""
     list.push({ sequence, kind, projectId, action, lane, actor, receipt, timeMs })
   }
+}
+
+function emailOf(person: string): string {
+  return `${person}@example.com`
 }
 
 function randomRules(chance: Chances): readonly RetentionRule[] {
@@ -303,7 +313,7 @@ test("who asks while contents expire waits for that, and nothing is looked throu
   await expectChain(house.journal, "acme")
 })
 
-let archived = 0
+let [archived, withoutEmail] = [0, 0]
 
 for (let round = 0; round < 12; round++)
   test(`what expires and is erased is what a plain list says (${round + 1})`, async (t) => {
@@ -352,26 +362,37 @@ for (let round = 0; round < 12; round++)
     }
     await expectExplained(house)
     archived += await expectNotArchived(house, list)
+    withoutEmail += list.filter(({ gone, lacksEmail }) => lacksEmail && gone === undefined).length
   })
 
-test("entries were archived in these rounds", () => {
-  assert.ok(archived > 0)
+test("entries were archived in these rounds, and fields of others erased", () => {
+  assert.ok(archived > 0 && withoutEmail > 0)
 })
 
-async function requestErasure(house: House, chance: Chances, list: readonly Listed[]) {
+async function requestErasure(
+  house: House,
+  chance: Chances,
+  list: readonly Listed[],
+): Promise<Asked> {
   const person = one(chance, people)
-  const request = { subject: { id: person }, scope: "entries", reason: "Asked by letter" } as const
+  const scope = one(chance, ["fields", "entries"] as const)
+  const request = { subject: { id: person }, scope, reason: "Asked by letter" }
   await house.erasures.request(by, await house.acme(), request)
-  return { person, entries: list.filter(({ actor }) => actor === person) }
+  return { person, scope, entries: list.filter(({ actor }) => actor === person) }
 }
 
 /** False while it is held. */
-function erase({ person, entries }: Asked, held: ReadonlyMap<string, HoldScope>): boolean {
+function erase({ person, scope, entries }: Asked, held: ReadonlyMap<string, HoldScope>): boolean {
   const scopes = [...held.values()]
-  const left = entries.filter(({ gone }) => gone === undefined)
+  const isWhole = scope === "entries"
+  const left = entries.filter(
+    ({ gone, lacksEmail }) => gone === undefined && (isWhole || lacksEmail !== true),
+  )
   if (scopes.some((scope) => "subject" in scope && scope.subject.id === person)) return false
   if (left.some((entry) => isHeld(entry, scopes))) return false
-  for (const entry of left) entry.gone = "erased"
+  for (const entry of left)
+    if (isWhole) entry.gone = "erased"
+    else entry.lacksEmail = true
   return true
 }
 
@@ -410,10 +431,18 @@ async function expectAsListed(house: House, list: readonly Listed[], when: strin
   )
   for (const [at, entry] of list.entries()) {
     const what = `${when}: entry ${entry.sequence}, ${entry.action}`
+    const gone = goneAt(entry.sequence)
     assert.equal(stored[at]?.body === undefined, entry.gone !== undefined, what)
-    assert.equal(goneAt(entry.sequence)?.why, entry.gone, what)
+    assert.equal(gone?.what === "body" ? gone.why : undefined, entry.gone, what)
+    const lacksEmail = entry.gone !== undefined || entry.lacksEmail === true
+    assert.equal(disclosed(stored[at]).includes(emailOf(entry.actor)), !lacksEmail, what)
     assert.equal(house.forgotten.has(entry.sequence), entry.gone !== undefined, what)
   }
+}
+
+function disclosed({ disclosures = "" }: Partial<Stored> = {}): string {
+  const parts = disclosures.split("~")
+  return parts.map((part) => Buffer.from(part, "base64url").toString()).join(" ")
 }
 
 /** The chain holds, and its entries alone explain what is missing. */
