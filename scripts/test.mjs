@@ -27,11 +27,15 @@ const measuring = new Set([
  * run of several files ends with the times that this list is made of.
  */
 const long = [
+  // Where it is their first run, they build a program in Go.
+  "test/outside/object-storage.test.ts",
+  "test/outside/generated-clients.test.ts",
   "test/outside/schemathesis.test.ts",
   "test/crash/expiry-killed.test.ts",
   "test/postgres/engine.test.ts",
   "test/crash/erasure-killed.test.ts",
   "test/crash/archive-killed.test.ts",
+  "test/postgres/killed-at-step.test.ts",
   "test/postgres/commands.test.ts",
   "test/api/through-client.test.ts",
   "test/promises/restored.test.ts",
