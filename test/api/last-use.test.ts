@@ -34,7 +34,8 @@ test("lists say when each key and token was used last, also after a restart", as
   const holder = first.client(minted.token)
   assert.equal((await holder.get(`${acme.path}/receipts/${receipt}`)).status, 200)
   assert.equal((await unused.write(eventFor(acme.id))).status, 403)
-  assert.equal((await first.client(`${unused.bearer?.slice(0, -1)}x`).get(acme.path)).status, 401)
+  const wrong = `${unused.bearer?.slice(0, -1)}${unused.bearer?.endsWith("x") ? "y" : "x"}`
+  assert.equal((await first.client(wrong).get(acme.path)).status, 401)
   const used = await listed()
   assert.ok((used[minted.tokenId]?.lastUsedAt ?? "") >= before)
   assert.ok(!("lastUsedFrom" in (used[minted.tokenId] ?? {})), "it is somebody's link")
