@@ -194,8 +194,16 @@ test("an export that is killed again and again continues, and equals an uninterr
   ) as [string, string]
   await exported(service, workspace, afresh)
 
-  let kills = 0
-  for (let had = -1; !existsSync(join(folder, "checkpoint"));) {
+  const isDone = () => existsSync(join(folder, "checkpoint"))
+  let [kills, had, roundsLeft] = [0, -1, 20]
+  while (kills < 3 || !isDone()) {
+    if (isDone()) {
+      // It was done before it could be killed, as on a busy machine.
+      assert.ok((roundsLeft -= 1) > 0, "it was never interrupted")
+      rmSync(folder, { recursive: true })
+      kills = 0
+      had = -1
+    }
     const child = spawn(process.execPath, [program, "export", workspace.id, folder], {
       env: { PATH: process.env["PATH"], TALLYSTICK_DATA: service.data },
       stdio: "ignore",
@@ -211,7 +219,6 @@ test("an export that is killed again and again continues, and equals an uninterr
     if ((await ended) === "SIGKILL") kills += 1
   }
   t.diagnostic(`${kills} kills, ${size} entries`)
-  assert.ok(kills >= 3, "it was never interrupted")
   await exported(service, workspace, folder)
   assert.deepEqual(filesOf(folder), filesOf(afresh))
   for (const path of filesOf(afresh))
