@@ -47,8 +47,10 @@ export interface OwnPostgresServer extends PostgresServer {
   kill(): Promise<void>
   /** On the same port and data, whether it runs, was stopped, or was killed. */
   restart(): Promise<void>
-  /** Sends a signal to the postmaster and all processes of its own: SIGSTOP makes it hang. */
-  signal(signal: NodeJS.Signals): void
+  /** Stops the postmaster and all processes of its own, so that it does not answer any more. */
+  hang(): Promise<void>
+  /** Lets them go on. */
+  goOn(): void
   /**
    * Stops this server, copies its data, and starts both: a second server that follows this one. If
    * synchronous, a commit waits for it.
@@ -156,7 +158,8 @@ async function startIn(folder: string, password: string, settings: Settings): Pr
     stop: () => postmaster.end("SIGINT"),
     kill: postmaster.kill,
     restart,
-    signal: postmaster.signal,
+    hang: postmaster.hang,
+    goOn: postmaster.goOn,
     async standby({ synchronous }) {
       await postmaster.end("SIGINT")
       const copy = copyForStandby(folder, { port, password })
@@ -234,7 +237,8 @@ interface Postmaster {
   /** Resolves once all of its processes have ended; at once if none runs. */
   readonly end: (signal: NodeJS.Signals) => Promise<void>
   readonly kill: () => Promise<void>
-  readonly signal: (signal: NodeJS.Signals) => void
+  readonly hang: () => Promise<void>
+  readonly goOn: () => void
   readonly log: () => string
 }
 
@@ -242,13 +246,22 @@ function createPostmaster(folder: string, settings: Settings): Postmaster {
   let child: ChildProcess | undefined
   let ended: Promise<unknown> = Promise.resolve()
   const log = () => readFileSync(join(folder, "log"), "utf8")
-  const signal = (name: NodeJS.Signals) => {
-    if (child?.pid === undefined) return
-    for (const pid of [child.pid, ...childrenOf(child.pid)]) sendTo(pid, name)
+  /** Its children, once it is stopped: it has no further ones then. */
+  const stopped = async (pid: number): Promise<readonly number[]> => {
+    sendTo(pid, "SIGSTOP")
+    while (/^[RSD]/.test(stateOf(pid))) await sleep(1)
+    return childrenOf(pid)
   }
   return {
     log,
-    signal,
+    async hang() {
+      if (child?.pid === undefined) return
+      for (const pid of await stopped(child.pid)) sendTo(pid, "SIGSTOP")
+    },
+    goOn() {
+      if (child?.pid === undefined) return
+      for (const pid of [child.pid, ...childrenOf(child.pid)]) sendTo(pid, "SIGCONT")
+    },
     async start() {
       const starting = spawnPostgres(folder, settings)
       child = starting
@@ -268,10 +281,7 @@ function createPostmaster(folder: string, settings: Settings): Postmaster {
     },
     async kill() {
       if (child?.pid === undefined || hasEnded(child)) return
-      // Once it is stopped, it has no further children.
-      child.kill("SIGSTOP")
-      while (/^[RSD]/.test(stateOf(child.pid))) await sleep(1)
-      const children = childrenOf(child.pid)
+      const children = await stopped(child.pid)
       child.kill("SIGKILL")
       for (const pid of children) sendTo(pid, "SIGKILL")
       await ended

@@ -65,13 +65,13 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   }
   for (let hang = 0; hang < options.hangs; hang++) {
     await some()
-    database.signal("SIGSTOP")
+    await database.hang()
     try {
       await expectRed(servers)
       await expectRefusals(servers)
     } finally {
       // Nothing that is stopped would ever end.
-      database.signal("SIGCONT")
+      database.goOn()
     }
     await expectReady(servers)
   }
