@@ -22,7 +22,7 @@ export async function joinWorkspace(
   // Before the first account there may be no instance workspace.
   await required(registry, "member", instanceWorkspace, id)
   // The account changes first, as for an accepted invitation. If the process ends before the
-  // membership exists, a repeat completes it.
+  // membership exists, a retry completes it.
   await recordPlanned(parts, await workspaces.get(instanceWorkspace), async () => {
     const before = await joiningAccount()
     const joined = [...new Set([...before.value.workspaces, workspace.id])]

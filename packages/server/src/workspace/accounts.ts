@@ -36,7 +36,7 @@ export interface Accounts extends Setups {
   offerPassword(by: Principal, id: string): Promise<NewSetup>
   /** Adds an account to a workspace. The caller checks permission. */
   join(by: Principal, workspace: Workspace, id: string, role: Role): Promise<void>
-  /** The accounts that a session speaks for. */
+  /** The accounts that a session is valid for. */
   signedIn(sessionId: string): Promise<readonly Account[]>
   workspacesOf(member: Account): Promise<readonly { readonly id: string; readonly role: Role }[]>
   /** Deletes an account that belongs to no workspace any more. Only its entries remain. */

@@ -67,7 +67,7 @@ function actorOf(by: Principal): Party {
   }
 }
 
-/** One act, or several that commit together, with the changes that belong to none of them alone. */
+/** One act, or several that commit together, and changes that belong to all of them. */
 type Plan = Act | { readonly acts: readonly Act[]; readonly changes?: readonly Change[] }
 type Recorded<P> = P extends Plan ? P & { readonly entries: Entries } : P
 type Entries = readonly [OpenedEntry, ...OpenedEntry[]]
@@ -75,7 +75,7 @@ type Entries = readonly [OpenedEntry, ...OpenedEntry[]]
 /**
  * Plans a change from the current documents and records it. If another change wins the race, it
  * plans again; one change wins each race, so this ends. A plan may return undefined if there is
- * nothing to do. A plan that creates a document must check first that it is not there.
+ * nothing to do. A plan that creates a document must check first that it does not exist.
  */
 export async function recordPlanned<P extends Plan | undefined>(
   { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
@@ -101,7 +101,8 @@ export async function recordPlanned<P extends Plan | undefined>(
 }
 
 /**
- * Fewer submissions than this can wait at once, so a plan that reads what it changes wins earlier.
+ * More than the submissions that can wait at once, so a plan that reads the documents that it
+ * changes wins a race earlier.
  */
 const racesMax = 10_000
 

@@ -13,8 +13,8 @@ export interface ConsentLookup {
 
 /**
  * Returns the receipt of the entry. Subject and reason name a person, so they are members of the
- * target, which are sealed; metadata of the service's entries, which says what else was asked, is
- * not.
+ * target, which are sealed. The other parameters are metadata, which is not sealed in the service's
+ * own entries.
  */
 export async function recordConsentLookup(
   { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,

@@ -5,7 +5,10 @@ import { isJsonObject } from "@tallystick/proof"
 import { readEntries, type EntrySource, type PackEntry } from "../query/pack-entries.ts"
 import { policyDocumentId, type Workspace } from "../store/documents.ts"
 
-/** All sequences, ascending. `published` are those of every publication that the pack may have. */
+/**
+ * All sequences, ascending. `published` are the sequences of all publications that the pack may
+ * contain.
+ */
 export async function withPublications(
   source: EntrySource,
   workspace: Workspace,

@@ -82,8 +82,8 @@ export function parseCredential(text: string): Pick<Credential, "kind" | "id"> |
 
 /**
  * The stored form of a credential: HMAC-SHA-256 under a pepper, over its text and what it is bound
- * to, with the pepper's generation. An edit in the database of what it is bound to makes the
- * credential invalid.
+ * to, with the pepper's generation. If somebody edits that document in the database, the credential
+ * becomes invalid.
  */
 export type MacOf = (text: string, bound?: string) => string
 
@@ -118,8 +118,8 @@ export function createMacs(peppers: readonly Uint8Array[]): Macs {
 
 /**
  * HMAC by its definition, H(key ^ opad, H(key ^ ipad, text)), from two one-shot hashes: every
- * request has its credential checked, and the platform's HMAC object costs three times as much. A
- * test holds it against that object.
+ * request checks a credential, and the platform's HMAC object costs three times as much. A test
+ * compares the two.
  */
 export function createMac(pepper: Uint8Array): MacOf {
   const inner = padded(pepper, 0x36)
@@ -136,7 +136,7 @@ export function createMac(pepper: Uint8Array): MacOf {
 const blockBytes = 64
 const digestBytes = 32
 
-/** The key's block, with room behind it for a credential. */
+/** The key's block, with room after it for a credential. */
 function padded(key: Uint8Array, pad: number): Buffer {
   const block = Buffer.alloc(blockBytes + textCharacters)
   block.set(key)

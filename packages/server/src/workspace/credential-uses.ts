@@ -7,7 +7,7 @@ import type { CredentialUse } from "../store/index-state.ts"
 export interface CredentialUses {
   /** Notes that a request brought a valid credential. */
   note(credential: UsedCredential, request: UsingRequest): void
-  /** What is known of each of these credentials. */
+  /** The known last use of each of these credentials. */
   of(ids: readonly string[]): Promise<ReadonlyMap<string, CredentialUse>>
   /** Stores what was noted since the last time. */
   save(): Promise<void>
@@ -30,13 +30,13 @@ export interface CredentialUsesParts {
   readonly failed: (error: unknown) => void
 }
 
-/** A use so soon after a noted one is not noted: most requests of a busy key cost one look-up. */
+/** Minimum time between two noted uses: most requests of a busy key cost only one look-up. */
 const exactToMs = 1000
-/** What a crash loses at most. */
+/** How often uses are stored, and so what a crash loses at most. */
 const saveEveryMs = 60_000
-/** Some 20 MB. Beyond it, what is stored is forgotten here. */
+/** Some 20 MB. Beyond it, uses that are already stored are dropped from memory. */
 const notedMax = 100_000
-/** The thread that writes does other work between two of these. */
+/** Uses in one message, so that the thread that writes does other work in between. */
 const writtenAtOnce = 1000
 
 export function createCredentialUses({
@@ -54,7 +54,7 @@ export function createCredentialUses({
     note({ kind, id }, request) {
       const atMs = request.receivedAtMs
       if (atMs - (noted.get(id)?.atMs ?? -Infinity) < exactToMs) return
-      // A token is somebody's link: where that person is, is not kept.
+      // A token is a person's link, so its address is not kept.
       noted.set(id, { id, atMs, from: kind === "api-key" ? request.address : "" })
       unsaved.add(id)
       if (unsaved.size === notedMax) void save()

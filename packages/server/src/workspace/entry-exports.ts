@@ -22,7 +22,7 @@ import { sent } from "./sent-content.ts"
 export interface ExportRequest
   extends Omit<CountRequest, "signal">, Pick<EventsExportQuery, "format" | "after"> {
   readonly isProven: boolean
-  /** What was asked for, as the entry names it. */
+  /** The request, as the entry records it. */
   readonly filter: JsonObject
 }
 
@@ -56,9 +56,9 @@ export interface ExportParts {
   readonly report: { readonly exported: (format: string, entries: number) => void }
 }
 
-/** Bytes that wait for the client. */
+/** Bytes that may wait for the client. */
 const aheadBytes = 512 * 1024
-/** Pieces of an export that are made or wait: one for each thread, and one at hand. */
+/** Pieces of an export that are being made or wait: one for each thread, and one ready. */
 const piecesAhead = 3
 /** Entries of a piece, if they are not large: whole frames. A piece of Parquet is a group of rows. */
 const entriesOfPiece = { jsonl: 1024, csv: 1024, parquet: 8192 } as const
@@ -109,8 +109,7 @@ interface Started {
 }
 
 /**
- * The bytes of the file. They end early, with an error, if the client has left or something cannot
- * be read.
+ * The bytes of the file. Throws before their end if the client has left or an entry cannot be read.
  */
 async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Uint8Array> {
   const { exporter, report } = parts
@@ -133,23 +132,23 @@ async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Ui
       yield piece.bytes
     }
     const end = await exporter.end(format, { ...file.written(), sequence })
-    // Before the last bytes: an export that cannot be recorded lacks its end.
+    // Recorded before the last bytes, so an export that cannot be recorded stays incomplete.
     await record(true)
     yield end
   } finally {
-    // The entry of its beginning says that it was made, if this one cannot be written.
+    // If this entry cannot be written, the first one still records the export.
     if (!isRecorded) await record(false).catch(() => undefined)
   }
 }
 
-/** Knows what was written so far. */
+/** The state of the file so far. */
 function createFile(format: ExportFormat) {
   const hashing = createHash("sha256")
   const notes: PlacedNote[] = []
   let [count, broken, at] = [0, 0, 0]
   return {
     add(piece: ExportPiece): void {
-      // Only JSON lines say their hash.
+      // Only JSON lines state their hash.
       if (format === "jsonl") hashing.update(piece.bytes)
       if (piece.note !== undefined) notes.push({ at, note: piece.note })
       count += piece.taken
@@ -190,7 +189,7 @@ async function* piecesOf(parts: ExportParts, started: Started): AsyncGenerator<E
   yield* taken(0)
 }
 
-/** The same sequences in lists of this length, but for the last. */
+/** The same sequences in lists of this length; the last may be shorter. */
 async function* inStretches(
   lists: AsyncIterable<readonly number[]>,
   length: number,
@@ -208,7 +207,7 @@ function matchesOf(
   { workspace, request: { wanted, storage, after }, sequence, signal }: Started,
   nowMs: number,
 ): AsyncGenerator<readonly number[], void, undefined> {
-  /** Most of an export may have been sent. It waits where a page would be refused. */
+  /** Most of an export may have been sent already, so it waits where a page would be refused. */
   const failed = async (error: unknown, times: number): Promise<void> => {
     const mayPass = error instanceof LedgerError && error.code === "overloaded"
     if (!mayPass || times * tryAgainMs >= limits.exportPatienceMs) throw error
@@ -221,7 +220,7 @@ function matchesOf(
 
 const tryAgainMs = 500
 
-/** Asks for the next while the one before is used. */
+/** Prefetches: asks for the next one while the current one is used. */
 async function* oneAhead<T>(source: AsyncGenerator<T, void, undefined>): AsyncGenerator<T> {
   let next = source.next()
   try {

@@ -178,7 +178,7 @@ export function createPacks(parts: PackParts): Packs {
   }
 }
 
-/** A verifier is kept with the first pack of the workspace that carries it. */
+/** A verifier is stored with the first pack of the workspace that carries it. */
 async function verifierToKeep(
   registry: Registry,
   workspace: string,

@@ -1,4 +1,4 @@
-// Exports, of a whole workspace or of what a filter finds, are recorded as administrative entries.
+// Exports of a workspace, or of the matches of a filter, are recorded as administrative entries.
 
 import type { JsonObject } from "@tallystick/proof"
 import type { Workspace } from "../store/documents.ts"

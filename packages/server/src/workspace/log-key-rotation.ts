@@ -103,7 +103,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
   }
 }
 
-/** Deletes the private halves of these keys: nothing is signed under them again. */
+/** Deletes the private halves of these keys, so they can never sign again. */
 export function destroyed(keys: readonly Document<"log-key">[]): readonly Change[] {
   return keys
     .filter(({ value }) => value.wrapped !== "")

@@ -1,8 +1,8 @@
 // Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts,
 // made by people who need not trust each other. A sign-in hashes e-mail and password once and uses
 // the result as the index key, so only someone who knows an account's password reaches it. The
-// index is in memory, built from the accounts' documents, and from time to time again where other
-// servers change them too. It finds candidates; it does not prove that a password is right.
+// index is in memory, built from the accounts' documents. Where other servers change them too, it
+// is rebuilt after a while. It finds candidates; it does not prove that a password is right.
 
 import type { MemberDocument } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
@@ -77,8 +77,8 @@ export function createLogins(
     accountsOf: ({ login }) => [...(accounts.get(login) ?? [])],
     keep(stretched, id) {
       const { login } = stretched
-      // Before the commit: a superfluous candidate is rejected later, but a missing one would be
-      // locked out.
+      // Before the commit, because a superfluous candidate is rejected later, but a missing one
+      // would be locked out.
       add(login, id)
       return {
         password: sealPassword(keyring, stretched.keep(id)),

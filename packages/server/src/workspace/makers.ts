@@ -11,7 +11,7 @@ export interface Maker {
   readonly email?: string
 }
 
-/** `id`: as `nameOf` made it. A member who left is named as long as the account is there. */
+/** `id`: as `nameOf` made it. A member who left is named as long as the account exists. */
 export async function makerOf(
   registry: Pick<Registry, "get">,
   workspace: string,

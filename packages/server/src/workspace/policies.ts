@@ -29,7 +29,7 @@ export interface Policies {
     projectId: string,
     version: number | "latest",
   ): Promise<Document<"policy"> | undefined>
-  /** The versions below `before`, newest first; fewer than `limit` where they are large. */
+  /** The versions below `before`, newest first; fewer than `limit` if they are large. */
   list(
     workspace: string,
     projectId: string,

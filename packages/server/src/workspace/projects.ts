@@ -117,7 +117,7 @@ export function createProjects(parts: AdminParts): Projects {
         // Another event may have created it meanwhile.
         if ((await find(workspace.id, id)) === undefined)
           await record(by, workspace, { id }, "projectId").catch((error: unknown) => {
-            // So has an event at another server.
+            // An event at another server has created it.
             if (!isConflict(error)) throw error
           })
         return get(workspace.id, id)
@@ -169,7 +169,7 @@ export function projectCreation(by: Principal, request: ProjectRequest, nowMs: n
   }
 }
 
-/** As its entry says them, and its document keeps them. */
+/** The settings, in the form of the entry and of the document. */
 function settingsOf({
   receipts = "private",
   activityLinks = false,

@@ -186,7 +186,7 @@ function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
 
 /**
  * A token as the target of an entry. Its note may name a person, and the service's entries do not
- * seal names: so the note has a field of its own.
+ * seal names, so the note is a member of its own.
  */
 function targetOf(id: string, note: string | undefined) {
   return { id, type: "token", ...(note !== undefined && { note }) }

@@ -1,5 +1,5 @@
-// Content that is sent to a client: it has a place in a queue until the client has all of it, or has
-// left.
+// Content that is sent to a client. It occupies a place in a queue until the client has received
+// all of it, or has left.
 
 import type { Readable } from "node:stream"
 import type { FairQueue } from "../runtime/fair-queue.ts"
@@ -18,7 +18,7 @@ export async function sent<Made extends { readonly content: Readable }>(
   try {
     const made = await make()
     const { content } = made
-    // Before the work that waits hears of it: a client that leaves is no failure.
+    // Before the waiting work is aborted: a client that leaves is no failure.
     const leave = (): void => void content.destroy()
     signal?.addEventListener("abort", leave)
     content.once("close", () => {

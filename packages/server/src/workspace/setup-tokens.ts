@@ -59,10 +59,7 @@ export interface SetupParts extends AccountParts {
 export function createSetups(parts: SetupParts): Setups {
   const { registry, clock, keyring, workspaces } = parts
   const macs = createMacs(keyring.peppers)
-  /**
-   * In memory only: the service shows it at its start and makes another at the next, so it need not
-   * be on disk.
-   */
+  /** In memory only: the service shows it at its start, and the next start makes another one. */
   let first: NewSetup | undefined
 
   return {
@@ -127,8 +124,8 @@ function firstAdmin(
     id,
     async prepare(before, nowMs) {
       const instance = await workspaces.get(instanceWorkspace)
-      // The holder of the instance key may have invited an admin, who was faster, or another server
-      // may have shown a token.
+      // An admin whom the holder of the instance key invited, or the user of another server's
+      // token, may have been faster.
       if (await hasAdmin(registry)) throw unknownSetup()
       // An account that belongs to a workspace by now is kept, so its password must match.
       const roles = before === undefined ? [] : await rolesOf(registry, before)
@@ -151,7 +148,7 @@ function firstAdmin(
             { ...named, role: "admin", ...times },
           ),
           ...(before === undefined ? [] : await endingsOf(registry, before)),
-          // Of two first admins, who are told at two servers that there is none, one wins.
+          // If two servers set up a first admin at once, both change this document, and one wins.
           changed(instance, instance.value),
         ],
       }
@@ -212,7 +209,7 @@ async function invitedAccount(
         const joined = [...new Set([...before.value.workspaces, workspace])]
         return { value: { ...before.value, workspaces: joined } }
       }
-      // An account without a workspace has no owner, whatever its password is: it is made anew.
+      // An account without a workspace has no owner, whatever its password is, so it is replaced.
       const value = newMember(email, name, logins.keep(given, id), [workspace], nowMs)
       const act = {
         by: asMember(id, value),

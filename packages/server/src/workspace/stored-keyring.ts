@@ -26,7 +26,7 @@ interface StoredKeyring {
   readonly passwords: string
   readonly memberIds: string
   readonly instanceKeys: readonly string[]
-  /** Absent in what was kept before there were any. */
+  /** Absent in keyrings of older versions. */
   readonly formerNames?: Readonly<Record<string, string>>
 }
 
@@ -115,7 +115,7 @@ async function firstSecret(
   return found
 }
 
-/** A key that signs for one of the workspaces; undefined where nothing was sealed yet. */
+/** A signing key of one of the workspaces; undefined if nothing was sealed yet. */
 export async function anyLogKey(
   registry: Pick<Registry, "list">,
 ): Promise<Document<"log-key"> | undefined> {

@@ -66,8 +66,8 @@ export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces
   return {
     get,
 
-    // Each creation brings a ledger of its own, and a commit takes one: the second waits and finds
-    // the first.
+    // Each creation makes a ledger of its own, and a commit takes one, so a second request waits
+    // and finds the first one's.
     create: (by, request) => inTurn(request.id, () => createAlone(by, request)),
 
     async change(by, id, request) {
@@ -75,7 +75,7 @@ export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces
       await recordPlanned(parts, await get(id), async () => {
         const before = await get(id)
         const value = { ...before.value, ...changes }
-        // Expiry that is under way goes by the new rules from its next step on.
+        // A running expiry applies the new rules from its next step on.
         const state = changes.retention && (await readState(registry, id))
         return {
           by,
