@@ -1,5 +1,5 @@
-// What an operator does with the archive: looks at it, checks it, archives now, and takes all of it
-// back into the database. The last two need the service to be stopped.
+// The operator's commands for the archive: show it, verify it, archive now, and restore all of it
+// into the database. The last two need the service to be stopped.
 
 import { recordBytes } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
@@ -51,7 +51,7 @@ export async function archiveStatus(place: StorePlace): Promise<readonly Archive
 
 export interface VerifiedArchive {
   readonly segments: number
-  /** As sentences. */
+  /** One sentence for each fault. */
   readonly faults: readonly string[]
   /** Files of these ledgers that no entry records. Nothing reads them. */
   readonly strays: readonly string[]
@@ -97,7 +97,7 @@ async function verifyWorkspace(
       if (!recorded.has(name)) all.strays.push(name)
 }
 
-/** One segment that cannot be read keeps no other from being looked at. */
+/** If one segment cannot be read, the others are still checked. */
 function unreadable(error: unknown): { readonly fault: string } {
   if (!(error instanceof ArchiveFailure)) throw error
   return { fault: `cannot be read (${error.message})` }
@@ -108,12 +108,14 @@ export interface ArchiveChangeOptions extends OfflineOptions {
   readonly progress: (workspace: string, entries: number) => void
 }
 
-/** Archives everything that is due, however little it is. Returns how many entries. */
+/**
+ * Archives everything that is due, also less than a full segment. Returns the number of entries.
+ */
 export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
   return withArchiver(options, async (parts, workspace, filing) => {
     await packDue(filing, workspace.id, dueMsOf(workspace, systemClock))
     const asked = { partialMs: 0, ends: new Map<string, number>(), isOver: () => false }
-    // The first look sees where the frames end; nobody packs more meanwhile.
+    // The first sweep notes where the frames end; nobody packs more meanwhile.
     const first = await archiveDue(parts, workspace, asked)
     const second = await archiveDue(parts, workspace, asked)
     return first.entries + second.entries
@@ -131,7 +133,7 @@ async function packDue(filing: FilingStore, workspace: string, dueMs: number): P
   }
 }
 
-/** Puts the bodies of all segments back into the database. Returns how many entries those were. */
+/** Puts the bodies of all segments back into the database. Returns the number of entries. */
 export function restoreArchive(options: ArchiveChangeOptions): Promise<number> {
   return withArchiver(options, async (parts, workspace) => {
     let entries = 0

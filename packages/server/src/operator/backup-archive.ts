@@ -1,4 +1,4 @@
-// What a backup has of the archive: copies of the segments that it needs, or a list of their names.
+// The archive in a backup: copies of the segments that it needs, or a list of their names.
 
 import { join } from "node:path"
 import { systemClock } from "../clock.ts"
@@ -25,7 +25,7 @@ export async function segmentsOf(folder: string): Promise<readonly ArchiveSegmen
   return segments
 }
 
-/** Copies them to where a ledger in this folder looks for them. */
+/** Copies them to the place where a ledger in this folder looks for them. */
 export async function copySegments(
   segments: readonly ArchiveSegmentDocument[],
   archive: ArchivePlace,

@@ -41,9 +41,12 @@ export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
   readonly secrets: readonly string[]
-  /** How many segments of the archive it needs: it has them, or `archive-files` names them. */
+  /** The number of archive segments that it needs. It has them, or `archive-files` names them. */
   readonly segments: number
-  /** Whether the data says that it was made. The user of a backup may not be allowed to write there. */
+  /**
+   * Whether the note of the last backup was written. The user who makes the backup may not be
+   * allowed to write there.
+   */
   readonly isNoted: boolean
 }
 
@@ -168,7 +171,7 @@ async function signed(headsPath: string, copied: readonly RehashResult[]): Promi
 
 const signWaitMs = 3000
 
-/** The copy is made, whether this can be written or not. */
+/** The copy is complete even if this note cannot be written. */
 function noted(data: string, backup: LastBackup): boolean {
   try {
     noteBackup(data, backup)
@@ -184,7 +187,7 @@ function unlike(what: string): StartError {
   )
 }
 
-/** Those of the folder, if it keeps any. */
+/** The secrets of the folder, if it has any. */
 export function copySecrets(data: string, fresh: string): readonly string[] {
   const kept = secretFiles.filter(
     (name) => existsSync(join(data, name)) && !existsSync(join(fresh, name)),

@@ -1,4 +1,4 @@
-// Whether the places that the settings name can be what they are for.
+// Checks that the paths in the settings can serve their purpose.
 
 import { statSync } from "node:fs"
 import { relative, resolve } from "node:path"
@@ -7,7 +7,7 @@ import { StartError } from "../error.ts"
 
 type Places = Pick<Config, "data" | "heads" | "archive">
 
-/** What is not there yet is fine. Throws also if a permission is missing to see it. */
+/** A missing path is fine. Throws also without the permission to look. */
 export function checkPlaces({ data, heads, archive }: Places): void {
   requireFolder("TALLYSTICK_DATA", data)
   if (statOf(heads)?.isDirectory() === true)
@@ -15,7 +15,7 @@ export function checkPlaces({ data, heads, archive }: Places): void {
   if (archive.kind === "folder") requireFolder("TALLYSTICK_ARCHIVE", archive.path)
 }
 
-/** A copy of the data would bring such a heads file along, and not be noticed. */
+/** A copy of the data would include such a heads file, so nobody would notice that it is a copy. */
 export function isInData(data: string, heads: string): boolean {
   return !relative(resolve(data), resolve(heads)).startsWith("..")
 }

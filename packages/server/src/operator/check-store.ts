@@ -79,7 +79,9 @@ async function recheckAll(
   }
 }
 
-/** While the archive is away, the service records all the same. The auditor reads it later. */
+/**
+ * The service records even while the archive is unreachable. The auditor reads the archive later.
+ */
 function unlessAway(error: unknown): undefined {
   if (!(error instanceof LedgerError && error.code === "archive_unavailable")) throw error
 }

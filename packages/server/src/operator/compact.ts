@@ -8,7 +8,7 @@ import {
   type CompactProgress,
 } from "../store/sqlite/compact-journal.ts"
 
-/** No service may run. Throws of a database, which has tools of its own. */
+/** No service may run. Throws for a database, which has tools of its own. */
 export function compactLedger(
   { data, databaseUrl }: StorePlace,
   progress: CompactProgress,

@@ -1,7 +1,7 @@
 // Copies a ledger into another place, while no service runs on either: from a folder into a
-// database, or back. Entries are appended as they are, so every hash and every receipt stays. One
-// whose body was destroyed gets another one, which is destroyed at once. A copy that was interrupted
-// goes on from the heads of the target. The documents follow in one transaction, so no service
+// database, or back. Entries are appended unchanged, so every hash and every receipt stays. An
+// entry without its body gets a placeholder, which is destroyed at once. An interrupted copy
+// continues from the heads of the target. The documents follow in one transaction, so no service
 // starts on half a copy; then all derived data is made again.
 
 import { strict as assert } from "node:assert"
@@ -68,7 +68,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyResult> {
   return { workspaces: workspaces.length, ...copied }
 }
 
-/** All that must be right before anything is written. */
+/** The checks before anything is written. */
 async function checkedSource(
   { from, secrets }: CopyOptions,
   { registry, journal, isCopy }: StoppedStore,
@@ -96,7 +96,7 @@ async function checkedSource(
 
 // Entries -----------------------------------------------------------------------------------------
 
-/** They share commits, where the engine allows that. */
+/** Workspaces share commits if the engine allows that. */
 const workspacesAtOnce = 4
 const entriesPerAppend = 1000
 
@@ -110,7 +110,8 @@ async function copyEntries(
   if (target.readOnly !== undefined)
     throw new StartError(`nothing can be copied into ${placeName(to)}: ${target.readOnly}`)
   await assertNoOther(target, workspaces, to)
-  // Before the first entry: a service that starts on half a copy finds that something is missing.
+  // Before the first entry, so that a service that starts on half a copy finds that entries are
+  // missing.
   await copyHeads(await readSignedHeads(from.heads, from), to, workspaces)
   let [entries, before] = [0, 0]
   const each = workspaces.values()
@@ -158,7 +159,7 @@ async function copyHeads(
     }
 }
 
-/** The end of what the target has. Throws unless it is the beginning of what the source has. */
+/** The head of the target. Throws unless the target's entries are the first of the source's. */
 async function startOf(
   source: JournalReader,
   target: JournalReader,
@@ -189,7 +190,7 @@ async function copyChain(
   const { sequence: last = 0 } = (await journal.head(workspace)) ?? {}
   const read = (after: number): Promise<readonly Stored[]> => {
     const reading = journal.after(workspace, after, entriesPerAppend)
-    // It is awaited below, unless an append fails before.
+    // It is awaited below, unless an append fails first.
     reading.catch(() => {})
     return reading
   }
@@ -212,7 +213,7 @@ async function copyChain(
   return last
 }
 
-/** The content of an entry whose own was destroyed. */
+/** The placeholder for content that was destroyed. */
 const nothing = { bodySalt: new Uint8Array(bodySaltBytes), body: utf8("{}"), disclosures: "" }
 
 async function destroyBodies(
@@ -277,7 +278,7 @@ async function checkpointsOf(
   return checkpoints
 }
 
-/** The index has just been made anew, so it has none. */
+/** The index has just been made again, so it has none. */
 async function putCheckpoints(
   to: StorePlace,
   checkpoints: readonly SignedCheckpoint[],

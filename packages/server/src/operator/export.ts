@@ -170,7 +170,7 @@ async function writeEntries(
   return added
 }
 
-/** One read may give fewer, if they are large. */
+/** One read may return fewer if they are large. */
 async function readGroup(
   journal: Whole["journal"],
   workspace: string,

@@ -39,7 +39,7 @@ export type ResumeResult =
     }
   /** The data is not a copy, and nothing that was signed is missing. */
   | { readonly kind: "needless" }
-  /** The data does not hold together; nothing was changed. */
+  /** The data is inconsistent; nothing was changed. */
   | { readonly kind: "refused"; readonly reasons: readonly string[] }
 
 export interface ResumedWorkspace {

@@ -28,7 +28,7 @@ export interface RotateRootKeyOptions extends OfflineOptions {
   readonly given: readonly string[]
 }
 
-/** Until it returns, the old key is valid: nothing that is recorded here takes that away. */
+/** The old key stays valid until this returns, whatever is recorded here. */
 export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void> {
   // Throws if there is no ledger. Otherwise the next line would make one.
   await (await openStopped(options)).close()

@@ -119,7 +119,7 @@ export function rootKeyPath({ data }: Given): string {
   return join(data, "root-key")
 }
 
-/** Throws if a permission is missing to see that. */
+/** Throws without the permission to look. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
@@ -169,7 +169,7 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-/** keepSecrets has just made what was not there. */
+/** keepSecrets has just made the missing ones. */
 function present<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a secret file is empty")
   return value

@@ -242,7 +242,7 @@ async function watchTiles(
   }
 }
 
-/** The tiles that have these subtrees, and the leaves of those that are one tile, by place. */
+/** The tiles with these subtrees by place, and the leaves of subtrees that are one tile. */
 async function readTiles(
   index: Pick<KeptIndex, "tiles">,
   { workspace, number }: Pick<Epoch, "workspace" | "number">,

@@ -187,7 +187,7 @@ function* stepsOf(workspace: string, last: number): Generator<Contents> {
     yield { workspace, after, upTo: Math.min(after + pieceEntries, last) }
 }
 
-/** Receipts and idempotency keys, which stand for one entry each, and their index. */
+/** Receipts and idempotency keys, of which each names one entry, and their index. */
 async function checkNames(
   whole: Whole,
   workers: Workers,
@@ -207,7 +207,7 @@ async function checkNames(
   return faults
 }
 
-/** What the search knows of entries, made again from them. */
+/** The search, made again from the entries and compared. */
 async function checkSegments(
   whole: Whole,
   workers: Workers,
@@ -225,7 +225,9 @@ async function checkSegments(
   return faults
 }
 
-/** Orphans, which belong to no entry: those of the chosen workspaces, and those of none. */
+/**
+ * Orphan rows, which belong to no entry: those of the chosen workspaces, and those of no workspace.
+ */
 async function checkStrays(
   workers: Workers,
   workspaces: readonly string[] | undefined,

@@ -1,6 +1,6 @@
-// Checks the contents of an entry by its bytes, without making objects of them: all that
-// `checkContents` asks, for a fifth of the cost. It only says of contents that they are good. What
-// is unusual in any way is left to `checkContents`, which says what is wrong.
+// Checks the contents of an entry by its bytes, without making objects: the same rules as
+// `checkContents`, at a fifth of the cost. It can only accept contents. Anything unusual is left to
+// `checkContents`, which says what is wrong.
 
 import { isUtf8 } from "node:buffer"
 import { hash } from "node:crypto"
@@ -26,15 +26,15 @@ const closeBrace = 0x7d
 const bytesMax = 16 * 1024
 const depthMax = 32
 const namesMax = 512
-/** They are bits of one number. */
+/** The digests of an object are bits of one number, which limits them. */
 const digestsMax = 30
-/** So many digits are one exact number, whatever they are. */
+/** An integer of at most this many digits is exact in a double. */
 const exactDigits = 15
 /** SHA-256 and a salt of 16 bytes in base64url. */
 const digestChars = 43
 const saltChars = 22
 const digits = markedBytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-/** A salt's last digit, of whose six bits four are zero. */
+/** The possible last digits of a salt: four of their six bits are zero. */
 const lastSaltDigits = markedBytes("AQgw")
 
 /** Objects of a body are numbered, because digests and names belong to one of them. */
@@ -47,13 +47,13 @@ const knownMembers = 4
 type Known = Pick<Stored, "workspace" | "receipt" | "idem">
 
 export class PlainContents {
-  /** The body, and behind it what was sealed. */
+  /** The body, and after it the disclosures. */
   readonly #bytes = Buffer.alloc(bytesMax)
   #at = 0
   #end = 0
-  /** All bytes of strings that were read, joined by OR. */
+  /** All bytes of the strings that were read, joined by OR: 128 or more if one is not ASCII. */
   #seen = 0
-  /** Of the last string, between its quotes. */
+  /** The bounds of the last string, between its quotes. */
   #start = 0
   #stop = 0
   /** Whether all members of the last object were strings. */
@@ -120,7 +120,7 @@ export class PlainContents {
     if (count !== (known.idem === undefined ? knownMembers : knownMembers + 1)) throw unusual
   }
 
-  /** The member of the body whose name was read. Returns 1 if it is one of those that count. */
+  /** Reads the value of a member of the body. Returns 1 for one of the members that are counted. */
   #knownMember({ workspace, receipt, idem }: Known): number {
     if (this.#isText("v")) this.#expect(zero + 1)
     else if (this.#isText("workspaceId")) this.#expectText(workspace)
@@ -137,7 +137,7 @@ export class PlainContents {
     return 1
   }
 
-  /** Reads a member's name: ASCII, and behind the one before it, which has this place. */
+  /** Reads a member's name: ASCII, and sorted after the previous name, which is at this place. */
   #name(start: number, stop: number): void {
     const bytes = this.#bytes
     if (this.#string() >= 0x80) throw unusual
@@ -155,7 +155,7 @@ export class PlainContents {
   /** Reads the value of the member whose name was read. */
   #member(owner: number, depth: number): void {
     const first = this.#bytes[this.#start]
-    // All names that the format reserves begin so.
+    // All names that the format reserves begin with one of these.
     if (first === underscore || first === point) {
       if (owner === noOwner || !this.#isText("_sd")) throw unusual
       this.#digestsOf(owner)
@@ -167,7 +167,7 @@ export class PlainContents {
     this.#value(owner, depth)
   }
 
-  /** The name that was read is one of that object's. It has none like it. */
+  /** Notes that an object has the name that was read. The caller has made sure that it is new. */
   #own(owner: number): void {
     if (this.#names === namesMax) throw unusual
     this.#nameOwners[this.#names] = owner
@@ -185,9 +185,9 @@ export class PlainContents {
     } while (this.#hasMore(closeBracket))
   }
 
-  // ---- What was sealed.
+  // ---- Disclosures.
 
-  /** Checks a disclosure. Returns which digest is its own. */
+  /** Checks a disclosure. Returns the number of its digest. */
   #disclosed(text: string): number {
     const from = this.#end
     if (from + text.length > bytesMax) throw unusual
@@ -336,7 +336,7 @@ export class PlainContents {
     return true
   }
 
-  /** Behind a member: a comma and another one, or the end. */
+  /** After a member: a comma and another one, or the end. */
   #hasMore(close: number): boolean {
     const byte = this.#bytes[this.#at++]
     if (byte === comma) return true

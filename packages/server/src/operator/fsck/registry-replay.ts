@@ -37,7 +37,7 @@ export interface RecordedAct {
   readonly metadata: JsonObject
   /** What a hold covers, from a disclosure. */
   readonly scope?: Json
-  /** What it says was destroyed. */
+  /** What the entry says was destroyed. */
   readonly destroyed?: Destroyed | undefined
 }
 
@@ -231,7 +231,7 @@ function applyDestroyed(
 function applyErasure(making: Making, { action, metadata }: RecordedAct): void {
   const { put, remove } = making
   const { scope, reason, reference, part, tokens } = metadata
-  // They go by the holds of that moment.
+  // The holds of that moment decide.
   if (action === "privacy.erasure.request" || action === "privacy.erasure.begin")
     putState(making, {})
   switch (action) {
@@ -239,7 +239,7 @@ function applyErasure(making: Making, { action, metadata }: RecordedAct): void {
     case "privacy.erasure.repeat":
       return put("erasure", { scope, reason, reference, parts: 0, isDone: false })
     case "privacy.subject.erase":
-      // A token of the person's activity goes with the entries that name the person.
+      // A token of the person's activity is erased with the entries that name the person.
       for (const token of Array.isArray(tokens) ? tokens : [])
         if (typeof token === "string") remove("token", token)
       return put("erasure", { parts: part })

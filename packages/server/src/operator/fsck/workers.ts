@@ -26,7 +26,7 @@ type Work = {
 }
 
 export interface Workers {
-  /** Yields the answers in order, and works some questions ahead. The caller may stop early. */
+  /** Yields the answers in order, and works ahead by some questions. The caller may stop early. */
   each<K extends keyof Work>(
     question: K,
     given: Iterable<Parameters<Work[K]>[0]>,
