@@ -1,5 +1,5 @@
-// Records archive segments: that one was made, that one was written anew because something in it was
-// destroyed, and that one is no more. A document changes together with its entry, and files are
+// Records archive segments: when one is made, when one is rewritten because content in it was
+// destroyed, and when one is removed. A document changes together with its entry, and files are
 // deleted only after that.
 
 import { isDeepStrictEqual } from "node:util"
@@ -22,15 +22,15 @@ export interface SegmentParts extends Pick<AdminParts, "registry" | "ledger" | "
   readonly archiving: SegmentArchiving
 }
 
-/** A segment to record, in the place of another one perhaps. */
+/** A segment to record, perhaps in place of another one. */
 interface NewSegment {
   readonly document: ArchiveSegmentDocument
   readonly replaced?: ArchiveSegmentDocument
-  /** Whether it has no body of this entry. */
+  /** Whether it lacks the body of this entry. */
   readonly lacks: (sequence: number) => boolean
 }
 
-/** False if the segment has something that is destroyed by now, or is in another one. */
+/** False if the segment has content that was destroyed meanwhile, or that another segment has. */
 export async function recordSegment(
   parts: SegmentParts,
   workspace: Document<"workspace">,
@@ -42,7 +42,10 @@ export async function recordSegment(
   return recorded !== undefined
 }
 
-/** In one commit. Those that were recorded, without those that must not be recorded any more. */
+/**
+ * Records them in one commit. Returns those that were recorded; the others must not be recorded any
+ * more.
+ */
 async function recordSegments(
   { registry, ledger, clock }: SegmentParts,
   workspace: Document<"workspace">,
@@ -72,7 +75,7 @@ async function recordSegments(
   return recorded
 }
 
-/** What it replaces is still there, and nothing else is in its range. */
+/** Whether the segment that it replaces still exists, and no other is in its range. */
 function hasPlace(
   segments: readonly ArchiveSegmentDocument[],
   { document, replaced }: NewSegment,
@@ -117,7 +120,7 @@ async function removal(
   return stored === undefined ? [] : [changed(stored, null)]
 }
 
-/** Records that a segment is no more. Its bodies are in the database again, or destroyed. */
+/** Records that a segment is removed. Its bodies are in the database again, or destroyed. */
 async function recordRemoval(
   { registry, ledger, clock }: Omit<SegmentParts, "archiving">,
   workspace: Document<"workspace">,
@@ -131,7 +134,7 @@ async function recordRemoval(
   })
 }
 
-/** Removes what was destroyed of these ranges, which are in order, from every segment. */
+/** Removes the destroyed content of these ranges, which are in order, from every segment. */
 export async function removeFromArchive(
   parts: SegmentParts,
   workspace: string,
@@ -148,14 +151,14 @@ export async function removeFromArchive(
   await removeDestroyed(parts, document, hit)
 }
 
-/** Segments that are in memory at once, as they were and as they will be. */
+/** Segments that are in memory at once, in their old and new form. */
 const rewrittenAtOnce = 4
 /** Segments whose entries commit together. */
 const recordedAtOnce = 32
 
 /**
- * Removes what was destroyed from these segments: each that has some of it is written anew, and its
- * former files are deleted. May be done again.
+ * Removes destroyed content from these segments: each that has some of it is rewritten, and its
+ * former files are deleted. Idempotent.
  */
 export async function removeDestroyed(
   parts: SegmentParts,
@@ -163,26 +166,26 @@ export async function removeDestroyed(
   segments: readonly ArchiveSegmentDocument[],
 ): Promise<void> {
   for (let at = 0; at < segments.length; at += recordedAtOnce) {
-    // Those of which more was destroyed meanwhile are written once more.
+    // Segments of which more was destroyed meanwhile are rewritten once more.
     let left: readonly ArchiveSegmentDocument[] = segments.slice(at, at + recordedAtOnce)
     while (left.length > 0) left = await rewriteSome(parts, workspace, left)
   }
 }
 
-/** What is recorded of a segment, and which of its bodies are destroyed. */
+/** The recorded segment, and which of its bodies are destroyed. */
 interface SegmentState {
   readonly segment: ArchiveSegmentDocument
   readonly gone: readonly SequenceRange[]
 }
 
-/** A segment and what takes its place: none if all of it is destroyed. */
+/** A segment and its replacement: none if all of it is destroyed. */
 interface Rewritten extends SegmentState {
   readonly document: ArchiveSegmentDocument | undefined
 }
 
 /**
- * Returns those that have to be looked at again, because another server has changed them meanwhile,
- * or more of them was destroyed.
+ * Returns those that must be checked again, because another server has changed them meanwhile, or
+ * more of them was destroyed.
  */
 async function rewriteSome(
   parts: SegmentParts,
@@ -218,32 +221,32 @@ async function rewriteSome(
   return [...left]
 }
 
-/** Deletes the former files of a segment. False if something has changed since it was looked at. */
+/** Deletes the former files of a segment. False if the segment has changed since it was read. */
 async function clean(
   parts: SegmentParts,
   workspace: Document<"workspace">,
   { segment, gone, document }: Rewritten,
 ): Promise<boolean> {
   const { registry, archiving } = parts
-  // Before the look: whoever writes a file that will be recorded has seen more destroyed than this,
-  // or writes it after this.
+  // The files are listed before the document is read again: a server that writes a file to record
+  // has seen more destroyed content, or writes it after this.
   const files = await archiving.files(segment)
   const now = await stateOf(registry, workspace.id, segment)
   const isAsBefore =
     now?.segment.file === (document ?? segment).file && isDeepStrictEqual(now.gone, gone)
   if (isAsBefore) await archiving.discard(files.filter((file) => file !== document?.file))
-  // Nobody can record it any more: what it would replace is not there.
+  // Nobody can record it any more, because the segment that it would replace is gone.
   else if (
     document !== undefined &&
     ![segment.file, document.file].includes(now?.segment.file ?? "")
   )
     await archiving.discard([document.file])
-  // After its file: nobody would look again for one that nothing names.
+  // The file is deleted first, because nothing would find a file that no document names.
   if (isAsBefore && document === undefined) await recordRemoval(parts, workspace, segment)
   return isAsBefore
 }
 
-/** Undefined if there is no segment at this place any more. */
+/** Undefined if no segment is at this place any more. */
 async function stateOf(
   registry: SegmentParts["registry"],
   workspace: string,
@@ -268,7 +271,7 @@ async function eachOf<T>(
   await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
-/** Of sequences that are asked in any order; the ranges are in order. */
+/** Answers for sequences in any order; the ranges are in order. */
 function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
   return (sequence) => {
     let [low, high] = [0, ranges.length]

@@ -13,11 +13,11 @@ import { epochsOf } from "../store/epochs.ts"
 import type { Journal } from "../store/store.ts"
 import { recordSegment, removeDestroyed, type SegmentParts } from "./archive-segments.ts"
 
-/** Of a sweep over all workspaces that this process follows. */
+/** The result of a sweep over all workspaces that this process follows. */
 export interface ArchiveState {
   readonly segments: number
   readonly bytes: number
-  /** For how long the oldest entry has been due that is in the database still; 0 if none is. */
+  /** How long the oldest due entry has waited that is still in the database; 0 if there is none. */
   readonly overdueMs: number
 }
 
@@ -32,7 +32,7 @@ export interface ArchiverParts extends SegmentParts {
 }
 
 interface ArchiverOptions {
-  /** Whether this process is the one that changes the workspace's content. */
+  /** Whether this process is the one that may change the workspace's content. */
   readonly isOurs: (workspace: string) => Promise<boolean>
   /** Nothing is recorded in a workspace whose chain is broken. */
   readonly isHalted: (workspace: string) => boolean
@@ -48,7 +48,7 @@ const dayMs = 86_400_000
 export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): Archiver {
   const { registry, clock, limits } = parts
   const stop = Promise.withResolvers<void>()
-  /** Where the frames of each workspace ended that were due and are no full segment. */
+  /** For each workspace, where the due frames ended that do not fill a segment. */
   const ends = new Map<string, number>()
   let isClosing = false
   const ended = run()
@@ -107,14 +107,14 @@ interface ArchivingOptions {
 }
 
 interface Archived {
-  /** How many entries were archived now. */
+  /** The number of entries that were archived now. */
   readonly entries: number
   /** All segments of the workspace. */
   readonly segments: readonly ArchiveSegmentDocument[]
   readonly overdueMs: number
 }
 
-/** Finishes what was begun, and archives everything that is due in a workspace. */
+/** Finishes an interrupted segment, and archives everything that is due in a workspace. */
 export async function archiveDue(
   parts: ArchiverParts,
   workspace: Document<"workspace">,
@@ -152,7 +152,7 @@ export async function archiveDue(
     }
     const { document } = written
     if (!(await recordSegment(parts, workspace, written))) {
-      // Something in it was destroyed meanwhile: the next look begins with what is left. Or another
+      // Content in it was destroyed meanwhile: the next sweep begins with the rest. Or another
       // process has recorded it: the same frames make the same file, which that entry names.
       const recorded = segmentAt(await directory.list(id), document.first)
       if (recorded?.file !== document.file) await archiving.discard([document.file])

@@ -1,5 +1,5 @@
-// Destroys content that an entry says is to be destroyed, everywhere that this service has it: rows
-// and frames, the archive, the search, and the logs. Each step may be done again.
+// Destroys content, as an entry has recorded, everywhere in this service: rows and frames, the
+// archive, the search, and the write-ahead logs. Each step is idempotent.
 
 import { digest, isJsonObject, parseBody, type Destroyed } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
@@ -14,23 +14,22 @@ export interface DestroyingParts {
   readonly journal: Pick<JournalReader, "at">
   readonly content: ContentKeeper
   readonly clock: Clock
-  /** As in archive-segments.ts. */
   readonly removeFromArchive: (workspace: string, ranges: readonly SequenceRange[]) => Promise<void>
-  /** As `Filing.forget`. */
+  /** See `Filing.forget`. */
   readonly forget: (workspace: string, destroyed: DestroyedContent) => Promise<void>
 }
 
 /** Entries that are read at once: some milliseconds of work. */
 const readAtOnce = 64
 const readBytesMax = 4 * 1024 * 1024
-/** Entries whose remaining fields are stored together: a step waits for the disk. */
+/** Entries whose remaining fields are stored together, because a step waits for the disk. */
 const keptAtOnce = 256
-/** Each question has them all, and each frame is compared with them. */
+/** Ranges in one question to the thread, which compares each frame with all of them. */
 const rangesAtOnce = 64
-/** Readers hold an earlier state for some milliseconds. */
+/** Pause before a retry: readers hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
-/** When it resolves, no file of the engine has any of it, and no search finds by it. */
+/** When it resolves, no file of the engine has any of it, and no search finds an entry by it. */
 export async function destroyContent(
   parts: DestroyingParts,
   workspace: string,
@@ -63,7 +62,7 @@ async function destroyBodies(
   }
 }
 
-/** Notes whose fields they were, as the search must forget them. */
+/** Notes whether they were fields of the actor or of the target, which the search must forget. */
 async function destroyFields(
   { journal, content }: DestroyingParts,
   workspace: string,
@@ -78,7 +77,7 @@ async function destroyFields(
   let entries = await read(0)
   for (let at = 0; entries.length > 0;) {
     for (const [place, entry] of entries.entries()) {
-      // A body that is gone has taken its sealed fields with it.
+      // The sealed fields of a destroyed body are destroyed already.
       if (entry?.body === undefined) continue
       const gone = new Set(fields[at + place]?.digests)
       for (const owner of ownersOf(entry, gone)) owners[owner].push(entry.sequence)
@@ -89,7 +88,7 @@ async function destroyFields(
     }
     at += entries.length
     const isEnough = left.length >= keptAtOnce || at >= fields.length
-    // Two threads: the next are read meanwhile.
+    // Another thread destroys, so the next entries are read meanwhile.
     const [next] = await Promise.all([read(at), isEnough && keepOnly(content, workspace, left)])
     entries = next
     if (isEnough) left = []

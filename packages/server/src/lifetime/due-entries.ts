@@ -1,5 +1,5 @@
-// Looks through a workspace for entries whose content has passed its time, some at a time. Only the
-// entries themselves are believed, not the search: what is found here is destroyed.
+// Looks through a workspace for entries whose content has expired, some at a time. It trusts only
+// the entries, not the search, because the content of the entries that it finds is destroyed.
 
 import {
   isJsonObject,
@@ -19,13 +19,13 @@ export interface DueQuestion {
   readonly workspace: string
   readonly rules: readonly RetentionRule[]
   readonly holds: readonly ActiveHold[]
-  /** Entries after the first of these are looked at, up to the second. */
+  /** Checks the entries after the first of these sequences, up to the second. */
   readonly after: number
   readonly upTo: number
   readonly nowMs: number
 }
 
-/** What is due under one rule, of one project, lane and month. */
+/** The entries due under one rule, of one project, lane and month. */
 export interface DueCount {
   readonly rule: number
   readonly projectId: string
@@ -37,21 +37,24 @@ export interface DueCount {
 }
 
 export interface DueEntries {
-  /** Entries up to here were looked at. */
+  /** Entries up to here were checked. */
   readonly last: number
   /** No later entry is due. */
   readonly isEnd: boolean
-  /** By the place of the rule, in order and without overlap. */
+  /** By the index of the rule, in order and without overlap. */
   readonly ranges: readonly (readonly SequenceRange[])[]
   readonly counts: readonly DueCount[]
-  /** Entries that are due, and held. */
+  /** Entries that are due, but under a hold. */
   readonly held: number
 }
 
 const entriesPerRead = 1000
-/** Each of them is compared with up to a hundred holds. */
+/** Entries in one read. Each is compared with up to a hundred holds. */
 const entriesPerReadIfHeld = 50
-/** Some hundred milliseconds of work; the entry that records them has some ten kilobytes. */
+/**
+ * Entries in one step: some hundred milliseconds of work, and an entry of some ten kilobytes to
+ * record them.
+ */
 const entriesMax = 32_768
 const rangesMax = 2000
 
@@ -94,7 +97,9 @@ interface Said {
   readonly action: string
 }
 
-/** Undefined if the body is gone, or cannot be read: then nothing of it is destroyed. */
+/**
+ * Undefined if the body is destroyed already, or cannot be read: then nothing of it is destroyed.
+ */
 function saidOf({ body }: Stored): Said | undefined {
   const parsed: unknown = body && parseJson(Buffer.from(body).toString("utf8"))
   if (!isJsonObject(parsed as JsonObject | undefined)) return undefined

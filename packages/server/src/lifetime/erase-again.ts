@@ -1,4 +1,4 @@
-// Erases again, at a start, what a copy of the data from before an erasure still has.
+// Erases again, at a start, if the data is a copy from before an erasure.
 
 import { StartError } from "../error.ts"
 import { every } from "../store/all-documents.ts"
@@ -15,15 +15,15 @@ export interface ErasedBefore {
   readonly registry: Registry
   readonly erasures: Pick<Erasures, "repeat">
   readonly path: string
-  /** What the file at this path lists. */
+  /** The contents of the erasures file at this path. */
   readonly blocks: readonly ErasedBlock[]
-  /** Why nothing may be written. */
+  /** Why the data is read-only. */
   readonly readOnly: string | undefined
 }
 
 /**
- * A copy that may not be written to is not served: what is destroyed must be recorded, and what it
- * still has must not be shown.
+ * A read-only copy is not served: the destruction must be recorded, and the content must not be
+ * shown.
  */
 export async function eraseAgain(parts: ErasedBefore): Promise<void> {
   if (parts.blocks.length === 0) return
@@ -39,7 +39,10 @@ export async function eraseAgain(parts: ErasedBefore): Promise<void> {
   }
 }
 
-/** By the id of the erasure: what this data does not know to be done, and still has. */
+/**
+ * By the id of the erasure: content that this data still has, where the erasure is not recorded as
+ * done.
+ */
 async function openBlocks(
   { registry, store, blocks }: ErasedBefore,
   workspace: Document<"workspace">,

@@ -1,4 +1,5 @@
-// What was erased, as the file beside the heads file has it, which knows epochs and no workspaces.
+// Converts what was erased into the form of the erasures file, which names epochs instead of
+// workspaces, and back.
 
 import { digest, eventHash, toBase64, type Destroyed } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
@@ -12,7 +13,7 @@ import type { Personal } from "./subject-entries.ts"
 
 const recordsAtOnce = 1000
 
-/** One block for each epoch of which something was erased. */
+/** One block for each epoch with erased content. */
 export async function erasedBlocks(
   journal: Pick<JournalReader, "recordsAt">,
   workspace: Document<"workspace">,
@@ -45,7 +46,7 @@ export async function erasedBlocks(
   return [...blocks].map(([origin, block]) => ({ origin, id, ...block }))
 }
 
-/** What of these blocks a ledger still has, by sequence. */
+/** The content of these blocks that a ledger still has, by sequence. */
 export async function stillThere(
   journal: Pick<JournalReader, "at">,
   workspace: Document<"workspace">,
@@ -75,7 +76,7 @@ export async function stillThere(
   return found.toSorted((one, other) => one.sequence - other.sequence)
 }
 
-/** Another entry may have come into the place of one that was lost: it has another hash. */
+/** After a loss, another entry may have taken this place; its hash differs. */
 function leftOf(
   entry: Stored,
   hash: string | undefined,

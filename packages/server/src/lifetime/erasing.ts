@@ -1,5 +1,5 @@
-// Carries out erasures in the background: those that were just asked for, those that a crash cut
-// short, and those whose last hold was released.
+// Carries out erasures in the background: new ones, those that a crash interrupted, and those whose
+// last hold was released.
 
 import type { Clock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
@@ -7,7 +7,7 @@ import type { Workspaces } from "../workspace/workspaces.ts"
 import type { Erasures } from "./erasures.ts"
 
 export interface Erasing {
-  /** Something was asked for, or a hold was released. */
+  /** An erasure was requested, or a hold was released. */
   poke(workspace: string): void
   close(): Promise<void>
 }
@@ -21,9 +21,12 @@ export interface ErasingParts {
   readonly failed: (workspace: string, error: unknown) => void
 }
 
-/** How often a workspace is looked after at most, for what another server has left open. */
+/** How often a workspace is checked at most for erasures that another server has left open. */
 const lookEveryMs = 60_000
-/** The same of one in which another server has something open, and may die: about a lease. */
+/**
+ * The same for a workspace where another server has an erasure open, and may die: about the time of
+ * a lease.
+ */
 const lookAgainMs = 5000
 const passEveryMs = 1000
 /** The pause after a failure, so that a failing disk is not asked all the time. */
@@ -40,10 +43,10 @@ export function startErasing({
   const stop = new AbortController()
   const { promise: stopped, resolve } = Promise.withResolvers<void>()
   const running = new Map<string, Promise<void>>()
-  /** When each may be looked after again. */
+  /** When each workspace may be checked again. */
   const pausesUntilMs = new Map<string, number>()
 
-  /** Once more, if it is asked for while it runs. */
+  /** Workspaces that were poked while they ran, and run once more. */
   const again = new Set<string>()
   const poke = (workspace: string): void => {
     if (stop.signal.aborted) return
@@ -64,7 +67,7 @@ export function startErasing({
     } while (again.has(workspace) && !stop.signal.aborted)
     running.delete(workspace)
   }
-  /** To be looked after, once their pause is over. */
+  /** Workspaces to check once their pause is over. */
   const due = new Set<string>()
   const lookAgain = (workspace: string): void => {
     due.add(workspace)

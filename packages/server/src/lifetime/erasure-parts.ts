@@ -12,20 +12,20 @@ import type { NamingDocument, Personal } from "./subject-entries.ts"
 export interface ErasurePart {
   readonly destroyed: Destroyed
   readonly naming: readonly NamingDocument[]
-  /** Up to and with this sequence everything is in this part or an earlier one. */
+  /** Everything up to this sequence is in this part or an earlier one. */
   readonly last: number
   readonly entries: number
   readonly fields: number
 }
 
-/** Of an entry as JSON: a quarter of what an event may have. */
+/** Bytes of a part as JSON: a quarter of the largest event. */
 const partBytesMax = 64 * 1024
-/** A body takes a range of two sequences at most. */
+/** Bytes of a body in a part: at most a range of two sequences. */
 const bodyBytes = 40
 const digestBytes = 46
 const fieldsBytes = 40
 
-/** Puts what is found into parts, in order. */
+/** Divides the findings into parts, in order. */
 export async function* partsOf(
   found: AsyncIterable<readonly Personal[]> | Iterable<readonly Personal[]>,
 ): AsyncGenerator<ErasurePart> {
@@ -43,7 +43,6 @@ export async function* partsOf(
   if (part.length > 0) yield partWith(part)
 }
 
-/** Of these alone. */
 export function partWith(found: readonly Personal[]): ErasurePart {
   const bodies: [first: number, last: number][] = []
   const fields: DestroyedFields[] = []
@@ -62,7 +61,7 @@ export function partWith(found: readonly Personal[]): ErasurePart {
   }
 }
 
-/** Each once: a token has an entry of its making and one of its end. */
+/** Each only once: a token has an entry for its creation and one for its end. */
 export function idsOf(
   naming: readonly NamingDocument[],
   kind: NamingDocument["kind"],

@@ -1,6 +1,6 @@
-// Erases a person. First entries say what will be destroyed, each with the documents that say it;
-// then it is destroyed; then an entry says that it was. What was cut short is resumed from these
-// documents and entries. An erasure covers what was recorded before its own first entry.
+// Erases a person. First, entries record what will be destroyed, each together with the documents
+// that list it; then it is destroyed; then an entry records that. An interrupted erasure is resumed
+// from these documents and entries. An erasure covers the entries before its own first one.
 
 import { strict as assert } from "node:assert"
 import { digest, parseBody, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
@@ -69,13 +69,16 @@ export interface Erasures {
     request: ErasureRequest,
     signal?: AbortSignal,
   ): Promise<Document<"erasure">>
-  /** Carries out what is open of a workspace. Resolves when nothing is left but what is held. */
+  /** Carries out the open erasures of a workspace. Resolves when only held ones are left. */
   carryOut(workspace: Document<"workspace">, stop?: AbortSignal): Promise<void>
-  /** Lists in this server's file what another server erased. Returns whether it has more to do. */
+  /**
+   * Adds the erasures of other servers to this server's file. Returns whether another server has
+   * one open.
+   */
   note(workspace: Document<"workspace">): Promise<boolean>
   /**
-   * Erases again what the file beside the heads file lists and this data still has, because it is a
-   * copy from before. Records it first.
+   * Erases again the content that the erasures file lists and that this data, a copy from before,
+   * still has. Records it first.
    */
   repeat(
     workspace: Document<"workspace">,
@@ -86,10 +89,10 @@ export interface Erasures {
 
 export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal"> {
   readonly store: Pick<Store, "journal" | "search" | "registry">
-  /** As `FilingBeside.catchUp`. */
+  /** See `FilingBeside.catchUp`. */
   readonly file: (workspace: string) => Promise<void>
   readonly erasuresFile: ErasuresFile
-  /** Told of each that is done. */
+  /** Called for each erasure that is done. */
   readonly erased: (entries: number) => void
   /** The ids of the holds on these entries, or on the person. */
   readonly holdsOn: (
@@ -105,7 +108,9 @@ const eraseAction = "privacy.subject.erase"
 const waitAction = "privacy.erasure.wait"
 const repeatAction = "privacy.erasure.repeat"
 
-/** What requests have found, so that it is not read again; undefined of very much. */
+/**
+ * The findings of requests, so that entries are not read twice; undefined if they are too large.
+ */
 type Surveys = Map<string, Survey>
 
 interface Survey {
@@ -120,7 +125,7 @@ interface WorkingParts extends ErasureParts {
   readonly surveys: Surveys
 }
 
-/** Some megabytes of digests. */
+/** Beyond this, findings are not remembered: some megabytes of digests. */
 const keptMax = 20_000
 
 export function createErasures(given: ErasureParts): Erasures {
@@ -129,7 +134,7 @@ export function createErasures(given: ErasureParts): Erasures {
   const { registry, ledger, store, limits, clock } = parts
   const counting = createFairQueue(clock, {
     atOnceMax: limits.erasureCountsAtOnceMax,
-    // Each works on the thread that serves everybody.
+    // One for each workspace, because each works on the main thread.
     perWorkspaceMax: 1,
     waitingMax: limits.erasureCountsWaitingMax,
     waitMs: limits.erasureCountWaitMs,
@@ -162,7 +167,8 @@ export function createErasures(given: ErasureParts): Erasures {
         const said = { scope, reason, ...(reference !== undefined && { reference }) }
         const { id } = await recordPlanned(parts, workspace, async (nowMs) => {
           const id = ledger.makeId("era", nowMs)
-          // Whoever places a hold meanwhile changes it too, and this is planned again.
+          // A hold that is placed meanwhile changes this document too, and then this is planned
+          // again.
           const state = await readState(registry, workspace.id)
           const holds = await parts.holdsOn(workspace.id, subject, found.sequences, signal)
           const value: ErasureDocument = {
@@ -195,7 +201,8 @@ export function createErasures(given: ErasureParts): Erasures {
     repeat: (...asked) => repeat(parts, ...asked),
 
     async carryOut(workspace, stop) {
-      // One at a time of a workspace: what one destroys, the next does not find.
+      // One at a time for each workspace, so that an erasure does not find what another one
+      // destroys.
       const before = running.get(workspace.id) ?? Promise.resolve()
       const next = before.catch(() => undefined).then(() => carryOutAll(parts, workspace, stop))
       running.set(workspace.id, next)
@@ -218,7 +225,7 @@ async function carryOutAll(
     else if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
 }
 
-/** Goes on from where it stands. */
+/** Continues from its current state. */
 async function carryOut(
   parts: WorkingParts,
   workspace: Document<"workspace">,
@@ -245,7 +252,7 @@ async function carryOut(
   }
 }
 
-/** Records an erasure that this data does not know, with its parts, and carries it out. */
+/** Records an erasure that is missing in this data, with its parts, and carries it out. */
 async function repeat(
   parts: WorkingParts,
   workspace: Document<"workspace">,
@@ -270,7 +277,7 @@ async function repeat(
   await carryOut({ ...parts, holdsOn: async () => [] }, workspace, id)
 }
 
-/** It knows places and no person, so only the file can say what is left of it. */
+/** It names positions and no person, so only the file can say what is left of it. */
 function isRepeated({ state, subject }: ErasureDocument): boolean {
   return state === "recording" && subject === undefined
 }
@@ -329,7 +336,7 @@ async function survey(
   }
 }
 
-/** What was found for the request, and what was recorded between that and the request. */
+/** The findings of the request, and those in the entries between them and its own first entry. */
 async function* surveyed(
   parts: WorkingParts,
   asked: SubjectAsked,
@@ -383,7 +390,7 @@ async function recordParts(
   assert(request !== undefined, "an erasure has the entry of its request")
   const upTo = request.sequence - 1
   const asked = { workspace: workspace.id, subject, scope, after, upTo }
-  // Of whole entries the id goes as well, so the request names nobody either.
+  // The scope `entries` erases the id too, so the request must not keep it either.
   const named = scope === "entries" ? disclosuresFor(request, "target") : []
   const own = named.map((one) => digest(one, sha256))
   const known = parts.surveys.get(id)
@@ -401,7 +408,7 @@ async function recordParts(
   await recordEach(partsOf(all), record, lastOf)
 }
 
-/** Of all that an erasure will destroy. */
+/** The sequences of all entries that an erasure will change. */
 async function allSequences(
   parts: WorkingParts,
   { workspace, ...asked }: SubjectAsked,
@@ -413,8 +420,8 @@ async function allSequences(
 }
 
 /**
- * The last part is always recorded: with it, all of it is said. Ends early if a part must not be
- * recorded now.
+ * The last part is always recorded, even if it is empty: it marks the end. Stops early if a part
+ * must not be recorded now.
  */
 async function recordEach(
   all: AsyncIterable<ErasurePart>,
@@ -441,7 +448,7 @@ function withOwn(
 
 interface RecordedPart {
   readonly part: ErasurePart
-  /** How many are recorded before it. */
+  /** The number of parts before it. */
   readonly place: number
   readonly isLast: boolean
   /** The ids of the holds on anything that the erasure will destroy. */
@@ -449,9 +456,9 @@ interface RecordedPart {
 }
 
 /**
- * Records a part, with everything that the registry says of it. The first part decides for all of
- * them: if a hold was placed since the request, it records nothing of it, and the erasure is held.
- * Returns whether the next part is to be recorded: not if another process goes on with the erasure.
+ * Records a part, with all its changes of the registry. The first part decides for all: if a hold
+ * was placed since the request, nothing is recorded, and the erasure is held. Returns whether to
+ * record the next part: not if another process continues the erasure.
  */
 async function recordPart(
   parts: WorkingParts,
@@ -495,7 +502,7 @@ async function recordPart(
   return planned?.action === eraseAction
 }
 
-/** The changes after which these documents name nobody. */
+/** The changes that remove the person from these documents. */
 async function withoutName(
   registry: Registry,
   workspace: string,
@@ -508,7 +515,7 @@ async function withoutName(
   }
   for (const id of idsOf(naming, "erasure")) {
     const erasure = await registry.get("erasure", workspace, id)
-    // One that is open needs to know whom it is about, and has its turn next.
+    // An open erasure still needs its subject, and its turn is next.
     if (erasure?.value.state !== "done") continue
     const { subject: _, ...nameless } = erasure.value
     changes.push(changed(erasure, nameless))
@@ -566,7 +573,7 @@ async function noteAll(parts: WorkingParts, workspace: Document<"workspace">): P
   return isOpen
 }
 
-/** Lists what was erased in the file that outlives this data. */
+/** Adds what was erased to the erasures file, which outlives this data. */
 async function note(
   parts: WorkingParts,
   workspace: Document<"workspace">,

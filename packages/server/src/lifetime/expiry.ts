@@ -1,6 +1,6 @@
-// Destroys contents that have passed their time, once a day and when somebody asks. All of it is
-// recorded first, with the documents that explain what will be missing, and then done; that it was
-// done is recorded too. So a run that was cut short goes on from its own entries.
+// Destroys expired contents, once a day and on request. A run first records what it will destroy,
+// with the documents that explain the missing contents, then destroys, then records that it has. An
+// interrupted run continues from its own entries.
 
 import { formatDestroyed, type SequenceRange } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
@@ -34,14 +34,14 @@ export interface ExpiryParts
 export interface ExpiryResult {
   /** Entries whose contents were destroyed. */
   readonly entries: number
-  /** Entries whose time is over, and that a hold keeps. */
+  /** Expired entries that a hold protects. */
   readonly held: number
 }
 
 export interface Expiry {
   /**
-   * Destroys what has passed its time. If that is under way, waits for its end: then nothing is
-   * left. Undefined if another process does that.
+   * Destroys expired contents. If a run is under way, waits for its end. Undefined if another
+   * process does it.
    */
   run(by: Principal, workspace: Document<"workspace">): Promise<ExpiryResult | undefined>
 }
@@ -61,7 +61,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     })
   return {
     async run(by, workspace) {
-      // Who asks again under the same rules waits for the same run: each looks through all entries.
+      // Requests under the same rules share a run, because each run reads all entries.
       const key = `${workspace.id} ${workspace.version}`
       const before = running.get(key)
       if (before !== undefined) {
@@ -88,7 +88,7 @@ async function recordDue(
     const state = await readState(registry, id)
     const { run } = state.value
     if (isOpen(run) && run.id !== runId) {
-      // Another process has begun it since, and may have died.
+      // Another process has begun it meanwhile, and may have died.
       await finish(parts, asked)
       continue
     }
@@ -99,7 +99,7 @@ async function recordDue(
     const holds = await activeHolds(registry, id)
     const found = await due({ workspace: id, rules, holds, after, upTo, nowMs: clock.now() })
     const recorded = await record(parts, { by, workspace, runId, rules, state }, found.ranges)
-    // A hold was placed or the rules were changed meanwhile: these entries are looked at again.
+    // A hold was placed or the rules were changed meanwhile: these entries are checked again.
     if (recorded === undefined) continue
     entries += lengthOf(recorded)
     held += found.held
@@ -117,7 +117,7 @@ interface Recording {
   readonly state: RetentionState
 }
 
-/** What will be destroyed; undefined if something has changed since it was found. */
+/** The contents to destroy; undefined if holds or rules have changed since they were found. */
 async function record(
   parts: ExpiryParts,
   { by, workspace, runId, rules, state }: Recording,
@@ -129,7 +129,7 @@ async function record(
     recorded = undefined
     const now = await readState(registry, workspace.id)
     if (now.version !== state.version) return undefined
-    // What was read may be older than what another process has recorded and destroyed.
+    // Another process may have recorded and destroyed some of it since it was read.
     const left = await Promise.all(ranges.map((own) => notDestroyed(registry, workspace.id, own)))
     recorded = inOrder(left)
     if (recorded.length === 0) return undefined
@@ -148,7 +148,7 @@ function isOpen(run: ExpiryRun | undefined): run is ExpiryRun {
   return run !== undefined && run.doneAt === undefined
 }
 
-/** Finishes the last run, if it was cut short or has just destroyed its last entry. */
+/** Finishes the last run, if it was interrupted or has just destroyed its last content. */
 async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Promise<void> {
   const { registry } = parts
   for (;;) {
@@ -158,7 +158,7 @@ async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Pro
   }
 }
 
-/** Another process may record more of it meanwhile: then it is not done yet. */
+/** If another process records more of it meanwhile, it is not done yet. */
 async function finishRun(
   parts: ExpiryParts,
   workspace: Document<"workspace">,
@@ -204,7 +204,7 @@ function expireAct(
   }
 }
 
-/** Those of all rules, joined where they touch. */
+/** The ranges of all rules, joined where they touch. */
 function inOrder(ranges: DueEntries["ranges"]): readonly SequenceRange[] {
   const all: [number, number][] = []
   for (const [first, last] of ranges.flat().toSorted((a, b) => a[0] - b[0])) {
@@ -249,7 +249,7 @@ export function startExpiry(
 ): { close(): Promise<void> } {
   const stop = Promise.withResolvers<void>()
   let isOver = false
-  /** The last day of which this process has done the work of a workspace. */
+  /** For each workspace, the last day that this process has completed. */
   const days = new Map<string, number>()
   const loop = (async () => {
     while (!isOver) {
@@ -274,7 +274,7 @@ export function startExpiry(
     async close() {
       isOver = true
       stop.resolve()
-      // What is under way goes on after the next start.
+      // An interrupted run continues after the next start.
       await Promise.race([loop.catch(() => undefined), clock.sleep(stopWithinMs)])
     },
   }

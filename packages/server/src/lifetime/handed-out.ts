@@ -1,5 +1,5 @@
-// Finds what left the ledger with a person's content in it: evidence packs, scoped tokens, exports.
-// It cannot be recalled, so whoever erases is told of it.
+// Finds the evidence packs, scoped tokens and exports that contained a person's content. They
+// cannot be recalled, so an erasure lists them.
 
 import { openEntry } from "../store/opened-entry.ts"
 import { every } from "../store/all-documents.ts"
@@ -12,7 +12,7 @@ export interface HandedOutSource extends Omit<SubjectSource, "journal"> {
   readonly registry: Registry
 }
 
-/** Ids of each kind that are listed. */
+/** At most this many ids of each kind are listed. */
 const listedMax = 100
 /** The actions of the entries that record exports. */
 const exportActions = ["workspace.export", "workspace.events.export"]

@@ -1,4 +1,5 @@
-// Which entries a hold covers: those that it finds, that concern its subject, or that it names.
+// Which entries a hold covers: matches of its filter, entries about its subject, or the receipts
+// that it names.
 
 import { wantedIn } from "../query/entry-filter.ts"
 import type { HeldSubject, HoldScope } from "../store/documents.ts"
@@ -11,7 +12,9 @@ export interface ActiveHold {
   readonly scope: HoldScope
 }
 
-/** The ids of the holds that cover an entry. An entry without its body says its receipt alone. */
+/**
+ * The ids of the holds that cover an entry. Of an entry without its body only the receipt is known.
+ */
 export type HoldsOf = (stored: Stored) => readonly string[]
 
 export function createHoldsOf(holds: readonly ActiveHold[]): HoldsOf {
@@ -31,7 +34,7 @@ function coverOf(scope: HoldScope): Cover {
     return ({ receipt }) => receipts.has(receipt)
   }
   if ("subject" in scope) return (_, { filed }) => concerns(scope.subject, filed)
-  // It had the form of a filter when it was placed.
+  // It was a valid filter when the hold was placed.
   const wanted = wantedIn(scope.filter)
   return ({ body }, findable) => body !== undefined && matches(findable, wanted)
 }

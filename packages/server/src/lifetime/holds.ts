@@ -1,4 +1,4 @@
-// Legal holds: what a hold covers is neither expired nor erased until the hold is released.
+// Legal holds: an entry under a hold is neither expired nor erased until the hold is released.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -31,7 +31,7 @@ export interface Holds {
     workspace: Document<"workspace">,
     request: HoldRequest,
   ): Promise<Document<"hold">>
-  /** Refuses with `not_found`, also a hold that was released. */
+  /** Refuses with `not_found`, also for a released hold. */
   release(
     by: Principal,
     workspace: Document<"workspace">,
@@ -48,15 +48,17 @@ export interface Holds {
     signal?: AbortSignal,
   ): Promise<readonly string[]>
   /**
-   * Says of each entry which holds cover it. Without holds it costs one look-up; what it says may be
-   * as old as the registry's answers (`staleMsMax`).
+   * Answers for each entry which holds cover it. Without holds it costs one look-up. The answer may
+   * be as old as the registry's answers (`staleMsMax`).
    */
   on(workspace: string): Promise<HoldsOf>
 }
 
 export interface HoldParts extends Pick<AdminParts, "registry" | "ledger" | "clock" | "limits"> {
   readonly journal: Pick<JournalReader, "at">
-  /** An entry is compared with a hundred holds, each of which may be a search. */
+  /**
+   * Entries that are compared before others run: each with a hundred holds, which may be searches.
+   */
   readonly pace: Pace
 }
 
@@ -83,7 +85,7 @@ export function createHolds(parts: HoldParts): Holds {
       )
       const open = holds.filter(({ id }) => !found.has(id))
       const holdsOf = createHoldsOf(open)
-      // Each hold is found once; without one there is nothing to read.
+      // Each hold is listed once; without holds there is nothing to read.
       for (let at = 0; at < sequences.length && found.size < holds.length;) {
         const some = sequences.slice(at, at + readAtOnce)
         const entries = await journal.at(workspace, some, readBytesMax)
@@ -154,7 +156,7 @@ export function createHolds(parts: HoldParts): Holds {
   }
 }
 
-/** For whoever destroys: read after the state that the commit will change. */
+/** For callers that destroy: read after the state that their commit will change. */
 export async function activeHolds(
   registry: Pick<Registry, "list">,
   workspace: string,
@@ -173,7 +175,7 @@ function concernsPerson(scope: HoldScope, { id, types }: HeldSubject): boolean {
 }
 
 function scopeJson(scope: HoldScope): JsonObject {
-  // Its parts are JSON: they came from a request.
+  // The parts of a filter are JSON, because they came from a request.
   return JSON.parse(JSON.stringify(scope)) as JsonObject
 }
 

@@ -24,7 +24,7 @@ export interface PreviewParts {
 }
 
 export interface Counting {
-  /** How far it came. */
+  /** The last sequence that was counted. */
   readonly counted: number
   readonly of: number
   readonly preview: RetentionPreview | undefined
@@ -44,7 +44,9 @@ export interface Previews {
 const dayMs = 86_400_000
 /** Results that are remembered, and counts that are under way. */
 const rememberedMax = 64
-/** A count reads a whole ledger, on the thread that makes segments for everybody. */
+/**
+ * Counts at once: each reads a whole ledger, on the thread that makes segments for all workspaces.
+ */
 const counts = { atOnceMax: 4, perWorkspaceMax: 1, waitingMax: rememberedMax, waitMs: 20_000 }
 
 export function createPreviews({ registry, journal, clock, due, secret }: PreviewParts): Previews {
@@ -68,7 +70,7 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
       const day = Math.floor(nowMs / dayMs)
       const { version } = await readState(registry, id)
       const token = tokenOf(id, rules, day)
-      // What was recorded meanwhile has not expired today.
+      // Entries that were recorded meanwhile cannot have expired today.
       const name = `${id} ${version} ${token}`
       const under = known.get(name) ?? begin(name, { id, rules, nowMs, token })
       await Promise.race([under.done, clock.sleep(waitMs)])
@@ -87,7 +89,7 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
   function begin(name: string, begun: Begun): Under {
     const under: Under = { counted: 0, of: 0, preview: undefined, done: Promise.resolve() }
     under.done = counting.run(begun.id, undefined, () => countAll(under, begun))
-    // Whoever waits is told; the next request begins again.
+    // Waiting requests get the error; the next request begins again.
     under.done.catch(() => known.delete(name))
     known.set(name, under)
     return under

@@ -3,7 +3,7 @@
 import type { Kind } from "@tallystick/proof"
 import type { RetentionRule } from "../store/documents.ts"
 
-/** What a rule goes by. */
+/** The properties of an entry that rules match. */
 export interface RuledEntry {
   readonly kind: Kind
   readonly projectId: string
@@ -33,13 +33,13 @@ export function expiredBefore({ days }: RetentionRule, nowMs: number): number {
   return Math.floor(nowMs / dayMs) * dayMs - days * dayMs
 }
 
-/** By whole segments, as of a lane's rules. */
+/** Matches whole segments, as lane rules do. */
 function beginsWith(action: string, prefix: string): boolean {
   const [whole, start] = [action.toLowerCase(), prefix.toLowerCase()]
   return whole === start || whole.startsWith(`${start}.`)
 }
 
-/** Acts of the service that change no document: nothing is made again from them. */
+/** Acts of the service that change no document, so that nothing is rebuilt from them. */
 const passingActs: ReadonlySet<string> = new Set([
   "policy.consent.lookup",
   "security.integrity.fail",
@@ -48,8 +48,8 @@ const passingActs: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Entries that others need to be understood: what announces keys, what says that something was
- * destroyed, and every act from which the registry is made again.
+ * Entries without which others cannot be understood: announcements of keys, records of destruction,
+ * and every act from which the registry is rebuilt.
  */
 function isLasting({ kind, action }: RuledEntry): boolean {
   switch (kind) {

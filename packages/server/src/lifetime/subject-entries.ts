@@ -1,5 +1,5 @@
-// Finds everything that the ledger has about a person: the search says which entries may have it,
-// and each of them is read and decided by its own body.
+// Finds everything that the ledger has about a person: the search proposes entries, and the body of
+// each decides.
 
 import {
   digest,
@@ -27,11 +27,11 @@ export interface Personal {
   readonly isBody: boolean
   /** Digests of the sealed fields. */
   readonly digests: readonly string[]
-  /** A document that names the person as this entry does. */
+  /** A document that names the person, as this entry does. */
   readonly naming?: NamingDocument | undefined
 }
 
-/** A token of the person's activity goes; a hold and an erasure forget whom they were about. */
+/** A token for the person's activity is removed; a hold and an erasure lose their subject. */
 export interface NamingDocument {
   readonly kind: "token" | "erasure" | "hold"
   readonly id: string
@@ -40,12 +40,12 @@ export interface NamingDocument {
 export interface SubjectSource {
   readonly journal: Pick<JournalReader, "at">
   readonly search: Pick<Finder, "find">
-  /** Resolves when a search can look through everything that was recorded. */
+  /** Resolves when a search covers all recorded entries. */
   readonly file: (workspace: string) => Promise<void>
 }
 
 export interface PersonSource extends SubjectSource {
-  /** Looking at an entry takes up to some milliseconds. */
+  /** Lets others run: checking an entry takes up to some milliseconds. */
   readonly pace: Pace
 }
 
@@ -58,7 +58,7 @@ export interface SubjectAsked {
   readonly upTo: number
 }
 
-/** Sequences of a search that are asked for at once. */
+/** Sequences in one question to the search. */
 const foundAtOnce = 1000
 /** Entries that are read at once: some milliseconds of work. */
 const readAtOnce = 64
@@ -105,7 +105,10 @@ export async function* sequencesOf(
   }
 }
 
-/** What may be about the person. Values are found in lower case, so these find more than is asked. */
+/**
+ * Searches for entries that may be about the person. They ignore case, so they find more than exact
+ * matches.
+ */
 function searchesFor({ id }: ErasureSubject): readonly Wanted[] {
   const value = shortened(id)
   const isPrefix = value.length < id.length
@@ -121,7 +124,7 @@ function searchesFor({ id }: ErasureSubject): readonly Wanted[] {
   ]
 }
 
-/** No search has a longer value. The cut parts no character. */
+/** The longest value in a search. The cut does not split a character. */
 const valueMax = 500
 
 function shortened(id: string): string {
@@ -130,7 +133,7 @@ function shortened(id: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-/** Undefined if nothing of the entry is to be destroyed, or is left. */
+/** Undefined if nothing of the entry must be destroyed, or nothing is left. */
 function personalIn(
   entry: Stored | undefined,
   subject: ErasureSubject,
@@ -175,7 +178,7 @@ function isSubject(party: Json | undefined, { id, types }: ErasureSubject): bool
 
 const tokenActs: readonly Json[] = ["security.token.create", "security.token.revoke"]
 
-/** The token of the person's activity that the service's own entry is about. */
+/** The token for the person's activity that an entry of the service is about. */
 function tokenIn(
   { action, target, metadata }: JsonObject,
   subject: ErasureSubject,
@@ -197,9 +200,9 @@ function documentIn({ action, target }: JsonObject): NamingDocument | undefined 
 }
 
 /**
- * Sealed fields of the service's own entry in which somebody named the person: to look up consents,
- * to export what a filter finds. A hold and a request to erase fields say whom they were about as
- * long as other entries have the id.
+ * Sealed fields of an entry of the service that name the person: a look-up of consents, the filter
+ * of an export. A hold and a request to erase `fields` keep their subject as long as other entries
+ * have the id.
  */
 function namedIn(
   entry: Stored,
@@ -216,7 +219,7 @@ function namedIn(
   return disclosuresFor(entry, "target").filter((one) => names(parseDisclosure(one)?.value))
 }
 
-/** A text may be a search, such as `actor:usr_1 action:"a b"`. */
+/** The text may be a search, such as `actor:usr_1 action:"a b"`. */
 function isNamedIn(text: string, id: string): boolean {
   return partsOfSearch.test(id) ? text.includes(id) : text.split(partsOfSearch).includes(id)
 }
