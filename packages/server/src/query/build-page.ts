@@ -32,9 +32,9 @@ export interface PageSource {
 
 export interface Reader {
   readonly isProven: boolean
-  /** What was searched, within what this reader may see. */
+  /** The search, limited to what this reader may see. */
   readonly wanted: Wanted
-  /** Absent for readers who may not know of holds. */
+  /** Absent for readers who may not see holds. */
   readonly isHeld?: IsHeld | undefined
   readonly signal?: AbortSignal
 }
@@ -45,15 +45,15 @@ export interface BuiltPage {
   readonly verified: boolean
 }
 
-/** Where the entries of a page are, and the first of them if they were read with that. */
+/** The sequences of a page, and its first entries if they were read with the search. */
 export interface FoundEntries {
   readonly sequences: readonly number[]
   readonly held?: HeldEntries
 }
 
 /**
- * The first entries of a page are read where they are found, if the page could be built at once.
- * Otherwise they would wait in memory for its turn.
+ * The thread that searches also reads the first entries of a page, if the page can be built at
+ * once. Otherwise they would wait in memory for its turn.
  */
 export function alsoRead(
   { limits }: Pick<PageSource, "limits">,
@@ -102,8 +102,7 @@ export async function buildPage(
           isHeld,
         }),
       )
-      // Bytes that are read count too. A reader who may see little must not cause unlimited
-      // reading.
+      // Bytes that are read count too: a reader who may see little must not cause unlimited reads.
       const size = Math.max(event.length, bytesOf(found.stored))
       if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
       events.push(event)
@@ -148,11 +147,11 @@ function readOf(workspace: string, sequences: readonly number[], held: HeldEntri
   const entries = held.entries
     .slice(0, sequences.length)
     .map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
-  // What the search has found can be found.
+  // The search found it, so it is in the index.
   return { ...held, entries, position: Number.MAX_SAFE_INTEGER }
 }
 
-/** An entry that the search knows and the journal lacks is shown as broken, at its place. */
+/** An entry that the search has and the journal lacks is shown as broken, at its place. */
 export function missing(workspace: string, sequence: number): Stored {
   const nothing = {
     receipt: "",

@@ -1,19 +1,19 @@
-// Whether a person's consent stands, from the entries about it. A consent stands until the same
+// Whether a person's consent is valid, from the entries about it. A consent is valid until the same
 // person withdraws it. A withdrawal that names a version ends the consent to that version and to
 // all earlier ones, which that version replaced; one that names none ends all.
 
 /** A consent or its withdrawal. */
 export interface ConsentAct {
   readonly isWithdrawal: boolean
-  /** Undefined: the withdrawal is of every version. */
+  /** Undefined for a withdrawal of every version. */
   readonly policyVersion: number | undefined
 }
 
 export interface ConsentState<Act> {
   readonly state: "given" | "withdrawn" | "none"
-  /** The newest consent that stands; or else the newest that was given. */
+  /** The newest valid consent, or else the newest that was given. */
   readonly consent: Act | undefined
-  /** The newest withdrawal, if no consent stands. */
+  /** The newest withdrawal, if no consent is valid. */
   readonly withdrawal: Act | undefined
 }
 

@@ -1,15 +1,15 @@
-// The columns of entries, for CSV and Parquet: those of `entries.csv` in an evidence pack by the same
-// names, and what a reader may see besides.
+// The columns of entries, for CSV and Parquet: those of `entries.csv` in an evidence pack by the
+// same names, and the sealed fields that a reader may see.
 
 import type { Entry } from "@tallystick/client/wire"
 import { hasFurther, type Complete, type Party } from "../store/opened-entry.ts"
 
-/** As it comes from JSON, or with undefined for what it does not have. */
+/** A JSON value, or undefined if the entry has none. */
 export type AnyEntry = Entry | Complete<Entry>
 
 export interface EntryColumn {
   readonly name: string
-  /** `json` is a value whose text is JSON; `time` a text that says when. */
+  /** `json` is a value that is written as JSON text; `time` a text with a time. */
   readonly type: "text" | "json" | "time" | "integer" | "boolean"
   readonly valueOf: (entry: AnyEntry) => unknown
 }
@@ -55,14 +55,14 @@ function column(
   return { name, type, valueOf }
 }
 
-/** What the writer says of a party beyond what the format names. */
+/** Further members of a party, which the format does not name. */
 function otherOf(party: Entry["actor"]): object | undefined {
   if (!hasFurther(party as Party)) return undefined // an entry's party is one
   const { id: _, type: __, email: ___, name: ____, ...other } = party
   return other
 }
 
-/** What is absent is empty, a string is itself, and anything else is JSON. */
+/** An absent value is empty, a string is written unchanged, and anything else as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "")
 }

@@ -18,15 +18,18 @@ export interface ExportAsked {
   readonly workspace: Document<"workspace">
   readonly format: ExportFormat
   readonly isProven: boolean
-  /** What was searched, within what this reader may see. */
+  /** The search, limited to what this reader may see. */
   readonly wanted: Wanted
   readonly nowMs: number
 }
 
 export interface ExportPiece extends PieceBytes {
-  /** How many of the sequences were read: one at least, fewer than all if their entries are large. */
+  /**
+   * The number of sequences that were read: at least one, fewer than all if their entries are
+   * large.
+   */
   readonly taken: number
-  /** How many of these entries are broken. */
+  /** The number of broken entries among them. */
   readonly broken: number
 }
 
@@ -46,9 +49,12 @@ export interface ExporterParts extends Pick<ReadStore, "journal" | "registry"> {
 
 /** Bodies and disclosures that are read at once, of one entry at least. */
 const readBytesMax = 1024 * 1024
-/** What the search has found can be found. */
+/** The search found it, so it is in the index. */
 const position = Number.MAX_SAFE_INTEGER
-/** Entries that are read at once, those of a frame: what was read is garbage before it is old. */
+/**
+ * Entries that are read at once, those of a frame. Few enough to be garbage before they are
+ * promoted to the old generation.
+ */
 const readEntriesMax = frameEntries
 
 export function createEntryExporter(parts: ExporterParts): EntryExporter {
@@ -88,12 +94,12 @@ async function writerOf(format: ExportFormat): Promise<ExportWriter> {
     case "csv":
       return csvWriter
     case "parquet":
-      // Its library is loaded by those who need it.
+      // Its library is loaded only if it is needed.
       return (await import("./export-parquet.ts")).parquetWriter
   }
 }
 
-/** The first of these entries. Those that follow each other closely are read end to end. */
+/** The first of these entries. Those that are close to each other are read end to end. */
 async function readSome(
   { journal }: ExporterParts,
   workspace: string,
@@ -119,7 +125,7 @@ async function readSome(
   return entries
 }
 
-/** Reads each document once: one that says what was destroyed is asked for by many entries. */
+/** Reads each document once: many entries ask for the one that says what was destroyed. */
 function remembered({ get }: Pick<Registry, "get">): Pick<Registry, "get"> {
   const known = new Map<string, Promise<Document | undefined>>()
   return {

@@ -11,7 +11,7 @@ import type { Queries } from "./entry-queries.ts"
 import type { FeedPage, FeedRequest } from "./feed-page.ts"
 
 export interface EntryFeed {
-  /** The matches of this moment. It never shares an older search of somebody else. */
+  /** The present matches. It never shares an older search of another follower. */
   look(workspace: string, request: FeedRequest): Promise<FeedPage>
   /**
    * Yields pages: first the present matches, then new ones as the workspace grows, and now and then
@@ -36,7 +36,7 @@ export interface FeedParts extends Pick<Store, "grown"> {
     Limits,
     "followersMax" | "followersOfWorkspaceMax" | "feedEveryMs" | "feedBeatMs"
   >
-  /** Called if followers can no longer hear of new entries. */
+  /** Called if followers can no longer learn of new entries. */
   readonly onDeath: (cause: Error) => void
 }
 

@@ -1,4 +1,4 @@
-// Queries for entries. The search only says where entries are. They are read from the journal and
+// Queries for entries. The search only finds their sequences. They are read from the journal and
 // verified (`build-page.ts`).
 
 import { parseRecord } from "@tallystick/proof"
@@ -26,10 +26,10 @@ export interface EntryPage extends BuiltPage {
   readonly hasMore: boolean
 }
 
-/** Whose matches are counted. */
+/** The query whose matches are counted. */
 export type CountRequest = Pick<PageRequest, "wanted" | "storage" | "signal">
 
-/** Matches after one sequence and up to another. */
+/** Only matches after one sequence and up to another. */
 export interface MatchesRequest extends CountRequest {
   readonly after: number
   readonly end: number
@@ -38,7 +38,7 @@ export interface MatchesRequest extends CountRequest {
 }
 
 export interface Queries {
-  /** Counts of all matches, exact. Entries are not read again for it. */
+  /** Exact counts of all matches. No entries are read for it. */
   count(
     workspace: Document<"workspace">,
     request: CountRequest,
@@ -53,7 +53,7 @@ export interface Queries {
     reader: Reader,
     nowMs: number,
   ): Promise<BuiltPage>
-  /** How many entries are in the archive: the first ones of the chain. */
+  /** The number of entries in the archive, which are the first of the chain. */
   archived(workspace: Document<"workspace">, nowMs: number): Promise<number>
   /** The last entry that was recorded at this time or before; 0 if there was none. */
   lastAt(workspace: Document<"workspace">, timeMs: number): Promise<number>

@@ -44,12 +44,15 @@ export interface PlacedNote {
   readonly note: Uint8Array
 }
 
-/** Characters of text with which a piece is full. */
+/** A piece with this many characters is full. */
 const charactersMax = 2 * 1024 * 1024
-/** Characters that are joined before they become bytes: each conversion costs as much as many of them. */
+/**
+ * Characters that are joined before they are converted to bytes: a conversion has a fixed cost of
+ * many characters.
+ */
 const charactersAtOnce = 64 * 1024
 
-/** A piece of text, to which each row adds some. */
+/** A piece of text that grows with each row. */
 export function createTextRows(textOf: (row: ShownRow) => string): PieceRows {
   const chunks: Buffer[] = []
   let text = ""

@@ -51,7 +51,8 @@ function beginGroup(): PieceRows {
     isFull: () => rows >= groupRowsMax || characters >= groupCharactersMax,
     take() {
       const { file, writer } = openFile()
-      // Of texts, smallest and largest help no reader to skip a group, and cost a comparison each.
+      // Minimum and maximum of texts do not help readers to skip a group, and cost a comparison for
+      // each value.
       const columnData = entryColumns.map(({ name, type }, at) => ({
         name,
         data: columns[at]?.data ?? [],
@@ -77,7 +78,7 @@ function footerOf(notes: readonly PlacedNote[]): Uint8Array {
   return writer.getBytes().slice()
 }
 
-/** A writer as if nothing were written yet: the head of the file is not part of its pieces. */
+/** A writer in its initial state, because the head of the file is not part of its pieces. */
 function openFile() {
   const writer = new ByteWriter()
   const file = new ParquetWriter({
@@ -139,7 +140,7 @@ function elementOf({ name, type }: EntryColumn) {
   }
 }
 
-/** Null for what is absent, and for what an unreadable entry has in place of a value. */
+/** Null for an absent value, and for the empty values of an unreadable entry. */
 function cellOf(type: EntryColumn["type"], value: unknown): string | bigint | boolean | null {
   switch (type) {
     case "text":
@@ -155,7 +156,7 @@ function cellOf(type: EntryColumn["type"], value: unknown): string | bigint | bo
 }
 
 function microsecondsOf(time: string): bigint | null {
-  // The form that the service writes itself: the engine reads it ten times as fast.
+  // The service writes times in this form, which the engine parses ten times as fast.
   const ms = time.length === 24 && time.endsWith("Z") ? Date.parse(time) : Number.NaN
   if (!Number.isNaN(ms)) return BigInt(ms) * 1000n
   const instant = instantOf(time)

@@ -15,13 +15,13 @@ export interface FeedRequest {
   readonly after: number
   /** At least one. */
   readonly limit: number
-  /** Of its entries. A page has one at least. */
+  /** Bytes of its entries. A page has at least one entry. */
   readonly bytesMax: number
 }
 
 export interface FeedPage {
   readonly events: readonly Uint8Array[]
-  /** Of these events, ascending. */
+  /** The sequences of these events, ascending. */
   readonly sequences: readonly number[]
   /** All matches up to this sequence were shown, and none will ever be added. */
   readonly nextAfter: number
@@ -48,7 +48,7 @@ export function createPageAfter({ finding, reading, ...source }: PageAfterParts)
     const first = Math.max(after + 1, bounds.firstSequence ?? 1)
     const { found, last, held } = await oldestIn(
       first,
-      // What is not in the archive yet will be.
+      // Entries that are not in the archive yet will be later.
       bounds.lastSequence ?? Number.MAX_SAFE_INTEGER,
       limit + 1,
       (firstSequence, lastSequence) => {
@@ -78,9 +78,9 @@ export function createPageAfter({ finding, reading, ...source }: PageAfterParts)
 /** The oldest matches of a range. */
 interface Oldest {
   readonly found: readonly number[]
-  /** What was recorded up to this sequence was looked through. */
+  /** Entries up to this sequence were searched. */
   readonly last: number
-  /** The first of what was found, if it was read with that. */
+  /** The first matches, if they were read with the search. */
   readonly held: HeldEntries | undefined
 }
 

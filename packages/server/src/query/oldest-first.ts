@@ -3,27 +3,27 @@
 import type { HeldEntries } from "../store/held-entries.ts"
 import type { Hits } from "../store/search/search.ts"
 
-/** A stretch of the chain that was looked through. */
+/** A part of the chain that was searched. */
 export interface Window {
   /** Its matches, ascending. */
   readonly sequences: readonly number[]
   readonly last: number
-  /** The first matches, if they were read with that. */
+  /** The first matches, if they were read with the search. */
   readonly held: HeldEntries | undefined
 }
 
 /** Finds all matches from one sequence to another, both included, `allAtOnce` at most. */
 export type FindWithin = (first: number, last: number) => Promise<Hits>
 
-/** Matches that are asked for at once, where no page is shown. */
+/** Matches in one question, if no page is shown. */
 export const allAtOnce = 1000
 
 /**
- * A search begins at the newest, so it is asked for windows from the oldest on: wider ones where
- * little matches, narrower ones where a window has too much. Entries get their sequences in the
- * order in which they are recorded, and what is recorded is found. Ends at `last`, or at what was
- * recorded when the last window was searched. A search that fails is repeated in a narrower window
- * if `failed` resolves, which gets the number of failures in a row.
+ * A search begins at the newest entry, so this asks for windows from the oldest on: wider ones
+ * where few entries match, narrower ones where a window has too many matches. Entries get their
+ * sequences in the order of recording, and a recorded entry can be found. Ends at `last`, or at the
+ * newest entry when the last window was searched. A search that fails is repeated in a narrower
+ * window if `failed` resolves, which gets the number of failures in a row.
  */
 export async function* oldestFirst(
   first: number,
@@ -51,7 +51,7 @@ export async function* oldestFirst(
       continue
     }
     const { sequences, end, held } = hits
-    // A search that knows of more than is recorded is not followed there.
+    // A search index that has more entries than the journal is not followed beyond it.
     const recorded = sequences.filter((sequence) => sequence <= end).toReversed()
     yield { sequences: recorded, last: Math.min(to, end), held }
     if (to >= Math.min(last, end)) return

@@ -112,7 +112,10 @@ export function jsonOf(files: readonly MeasuredFile[], manifest: Manifest): Arch
   return { bytes: undefined, chunks: inBlocks(pieces()) }
 }
 
-/** A file's content. It must be what was measured, because the announced size is already sent. */
+/**
+ * A file's content. It must equal the measured content, because the announced size was already
+ * sent.
+ */
 async function* checked(file: MeasuredFile): AsyncGenerator<Buffer> {
   let sent = 0
   let found = 0

@@ -55,7 +55,7 @@ export interface PackFile {
   chunks(): AsyncIterable<Buffer>
 }
 
-/** What must be known of an entry to list its files. */
+/** The properties of an entry that decide its files. */
 interface ListedEntry {
   readonly sequence: number
   readonly receipt: string

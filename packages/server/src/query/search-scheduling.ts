@@ -23,11 +23,11 @@ export type Find = (
   before: number,
   limit: number,
   signal: AbortSignal | undefined,
-  /** What to read besides, if there is room for it when the search ends. */
+  /** What to read with the search, if there is room for it when the search ends. */
   also?: () => AlsoRead | undefined,
 ) => Promise<Hits>
 
-/** What scheduled searches answer. */
+/** The answers of scheduled searches. */
 export interface Finding {
   readonly find: Find
   readonly count: (
@@ -49,7 +49,7 @@ export interface FindingParts {
   readonly file: (workspace: string) => Promise<void>
 }
 
-/** Lists sent to their thread at once, so that it always has the next one at hand. */
+/** Lists sent to their thread at once, so that it always has the next one ready. */
 const listsAtOnce = 4
 
 export function createFinding({ search, clock, limits, file }: FindingParts): Finding {
@@ -75,7 +75,7 @@ export function createFinding({ search, clock, limits, file }: FindingParts): Fi
       work((step) => searches.run(workspace, ended, step)),
     )
 
-  /** Again, when what it lacked has been filed. */
+  /** Retries when the missing segments have been made. */
   async function filed<T>(workspace: string, ask: () => Promise<T | undefined>): Promise<T> {
     const answer = await ask()
     if (answer !== undefined) return answer
@@ -98,7 +98,7 @@ export function createFinding({ search, clock, limits, file }: FindingParts): Fi
           ? inTurns(workspace, signal, findIn)
           : lists.run(workspace, signal, () => findIn((step) => step()))
       }),
-    // It looks at every match, so it waits for searches and not for lists.
+    // It reads every match, so it waits in the queue of searches, not in that of lists.
     count: (workspace, wanted, counting, signal) =>
       filed(workspace, () =>
         inTurns(workspace, signal, (turn) => search.count(workspace, wanted, counting, turn)),

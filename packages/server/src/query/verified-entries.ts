@@ -65,7 +65,7 @@ export interface VerificationSource
     Omit<EntrySource, "journal" | "index" | "registry">,
     Pick<Store, "journal" | "index" | "search" | "held" | "registry"> {}
 
-/** What entries are verified against, and where broken ones are reported. */
+/** What entries are compared with, and where broken ones are reported. */
 export interface EntrySource {
   readonly journal: Pick<JournalReader, "recordsAt">
   readonly index: Pick<IndexReader, "tiles">
@@ -183,7 +183,7 @@ interface PlacedEntry {
   readonly index: number
 }
 
-/** Has the leaves in memory that these entries are held against. */
+/** Loads the leaves that these entries are compared with. */
 async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Promise<void> {
   const reading: Promise<unknown>[] = []
   for (const { epoch, proven, index } of placed) {
@@ -241,13 +241,13 @@ async function integrityOf(
   return isLinked ? "pending" : "broken"
 }
 
-/** What is missing of an entry was destroyed, and how that is called. */
+/** How the destroyed content of an entry is called: `erased` or `expired`. */
 function shownGone(opened: ReadEntry | undefined, gone: Gone | undefined): Integrity | undefined {
   const isWhole = opened !== undefined && opened.missing.length === 0
   return isWhole ? undefined : gone?.why
 }
 
-/** The place of an entry, which its record says; undefined if that cannot be read. */
+/** The index of an entry from its record; undefined if the record cannot be read. */
 function linkOf({ sequence, record }: Stored): Link | undefined {
   const fields = parseRecord(record)
   if (fields === undefined) return undefined
@@ -313,7 +313,7 @@ export function showEntry(...shown: Parameters<typeof seenEntry>): string {
   return JSON.stringify(seenEntry(...shown))
 }
 
-/** What a reader with this sight is shown. */
+/** The entry as a reader with this sight sees it. */
 export function seenEntry(
   found: VerifiedEntry,
   { id }: Document<"workspace">,
@@ -324,7 +324,7 @@ export function seenEntry(
   return entryOf(view, found.present, found.integrity, isHeld(found.stored))
 }
 
-/** Whether a hold covers an entry, for readers who may know. */
+/** Whether a hold covers an entry, for readers who may see holds. */
 export type IsHeld = (stored: Stored) => boolean
 const notHeld: IsHeld = () => false
 
