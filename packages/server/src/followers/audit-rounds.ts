@@ -37,12 +37,12 @@ export interface Rounds {
   /** Entries verified in this round. */
   entries: number
   readonly findings: ReadonlyMap<string, Finding>
-  /** The next workspace of this round; undefined when the round is complete. Each comes once. */
+  /** The next workspace of this round, each once; undefined when the round is complete. */
   next(): Promise<Document<"workspace"> | undefined>
   beginNext(): Promise<void>
-  /** The stored position in a workspace; "over" if this round is over there. */
+  /** The stored position in a workspace; "over" if the workspace is complete in this round. */
   positionOf(workspace: string): Promise<Audit | "over" | undefined>
-  /** False if another process has come further. */
+  /** False if another process is further ahead. */
   keep(walked: WorkspaceAudit): Promise<boolean>
   /**
    * Adds a finding at once; it is stored when this resolves. `walked`: the workspace, if it is the
@@ -107,7 +107,7 @@ function createRounds(
         if (next.done === true) rounds.isComplete = true
         return next.value
       } catch (error) {
-        // After an error the list begins again. Workspaces that are over are skipped.
+        // After an error the list begins again, and completed workspaces are skipped.
         rest = all()
         throw error
       }
@@ -143,7 +143,7 @@ function createRounds(
     async note(finding: Finding, walked: WorkspaceAudit | undefined) {
       const { workspace } = finding
       state.findings.set(workspace, finding)
-      // Another process may have come further meanwhile; store the finding nevertheless.
+      // Another process may be further ahead; store the finding nevertheless.
       for (let isKept = false; !isKept;) {
         const kept = await index.audit(workspace)
         const entries = walked?.entries ?? (kept?.round === rounds.round.round ? kept.entries : 0)
@@ -163,10 +163,10 @@ function createRounds(
   return rounds
 }
 
-/** A walk that does not reach its end leaves one more. */
+/** The maximum number of ranges: each walk that does not reach its end leaves one more. */
 const checkedMax = 4
 
-/** What is verified now: this walk's entries, and behind them those of the walks before. */
+/** The verified ranges: this walk's entries, and after them those of earlier walks. */
 function checkedBy({ walk, sinceMs, before }: WorkspaceAudit): readonly Checked[] {
   const to = reached(walk)
   const now = to === 0 ? [] : [{ to, sinceMs }]

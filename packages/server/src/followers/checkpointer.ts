@@ -30,8 +30,7 @@ import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
 /**
- * Storage returned something else than what was recorded. Nothing more of that workspace may be
- * signed.
+ * Storage returned other bytes than were recorded. Nothing more of that workspace may be signed.
  */
 export class IntegrityError extends Error {
   override readonly name = "IntegrityError"
@@ -113,8 +112,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const { workspace, before, ledgerId } = epoch
     assert(ledgerId.length === hashBytes, "a ledgerId has 32 bytes")
     const signed = await signedOf(epoch)
-    // Signed under another copy of the data: what is here now is then another history, which may
-    // have grown beyond that one.
+    // It was signed under another copy of the data. This data is then another history, which may
+    // have more entries.
     if (
       signed !== undefined &&
       signed.size <= size &&
@@ -133,8 +132,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 
   /**
-   * Throws if another server has signed, since `before`, what is not here: then the database was
-   * put back to an older state meanwhile, and has grown into another history.
+   * Throws if another server has signed entries since `before` that this database lacks: then the
+   * database was restored to an older state meanwhile, and has grown into another history.
    */
   async function requireSameHistory(
     epoch: Epoch,
@@ -276,10 +275,10 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 }
 
-/** Said of a checkpoint that somebody put in the place of the genuine one. */
+/** The fault of a checkpoint that replaced the genuine one. */
 export const forgedWords = "is not the one that was signed"
 
-/** Only time was lost: the tree is read again, as far as the other process has brought it. */
+/** No harm is done: the tree is read again, as the other process has stored it. */
 function overtaken(): Error {
   return new Error("another process follows this workspace and is ahead; the tree is read again")
 }

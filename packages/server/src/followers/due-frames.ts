@@ -1,5 +1,5 @@
-// Which frames become the next archive segment: the oldest ones that are due, of one ledger, as many
-// as a segment may have.
+// Chooses the frames of the next archive segment: the oldest due ones of one ledger, as many as a
+// segment may have.
 
 import { parseRecord, recordBytes } from "@tallystick/proof"
 import type { Frame } from "../store/content-keeper.ts"
@@ -7,7 +7,7 @@ import type { FilingStore } from "../store/store.ts"
 import { openFitting } from "../store/stretch.ts"
 import { turn } from "./loop.ts"
 
-/** A ledger that entries are archived of. `last`: its last sequence so far. */
+/** A ledger whose entries are archived. `last`: its last sequence so far. */
 export interface ArchivedLedger {
   readonly ledgerId: string
   readonly before: number
@@ -16,7 +16,7 @@ export interface ArchivedLedger {
 
 export interface DueSegment {
   readonly workspace: string
-  /** Newest first: the one of an entry is the first that begins before it. */
+  /** Newest first: the ledger of an entry is the first one that begins before it. */
   readonly ledgers: readonly ArchivedLedger[]
   /** Entries that were recorded before this are due. */
   readonly dueMs: number
@@ -25,8 +25,8 @@ export interface DueSegment {
   /** A segment that is not full is made if its first entry was recorded before this. */
   readonly partialDueMs: number
   /**
-   * Where the frames that are due ended at the look before. If they end there still, the packer
-   * rests, and what there is may become a segment that is not full.
+   * Where the due frames ended at the previous sweep. If they still end there, the packer is idle,
+   * and a segment that is not full may be made.
    */
   readonly endedAt: number | undefined
 }
@@ -34,7 +34,7 @@ export interface DueSegment {
 /** A frame whose bodies were hashed against their records. */
 export interface DueFrame extends Frame {
   readonly textBytes: number
-  /** Of the entries whose bodies it has. */
+  /** The sequences of the entries whose bodies it has. */
   readonly indexes: readonly number[]
 }
 
@@ -43,7 +43,7 @@ export interface DueFrames {
   readonly ledger: ArchivedLedger
 }
 
-/** The packer may add to the frames that are due: they end with this entry now. */
+/** The due frames now end with this entry; the packer may add more. */
 export interface StillPacked {
   readonly endsAt: number
 }
@@ -71,7 +71,7 @@ export async function findDueFrames(
     for (const frame of some) {
       after = frame.first
       const facts = await factsOf(store, due.workspace, frame)
-      // A frame that does not fit its records stays where readers find it broken.
+      // A frame that does not match its records stays where readers find it broken.
       if (facts === undefined && frames.length === 0) continue
       const of = due.ledgers.find(({ before }) => frame.first > before)
       const isDue = facts !== undefined && facts.lastMs < due.dueMs

@@ -30,7 +30,7 @@ export type FilingReport =
       readonly kind: "filed"
       readonly positions: readonly (readonly [workspace: string, position: number, end: number])[]
     }
-  /** Another server files it. */
+  /** Another server makes the segments of this workspace. */
   | { readonly kind: "left"; readonly workspace: string }
   | { readonly kind: "failed"; readonly detail: string }
 
@@ -42,11 +42,11 @@ export interface Filing {
    * sequence at the time of the call. Rejects if a segment cannot be made.
    */
   catchUp(workspace: string): Promise<number>
-  /** Makes small segments of entries up to this one, which are too old to wait for thousands more. */
+  /** Makes small segments of the entries up to this one, which are too old to wait for more. */
   fileOld(workspace: string, sequence: number): Promise<void>
   /**
-   * What was destroyed of these entries leaves the search. When it resolves, no segment has any of
-   * it, and none will.
+   * Removes destroyed content of these entries from the search. When it resolves, no segment has
+   * any of it, and none will.
    */
   forget(workspace: string, destroyed: DestroyedContent): Promise<void>
   close(): Promise<void>
@@ -74,14 +74,14 @@ const holeMax = 1000
 const segmentBytesMax = 64 * 1024 * 1024
 /** The most bytes of bodies in no segment that are left to a search that waits. */
 const leftBytesMax = 16 * 1024 * 1024
-/** Readers of the search hold an earlier state for some milliseconds. */
+/** Pause before a retry: readers of the search hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
 export function startFiling({ store, clock, limits, report }: FilingParts): Filing {
   const { journal, segments, leases } = store
-  /** The stored segments of each workspace, as far as they were read. */
+  /** The stored segments of each workspace that were read so far. */
   const lists = new Map<string, readonly KeptSegment[]>()
-  /** Workspaces that have no parts of segments that are not listed. */
+  /** Workspaces without parts of unlisted segments. */
   const swept = new Set<string>()
   /** Workspaces with a large segment to make. It waits until no small one is due. */
   const large = new Set<string>()
@@ -93,7 +93,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     clock,
     step,
     left(workspace) {
-      // What it stores meanwhile is read again when the workspace comes back.
+      // What the other server stores is read again when the workspace comes back.
       forgetJobs(workspace)
       report({ kind: "left", workspace })
     },
@@ -117,7 +117,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       await loop.ask(workspace, async () => drop(workspace))
       // One segment at a time, because other workspaces have turns too.
       while (await loop.ask(workspace, cleanNext)) drop(workspace)
-      // A merge that began meanwhile has it in the parts that it has stored.
+      // A merge that began meanwhile has the content in its stored parts.
       await loop.ask(workspace, async () => {
         drop(workspace)
         while (await segments.sweep(workspace)) continue
@@ -127,7 +127,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     close: () => loop.close(),
   }
 
-  /** Jobs that have read entries or segments as they were before. They are begun again. */
+  /** Restarts jobs that have read the earlier state of entries or segments. */
   function drop(workspace: string): void {
     forgetJobs(workspace)
     loop.line.add([workspace])
@@ -141,7 +141,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     large.delete(workspace)
   }
 
-  /** Does a step of a small segment that is due, or else of a merge. */
+  /** Does a step of a due small segment, or else of a merge. */
   async function makeSome(): Promise<void> {
     small ??= await nextSmall()
     growing ??= small === undefined ? await nextLarge() : undefined
@@ -211,7 +211,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   }
 
   /**
-   * Makes a segment of this level at least; also a smaller one, if the entries are large. Returns
+   * Makes a segment of at least this level, or a smaller one if the entries are large. Returns
    * whether there was one to make.
    */
   async function makeAsked(
@@ -287,7 +287,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     yield* sweep(workspace)
   }
 
-  /** What a merge has absorbed, or has left that was cut short. */
+  /** Sources that a merge has absorbed, or parts of an interrupted merge. */
   async function* sweep(workspace: string): AsyncGenerator<undefined, void> {
     while (await segments.sweep(workspace)) yield
     swept.add(workspace)

@@ -34,7 +34,7 @@ export interface FollowerMetrics {
   readonly left: (which: readonly (typeof followers)[number][], workspace: string) => void
   readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
-  /** Bodies of entries were packed into so many bytes. */
+  /** The bodies of some entries were packed into this many bytes. */
   readonly packed: (entries: number, bytes: number) => void
 }
 
@@ -52,7 +52,7 @@ export interface Fault {
 export interface Health {
   /** Workspaces with a broken chain. */
   readonly broken: ReadonlyMap<string, Fault>
-  /** How far the auditor has come. Undefined until it reports. */
+  /** The auditor's progress. Undefined until it reports. */
   audit(): AuditSummary | undefined
   readonly see: (sighting: Sighting) => void
   /** From now on failures are recorded, and so are those that were reported before. */

@@ -15,7 +15,7 @@ export interface Loop {
    */
   ask<T>(workspace: string, errand: () => Promise<T>): Promise<T>
   isClosing(): boolean
-  /** Does the work that was asked for, and ends. */
+  /** Does the requested work, and ends. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface Line {
    * These failed. They return to the queue after a while, and not earlier, even if they grow.
    */
   retry(workspaces: Iterable<string>): void
-  /** Puts back those whose time has come. Returns when the next one is due. */
+  /** Returns due workspaces to the queue. Returns when the next one is due. */
   putBack(): number
 }
 
@@ -41,7 +41,7 @@ export interface LoopParts {
   readonly clock: Clock
   /** Does a piece of work. Never rejects. */
   readonly step: () => Promise<void>
-  /** Another process follows this workspace, which waited. */
+  /** Called for a waiting workspace that another process follows. */
   readonly left: (workspace: string) => void
   /** When work is due without a new entry. */
   readonly dueMs: () => number
@@ -63,7 +63,7 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
     line.add(workspaces)
     wake()
   }
-  // Of one that nothing more is written to, nobody else would tell.
+  // If nothing more is written to a workspace, nothing else would report it.
   leases.onTaken((workspace) => poke([workspace]))
 
   return {

@@ -39,7 +39,7 @@ export async function lastBefore(
     const fields = parseRecord(await journal.records(workspace, sequence, 1))
     return fields !== undefined && fields.timeMs < timeMs
   }
-  // Most workspaces have none. The times of a chain never decrease.
+  // Checked first because most workspaces have none. The times of a chain never decrease.
   if (after >= last || !(await isBefore(after + 1))) return after
   let [low, high] = [after + 1, last]
   while (low < high) {

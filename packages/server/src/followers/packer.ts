@@ -1,8 +1,8 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
 // after another any more: a signed checkpoint covers them, and a segment of the search has them, or
 // they are old and in a workspace that has too few for a segment. Oldest first, some stretches at a
-// time, with pauses, because a commit waits while one is stored: longer ones while much is recorded,
-// because packing can wait and who records cannot.
+// time, with pauses, because a commit waits while a stretch is stored. The pauses are longer under
+// load, because packing can wait and writers cannot.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
@@ -31,18 +31,24 @@ export interface PackerParts {
   readonly report: (report: PackerReport) => void
 }
 
-/** Below it no look is worth its reads. */
+/** With fewer new entries, a check is not worth its reads. */
 const entriesMin = 64
-/** After some stretches. A third of the time of each holds the database, so it is mostly free. */
+/**
+ * Pause after some stretches. A stretch holds the database for a third of its time, so the database
+ * is mostly free.
+ */
 const [pauseMs, stretchesPerPause] = [4, 4]
-/** After each, while more entries than this are recorded in a second: what is packed costs a sixth of that. */
+/**
+ * Pause after each stretch while more entries than this are recorded in a second. Then about a
+ * sixth of them is packed.
+ */
 const busyPauseMs = 100
 const busyPerSecond = 4000
-/** While entries grow old, a workspace without new ones is looked at so often. */
+/** How often a workspace without new entries is checked for entries that have grown old. */
 const looksPerWait = 24
 
 interface Progress {
-  /** The last entry that is known of. */
+  /** The last known entry. */
   head: number
   /** Up to here, entries were packed or passed over. */
   done: number
@@ -94,7 +100,7 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
       loop.line.leave(workspace)
       try {
         if (!(await packNext(workspace))) continue
-        // Behind the others.
+        // The workspace goes to the end of the queue.
         loop.poke([workspace])
         await pause()
         return
@@ -118,7 +124,7 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
     let packed: Packed | undefined
     if (known.end - known.done >= entriesMin)
       packed = await content.pack(workspace, known.done, known.end)
-    // All that was due is packed, by another server perhaps.
+    // Everything that was due is packed, perhaps by another server.
     if (packed === undefined) {
       known.end = await packableUpTo(workspace, known.head)
       packed = await content.pack(workspace, known.done, known.end)
@@ -131,9 +137,9 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
 
   async function packableUpTo(workspace: string, head: number): Promise<number> {
     const { covered, filed } = await settledOf(store, workspace)
-    // The checkpoint that covers them is under way.
+    // The checkpoint that covers them is being made.
     if (covered < filed) loop.line.retry([workspace])
-    // Of so many more, a segment is under way.
+    // With this many more entries, a segment is being made.
     if (head - filed >= sizeOf(usualLevel)) return Math.min(covered, filed)
     const beforeMs = clock.now() - limits.packAfterMs
     const old = await lastBefore(store, workspace, beforeMs, filed, covered)
@@ -146,7 +152,7 @@ function isWorthALook({ head, done }: Progress): boolean {
   return head - done >= entriesMin
 }
 
-/** How many entries all workspaces together have grown by in a second, of the last whole one. */
+/** The number of new entries of all workspaces in the last whole second. */
 function createRate(clock: Clock) {
   const ends = new Map<string, number>()
   let [begunMs, count, perSecond] = [clock.elapsed(), 0, 0]

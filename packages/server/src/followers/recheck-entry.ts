@@ -20,7 +20,8 @@ export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
 const hashBytes = 32
 
 /**
- * The fault of an entry, as a sentence; undefined if it is good, or if nothing says that it exists.
+ * The fault of an entry, as a sentence; undefined if it is good, or if nothing claims that it
+ * exists.
  */
 export async function recheckEntry(
   parts: RecheckParts,
@@ -37,7 +38,7 @@ export async function recheckEntry(
     sequence + 1,
   ])
   const isSigned = tree !== undefined && index < tree.size
-  // A search index that knows more entries than exist is wrong itself.
+  // A search index with more entries than exist is itself wrong.
   if (entry === undefined)
     return isSigned || next !== undefined ? `entry ${sequence}: it is missing` : undefined
   const { ledgerId } = epoch

@@ -1,7 +1,7 @@
-// Makes archive segments of the oldest packed entries, and changes those that are there: the part
-// of archiving that takes time, for the filing thread. Nothing here records anything. Nothing is
-// dropped before every body was hashed against its record, and the file read back from storage has
-// the hash of exactly those bytes.
+// Makes archive segments of the oldest packed entries, and rewrites existing ones: the slow part of
+// archiving, for the filing thread. It records no entries. A body is dropped only after it was
+// hashed against its record, and after the file that was read back from storage has the hash of
+// exactly those bytes.
 
 import { strict as assert } from "node:assert"
 import { parseRecord } from "@tallystick/proof"
@@ -46,7 +46,7 @@ export interface OldestFrame {
 export interface SegmentArchiving {
   /** The oldest frame that is still in the database. */
   oldest(workspace: string): Promise<OldestFrame | undefined>
-  /** Writes the next segment that is due, and reads it back. Undefined: none is due. */
+  /** Writes the next due segment, and reads it back. Undefined if none is due. */
   write(due: DueSegment): Promise<WrittenSegment | StillPacked | undefined>
   /**
    * Writes a recorded segment again where storage has lost it and the database has its frames; then
@@ -54,9 +54,9 @@ export interface SegmentArchiving {
    */
   drop(workspace: string, segment: ArchiveSegmentDocument, isChecked: boolean): Promise<void>
   /**
-   * Writes a segment anew without the bodies of these entries. Undefined if none is left, and the
-   * same segment if it has none of them. Only the frames that have some are packed again: all others
-   * were checked when the file was recorded, whose hash is compared.
+   * Rewrites a segment without the bodies of these entries. Undefined if none is left, and the same
+   * segment if it has none of them. Only frames with some of them are packed again. The others were
+   * checked when the file was recorded, whose hash is compared.
    */
   without(
     segment: ArchiveSegmentDocument,
@@ -66,12 +66,12 @@ export interface SegmentArchiving {
   restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
   /** The names of all files at this segment's place: its own, former ones, and strays. */
   files(place: ArchiveSegmentDocument): Promise<readonly string[]>
-  /** Deletes files that nothing names. */
+  /** Deletes files that no document names. */
   discard(files: readonly string[]): Promise<void>
 }
 
 const restoredAtOnce = 4
-/** Between two steps that make a commit wait. */
+/** Pause between two steps, because a commit waits during each. */
 const pauseMs = 4
 
 export function createSegmentArchiving(

@@ -1,5 +1,5 @@
-// Makes kept segments again without what was destroyed of their entries, so that no search finds by
-// it and no file has it.
+// Makes stored segments again without destroyed content, so that no search finds an entry by it and
+// no file has it.
 
 import type { Limits } from "../limits.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
@@ -21,7 +21,7 @@ import type { KeptSegment, SegmentParts, Steps } from "../store/search/segments.
 import type { FilingStore } from "../store/store.ts"
 import { turn } from "./loop.ts"
 
-/** What was destroyed of a workspace's entries, by sequence. */
+/** The destroyed content of a workspace's entries, by sequence. */
 export interface DestroyedContent {
   /** Ranges of entries whose bodies are gone. */
   readonly bodies: readonly (readonly [first: number, last: number])[]
@@ -35,8 +35,8 @@ interface CleaningParts extends Pick<FilingStore, "journal" | "segments"> {
 }
 
 /**
- * Returns what cleans the next segment of the workspace that needs it, and says whether there was
- * one.
+ * Returns a function that cleans the next segment of the workspace that needs it, and returns
+ * whether there was one.
  */
 export function createCleaner(
   { journal, segments, leases }: Pick<FilingStore, "journal" | "segments" | "leases">,
@@ -45,7 +45,7 @@ export function createCleaner(
   { bodies: ranges, actor, target }: DestroyedContent,
 ): () => Promise<boolean> {
   const pause = async (): Promise<void> => {
-    // A lease that nobody asks for is given back, and a large segment takes longer.
+    // An unused lease is given back, and a large segment takes longer than that.
     await leases.hold(workspace)
     await turn()
   }
@@ -53,7 +53,7 @@ export function createCleaner(
   const bodies = ranges.toSorted((a, b) => a[0] - b[0])
   const owned = { actor: new Set(actor), target: new Set(target) }
   const fields = Float64Array.from([...actor, ...target]).sort()
-  /** Hashes of the segments that have nothing of it any more. */
+  /** Hashes of the segments that are clean. */
   const clean = new Set<string>()
   const lacksBodies = (segment: KeptSegment): boolean =>
     bodies.some(([first, last]) => first <= lastOf(segment) && last >= firstOf(segment))
@@ -63,7 +63,8 @@ export function createCleaner(
   const make = (segment: KeptSegment): Promise<SegmentParts> => {
     const gone = within(bodies, firstOf(segment), lastOf(segment))
     if (gone.length === 0) return strip(parts, workspace, segment, isErased)
-    // Without its body an entry has other keys, such as its time. Few are put in their places.
+    // Without its body an entry has other keys, such as its time. If they are few, they are
+    // replaced in the segment.
     return 2 * gone.length < lastOf(segment) - firstOf(segment)
       ? replace(parts, workspace, segment, gone, isErased)
       : rebuild(parts, limits, workspace, segment)
@@ -75,7 +76,7 @@ export function createCleaner(
     if (segment === undefined) return false
     const made = await make(segment)
     const now = await segments.list(workspace)
-    // Merged away meanwhile: what it became is the next.
+    // It was merged meanwhile; the merged segment is next.
     if (!now.some(({ hash }) => hash === segment.hash)) return true
     const hash = hashOfHeader(made)
     if (hash !== segment.hash) await segments.put(workspace, segment, made, [])
@@ -84,7 +85,7 @@ export function createCleaner(
   }
 }
 
-/** Made of the entries as they are now. */
+/** Makes the segment from the current entries. */
 async function rebuild(
   { journal, pause }: CleaningParts,
   limits: Limits,
@@ -105,7 +106,7 @@ async function rebuild(
   return packedInTurns(pause, (take) => builder.finishing(take))
 }
 
-/** Puts the entries whose bodies are gone into their places, as they are now. */
+/** Replaces the entries whose bodies were destroyed by their current state. */
 async function replace(
   { journal, segments, pause }: CleaningParts,
   workspace: string,
@@ -179,7 +180,7 @@ async function packedInTurns(
 
 /** Some milliseconds of work. */
 const stepsPerTurn = 64
-/** Entries without bodies, which are small. */
+/** More entries at once if they have no bodies, because they are small. */
 const goneAtOnce = 256
 const goneBytesMax = 4 * 1024 * 1024
 

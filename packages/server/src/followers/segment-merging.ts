@@ -1,4 +1,4 @@
-// Merges kept segments into a larger one. What it makes is stored in pieces, so that a merge of a
+// Merges stored segments into a larger one. The result is stored in pieces, so that a merge of a
 // million entries holds little of it.
 
 import { strict as assert } from "node:assert"
@@ -23,7 +23,9 @@ export interface MergingParts {
 
 const stepMs = 20
 
-/** Works in steps. Returns the header and all parts, or what was staged and the header alone. */
+/**
+ * Works in steps. Returns the header with all parts, or only the header if the parts were staged.
+ */
 export async function* mergeInPieces(
   { segments, clock, limits }: MergingParts,
   workspace: string,

@@ -51,7 +51,6 @@ export interface WatchingParts {
   readonly leases: Leases
   readonly followers: readonly Follower[]
   readonly checkpointer: Checkpointer
-  /** Creates the auditor. */
   readonly audit?: (listener: AuditListener) => Auditor
   readonly clock: Clock
   readonly limits: Limits
@@ -186,7 +185,7 @@ export function startWatching({
       if (error instanceof IntegrityError) {
         leaveAlone(workspace)
         report({ kind: "broken", workspace, detail: error.message, from: error.sequence })
-        // The auditor keeps what it finds, so that other servers and later starts know.
+        // The auditor stores the finding for other servers and later starts.
         auditor?.look(workspace, error.sequence).catch(failed(workspace))
       } else {
         loop.line.retry([workspace])
