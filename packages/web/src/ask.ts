@@ -1,6 +1,6 @@
-// One request to the service, and what can come of it.
+// One request to the service, and its possible results.
 
-/** Why there is no answer: what the service said, or that it could not be reached. */
+/** Why a request failed: the error of the service, or that it could not be reached. */
 export interface Refusal {
   /** 0: nothing answered. */
   readonly status: number
@@ -13,7 +13,7 @@ export type Answer =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** What JSON the service answered, or why there is none. */
+/** The JSON of the answer, or why there is none. */
 export type Told<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: Refusal }

@@ -1,12 +1,12 @@
-// What this browser keeps between visits. Where it keeps nothing, as in a private window or a page
-// that was opened from a file, the page works all the same.
+// Values that this browser stores between visits. Pages also work where it stores nothing, as in a
+// private window or in a page that was opened from a file.
 
 export interface Kept<Value> {
   get(): Value
   set(value: Value): void
   /**
-   * `changed` is called after each change, in this tab or another one, until the function that is
-   * returned is called.
+   * Calls `changed` after each change, in this tab or another one, until the returned function is
+   * called.
    */
   watch(changed: () => void): () => void
 }
@@ -39,7 +39,7 @@ export function keep<Value>(
   }
 }
 
-/** Undefined where the browser keeps nothing. */
+/** Undefined if the browser stores nothing. */
 export function attempt<Result>(action: () => Result): Result | undefined {
   try {
     return action()

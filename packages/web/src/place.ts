@@ -1,5 +1,5 @@
-// Where this page is, and what its address says. Everything is relative to where the scripts lie: a
-// proxy may serve all of it under a prefix.
+// The address of this page and its parts. Everything is relative to the address of the scripts,
+// because a proxy may serve all of it under a prefix.
 
 import { attempt } from "./kept.ts"
 

@@ -1,4 +1,4 @@
-/** Hands a file to the reader. It never leaves the browser otherwise. */
+/** Offers a file as a download. It never leaves the browser. */
 export function save(name: string, content: BlobPart, type: string): void {
   const address = URL.createObjectURL(new Blob([content], { type }))
   const link = document.createElement("a")

@@ -1,9 +1,9 @@
-// Loaded before the page is drawn, so that whoever chose a theme does not see the other one flash.
-// Nothing is imported: it stands by itself in the head of each page.
+// Loaded before the page is drawn, so that the other theme does not flash. It imports nothing,
+// because it is a script of its own in the head of each page.
 
 try {
   const theme = localStorage.getItem("tallystick theme")
   if (theme === "light" || theme === "dark") document.documentElement.dataset["theme"] = theme
 } catch {
-  // A browser that keeps nothing follows the system.
+  // If the browser stores nothing, the theme follows the system.
 }

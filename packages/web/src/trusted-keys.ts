@@ -1,4 +1,4 @@
-// The keys that the reader trusts: noted in this browser, and nowhere else.
+// The keys that the reader trusts, stored only in this browser.
 
 import { parseVkey } from "@tallystick/proof"
 import { keep, type Kept } from "./kept.ts"
@@ -23,7 +23,7 @@ export function distrust(vkey: string): void {
   trustedKeys.set(trustedKeys.get().filter((key) => key.vkey !== vkey))
 }
 
-/** Whoever edits the store by hand loses what cannot be read, and nothing else. */
+/** Ignores stored values that cannot be read. */
 export function readTrustedKeys(text: string | null): readonly TrustedKey[] {
   const kept = valueOf(text)
   if (!Array.isArray(kept)) return []

@@ -1,4 +1,4 @@
 declare const VERSION: string
 
-/** Of the package that was built. */
+/** The version of the built package. */
 export const version = VERSION

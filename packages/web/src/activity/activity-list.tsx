@@ -14,24 +14,24 @@ import type { ProvenEntry } from "./prove-page.ts"
 import type { Reader } from "./reader.ts"
 
 export interface ActivityParts {
-  /** `actions`: what the project of the entries says of them. */
+  /** `actions`: the phrases of the project. */
   readonly reader: (actions: Reader["actions"]) => Reader
   /** One page of the service's answer. */
   readonly ask: (query: URLSearchParams) => Promise<Told<ActivityPage>>
   readonly prove: (page: ActivityPage) => Promise<Told<readonly ProvenEntry[]>>
-  /** Something is on its way. */
+  /** A request is running. */
   readonly working: (isWorking: boolean) => void
   readonly announce: (text: string) => void
-  /** There is a first page: the list can be shown. */
+  /** The first page has arrived: the list can be shown. */
   readonly opened: (list: Node, page: ActivityPage) => void
-  /** There is none yet, and this is why. */
+  /** There is no first page, for this reason. */
   readonly refused: (refusal: Refusal) => void
 }
 
 export interface ActivityList {
-  /** Asks again for the first page, or for what was refused. */
+  /** Requests the first page again, or the one that was refused. */
   load(which?: Which): Promise<void>
-  /** Draws the entries again: another day has begun for the reader, or other words. */
+  /** Draws the entries again: the reader's day has changed, or the words have. */
   draw(): void
 }
 
@@ -54,7 +54,7 @@ export function createActivityList(parts: ActivityParts): ActivityList {
   let newest: ActivityPage | undefined
   let asked = ""
   let refused: readonly [Which, Refusal] | undefined
-  /** The page that was asked for last: the answer of any other is late. */
+  /** The page that was requested last; answers for other pages are dropped. */
   let latest: object | undefined
 
   async function load(which: Which = refused?.[0] ?? "first"): Promise<void> {
@@ -69,7 +69,7 @@ export function createActivityList(parts: ActivityParts): ActivityList {
       }),
     )
     const proven = told.ok ? await parts.prove(told.value) : told
-    // Somebody has asked for something else meanwhile.
+    // Another page was requested meanwhile.
     if (wanted !== latest) return
     // Another person's entries never follow these.
     if (which === "older" && told.ok && told.value.subject !== newest?.subject) return load("first")
@@ -121,7 +121,7 @@ export function createActivityList(parts: ActivityParts): ActivityList {
   return { load, draw }
 }
 
-/** Typing asks again only when it stops. */
+/** Debounced: searches once the reader stops typing. */
 function createSearch(find: (text: string) => void) {
   const input = document.createElement("input")
   input.type = "search"
@@ -154,7 +154,7 @@ function createSearch(find: (text: string) => void) {
   }
 }
 
-/** The exception is loud, the rule is one line. */
+/** One quiet line if all entries are intact, a loud one if not. */
 function drawSum(sum: HTMLElement, entries: readonly ProvenEntry[], reader: Reader): void {
   const { words, locale } = reader
   const count = entries.length
@@ -255,7 +255,7 @@ function Days({ of: entries, reader }: DaysProps) {
   )
 }
 
-/** In the order in which they come, by the day that `dayOf` says. */
+/** Groups entries by the day that `dayOf` gives, in their order. */
 function byDay(
   entries: readonly ProvenEntry[],
   dayOf: (timestamp: string) => string,

@@ -1,4 +1,4 @@
-// The words of what is shown of one entry, when somebody opens it.
+// The words of the details of an entry.
 
 export const englishDetails = {
   copied: "Copied",

@@ -1,4 +1,4 @@
-// What was found of one entry, and the way to keep it.
+// The checks of one entry, and a button to save it.
 
 import { Copy } from "../parts/copy.tsx"
 import { Facts } from "../parts/facts.tsx"

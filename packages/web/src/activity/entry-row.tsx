@@ -68,7 +68,7 @@ export function EntryRow({ of, reader }: RowProps) {
   )
 }
 
-/** A sentence where there is one, else the name of the action. */
+/** A sentence if there is one, else the name of the action. */
 function What({ of: { entry, isOwn }, reader: { words, actions } }: RowProps) {
   const did = phraseOf(entry.action, actions)
   if (did === undefined) return <Text of={entry.action} in="b" class="mono" />
@@ -80,7 +80,7 @@ function Name({ of: { id, name, email } }: { readonly of: Party }) {
   return <Text of={name ?? email ?? id} />
 }
 
-/** When the sender says something else than the ledger, both are shown. */
+/** If the times of sender and ledger differ, both are shown. */
 function TimeApart({ of: { entry }, reader: { words, time } }: RowProps) {
   const apart = Math.abs(Date.parse(entry.occurredAt) - Date.parse(entry.timestamp))
   if (!(apart > 60_000)) return <></>
@@ -92,14 +92,14 @@ function TimeApart({ of: { entry }, reader: { words, time } }: RowProps) {
   )
 }
 
-/** What nobody opens need be neither loaded nor drawn. */
+/** Details are loaded and drawn only when the row is opened. */
 async function drawDetails(place: HTMLElement, of: ProvenEntry, reader: Reader): Promise<void> {
   try {
     const { EntryDetails } = await import("./entry-details.tsx")
     if (place.querySelector("dl") === null)
       place.replaceChildren(<EntryDetails of={of} reader={reader} />)
   } catch {
-    // Opened again, it is tried again.
+    // A failed load is retried when the row is opened again.
     place.replaceChildren(reader.words.noConnection)
   }
 }

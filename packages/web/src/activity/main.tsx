@@ -53,7 +53,7 @@ const list = createActivityList({
 page.show(<Skeleton />)
 void list.load()
 
-/** Who asks without a token, or with one of something else, is told no more than that. */
+/** Without a token, or with one of another kind, the page says only that. */
 function Nothing({ refusal }: { readonly refusal: Refusal }) {
   if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={workspace} />
   if (!isHidden(refusal))

@@ -33,7 +33,7 @@ export const english = {
 export type Words = Readonly<typeof english & Partial<Record<Lane, string>>>
 type Lane = "security" | "data" | "policy" | "operations"
 
-/** What is said of an action: `signed in`, or two sentences, for oneself and for somebody else. */
+/** The text for an action: `signed in`, or two sentences, for oneself and for another person. */
 export type ActionPhrase = string | readonly [own: string, other: string]
 
 /** Actions that are common enough to have a sentence. Every other one is shown by its name. */

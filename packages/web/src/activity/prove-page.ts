@@ -1,4 +1,4 @@
-// Each entry of a page of one person's activity, recomputed here.
+// Recomputes each entry of a page of one person's activity.
 
 import { verifyReceipt, type Verdict } from "@tallystick/proof"
 import type { ActivityPage, ListedEntry } from "@tallystick/client/wire"

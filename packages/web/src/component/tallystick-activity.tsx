@@ -1,5 +1,5 @@
 // <tallystick-activity>: one person's activity, within a page of any product. It draws in a shadow
-// tree, with a style sheet that no policy counts as inline, and shows text as text only.
+// tree, with a style sheet that is not inline for a content security policy, and never as markup.
 
 import type { ActivityPage } from "@tallystick/client/wire"
 import { createActivityList, type ActivityList } from "../activity/activity-list.tsx"
@@ -25,7 +25,7 @@ const componentEnglish = {
   notShownSays: "Your activity cannot be shown here.",
 }
 
-/** What stands in place of the English words; of actions, what is said of each. */
+/** Replacements of the English words, and texts for actions. */
 export type ActivityPhrases = Partial<Words & typeof componentEnglish & typeof englishDetails> & {
   readonly actions?: Readonly<Record<string, ActionPhrase>>
 }
@@ -34,7 +34,7 @@ export type ActivityPhrases = Partial<Words & typeof componentEnglish & typeof e
 const properties = ["address", "workspace", "token", "phrases", "trustedKeys"] as const
 const observed = ["address", "workspace", "token", "lang", "trusted-keys"]
 
-// A server that renders pages may import this, and has no elements.
+// A server that renders pages may import this, and has no DOM.
 const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
 export class TallystickActivity extends Base {
@@ -49,7 +49,7 @@ export class TallystickActivity extends Base {
   #place = document.createElement("div")
   #status = elementOf(<p class="unseen" role="status" />)
 
-  /** Where the service answers; the service that this script was loaded from, if there is none. */
+  /** Address of the service; by default the one that this script was loaded from. */
   get address(): string {
     return this.getAttribute("address") ?? new URL("./", import.meta.url).href
   }
@@ -64,7 +64,7 @@ export class TallystickActivity extends Base {
     this.setAttribute("workspace", workspace)
   }
 
-  /** An activity token. As a property it stands in no markup. */
+  /** An activity token. It is a property, so that it is not in the markup. */
   get token(): string | undefined {
     return this.#token ?? this.getAttribute("token") ?? undefined
   }
@@ -81,7 +81,7 @@ export class TallystickActivity extends Base {
     this.#list?.draw()
   }
 
-  /** Keys of the log, which came by another way: what they signed is not called unconfirmed. */
+  /** Keys of the log from a trusted source. Entries under their signatures are confirmed. */
   get trustedKeys(): readonly string[] {
     return this.#trustedKeys ?? this.getAttribute("trusted-keys")?.match(/\S+/g) ?? []
   }
@@ -106,7 +106,7 @@ export class TallystickActivity extends Base {
     else this.#renew()
   }
 
-  /** Nothing stays of what another token has shown, unless this one takes the place of an old one. */
+  /** Removes what another token has shown, unless this token replaces an expired one. */
   #renew(): void {
     if (!this.#isExpired) {
       this.#list = undefined
@@ -123,7 +123,7 @@ export class TallystickActivity extends Base {
     Reflect.set(this, name, value)
   }
 
-  /** Once for all that is set in one go. */
+  /** Draws once for several changes in one turn. */
   #load(): void {
     if (this.#isDue) return
     this.#isDue = true
@@ -178,13 +178,13 @@ export class TallystickActivity extends Base {
     url.search = query.toString()
     const told = await askJson<ActivityPage>(url, { token })
     this.#isExpired = !told.ok && told.refusal.code === "token_expired"
-    // Who listens gives another token, and what was asked for is asked for again.
+    // The listener sets another token, and then the request is repeated.
     if (this.#isExpired && token === this.token)
       this.dispatchEvent(new Event("token-expired", { bubbles: true, composed: true }))
     return told
   }
 
-  /** What verifies is loaded with the first answer. Without it, nothing is shown as if it had. */
+  /** The verifying program is loaded with the first answer. Without it, no entry is shown. */
   async #prove(page: ActivityPage): Promise<Told<readonly ProvenEntry[]>> {
     try {
       const { provePage } = await import("../activity/prove-page.ts")
@@ -218,7 +218,10 @@ export class TallystickActivity extends Base {
 
 let shared: CSSStyleSheet | undefined
 
-/** The sheets of our pages, for a shadow tree; the host sets each colour and measure from outside. */
+/**
+ * The style sheets of our pages, for a shadow tree. The host page can override each colour and
+ * size.
+ */
 function sheet(): CSSStyleSheet {
   if (shared !== undefined) return shared
   shared = new CSSStyleSheet()

@@ -1,4 +1,4 @@
-// A link with which a person sees their own activity, and what whoever has it reads.
+// A link with which a person sees their own activity, and which fields it shows in clear.
 
 import type { CreatedActivityToken, ProjectList, Workspace } from "@tallystick/client/wire"
 import { Button } from "../parts/button.tsx"
@@ -11,9 +11,9 @@ import { openLinkDialog } from "./link-dialog.tsx"
 const title = "Link to a person's activity"
 
 interface ActivityLink {
-  /** Whose, if that is known already. */
+  /** The person, if known already. */
   readonly subject?: string
-  /** What they are called in entries; the usual types, if absent. */
+  /** The types of the person in entries; by default the usual ones. */
   readonly types?: readonly string[]
   readonly note?: string
   readonly made?: () => void
@@ -88,7 +88,7 @@ function NoneAllows({ desk, close }: { readonly desk: Desk; readonly close: () =
   )
 }
 
-/** As the service withholds it: what is sealed of one belongs to the actor or to the target. */
+/** Withholds fields as the service does: a sealed field belongs to the actor or to the target. */
 function InClear({ personalKeys }: Pick<Workspace, "personalKeys">) {
   const isAll = personalKeys.includes("*")
   return (

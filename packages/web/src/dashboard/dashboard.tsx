@@ -1,4 +1,4 @@
-// One document: going from page to page loads nothing anew. The address says what is shown.
+// A single-page application. The address says what is shown.
 
 import type { Session } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../ask.ts"
@@ -28,7 +28,7 @@ import { openThing } from "./things/thing.tsx"
 import { openSystem } from "./system/system.tsx"
 import { openWorkspaces } from "./workspaces/workspaces.tsx"
 
-/** Those in the bar. `g` and the key lead there. */
+/** The pages in the bar, with the key that opens each after `g`. */
 const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenView })[] = [
   { page: "overview", name: "Overview", key: "o", open: openOverview },
   { page: "events", name: "Events", key: "e", open: openEvents },
@@ -52,14 +52,14 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "settings", name: "Settings", key: "s", open: openSettings },
 ]
 
-/** Those that other pages lead to. */
+/** Pages that only other pages link to. */
 const further: Readonly<Record<string, OpenView>> = {
   things: openThing,
   system: openSystem,
   workspaces: openWorkspaces,
 }
 
-/** The workspace that was looked at last, for an address that names none. */
+/** The last workspace that was shown, for an address without one. */
 const lastWorkspace = keep<string>(
   "workspace",
   (text) => text ?? "",
@@ -68,7 +68,7 @@ const lastWorkspace = keep<string>(
 
 interface DashboardParts {
   readonly session: Session
-  /** Those that the member reaches. */
+  /** The workspaces that the member may see. */
   readonly workspaces: readonly string[]
   readonly signedOut: (why: "asked" | "session ended") => void
 }
@@ -153,15 +153,15 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   draw()
 }
 
-/** Which workspaces the member reaches, and which one an address is about. */
+/** The workspaces that the member may see, and the one that an address means. */
 function reachOf({ member }: Session, workspaces: readonly string[]) {
   const has = (id: string): boolean =>
     id !== "" && (workspaces.includes(id) || member.instanceAdmin)
   return {
     has,
-    /** What an address names is never replaced: it would show another ledger than was meant. */
+    /** A workspace that the address names is never replaced by another one. */
     namedIn({ query }: Place): string {
-      // The ledger of the instance itself is the last that somebody wants to see.
+      // The workspace of the instance itself is the last choice.
       const [usual = "instance"] = workspaces.filter((id) => id !== "instance")
       const last = lastWorkspace.get()
       return query.get("workspace") || (has(last) ? last : usual)
@@ -177,14 +177,17 @@ function viewOf({ page }: Place): OpenView {
   return pages.find((each) => each.page === page)?.open ?? further[page] ?? openNotFound
 }
 
-/** So that the address opens the same for others. */
+/** So that the address opens the same page for others. */
 function nameWorkspace({ query }: Place, workspace: string): void {
   if (query.get("workspace") === workspace) return
   query.set("workspace", workspace)
   history.replaceState(null, "", `?${query}`)
 }
 
-/** A link within the dashboard loads no document. Any other, and another tab, is the browser's. */
+/**
+ * Follows links within the dashboard without loading a document. The browser follows all others,
+ * and links in another tab.
+ */
 function follow(event: MouseEvent, go: (href: string) => void): void {
   const link = event.target instanceof Element ? event.target.closest("a") : null
   if (link === null || link.target !== "" || link.hasAttribute("download")) return

@@ -1,4 +1,4 @@
-// What every view of the dashboard is given, and what it gives.
+// The interface between the dashboard and its views.
 
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Refusal, type Told } from "../ask.ts"
@@ -23,20 +23,20 @@ export interface Desk {
     body?: unknown,
     query?: Query,
   ) => Promise<Told<Value>>
-  /** The address of a place in this workspace. */
+  /** Returns the address of a place in this workspace. */
   readonly link: (path: readonly string[], query?: Query) => string
-  /** Goes there. `replace`: Back does not lead here again. */
+  /** Navigates to a place. `replace`: without a new entry in the browser's history. */
   readonly go: (href: string, how?: "replace") => void
-  /** How the chain of the workspace is. */
+  /** The state of the workspace's chain. */
   readonly chain: ChainWatch
-  /** A line at the top while something is on its way. */
+  /** Shows a progress line at the top while a request is running. */
   readonly working: (isWorking: boolean) => void
 }
 
 export interface Shortcut {
   /** As `KeyboardEvent.key` names it. */
   readonly key: string
-  /** What it does, in the list of shortcuts. */
+  /** Its description in the list of shortcuts. */
   readonly does: string
   readonly act: () => void
 }
@@ -47,9 +47,11 @@ export interface View {
   /** Wide: the view fills the window, and sets its own margins. */
   readonly isWide?: boolean
   readonly shortcuts?: readonly Shortcut[]
-  /** The address has changed and the page has not. Without this the view is opened anew. */
+  /**
+   * Called when the address has changed, but not the page. Without this the view is opened again.
+   */
   moved?(place: Place): void
-  /** Another page takes its place: stops what it has under way. */
+  /** Called when another page replaces it: stops running work. */
   close?(): void
 }
 
@@ -60,7 +62,7 @@ interface DeskParts {
   readonly workspace: string
   readonly go: Desk["go"]
   readonly working: Desk["working"]
-  /** The service does not know the session any more. */
+  /** The session has ended. */
   readonly signedOut: () => void
 }
 

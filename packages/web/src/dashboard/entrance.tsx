@@ -1,4 +1,4 @@
-// The way in: signing in, and setting up an account with the link that was handed out.
+// Signing in, and setting up an account with a link.
 
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
@@ -10,7 +10,7 @@ import { root, takeToken } from "../place.ts"
 
 type Entered = (session: Session) => void
 
-/** `wasIn`: their session has ended, and what they looked at waits for them. */
+/** `wasIn`: the session has ended; after signing in, the page is shown again. */
 export function showSignIn(page: Page, entered: Entered, wasIn = false): void {
   const submit = (values: FormData): Promise<Refusal | undefined> =>
     enter(
@@ -37,7 +37,7 @@ export function showSignIn(page: Page, entered: Entered, wasIn = false): void {
 
 export function showSetUp(page: Page, entered: Entered): void {
   const token = takeToken("setup")
-  // Who was invited has an address already.
+  // An invitation has the e-mail already.
   const isFirst = new URLSearchParams(location.search).has("first")
   document.title = "Set up an account · Tallystick"
   if (token === undefined)

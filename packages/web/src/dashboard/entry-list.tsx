@@ -1,5 +1,5 @@
-// A list of entries on a page about something else: a thing, a person, a pack. Its rows are
-// recomputed, and each opens in the explorer.
+// A list of entries on another page, about a thing, a person or a pack. Its rows are recomputed,
+// and each opens in the explorer.
 
 import { redraw } from "../elements/redraw.ts"
 import type { Told } from "../ask.ts"
@@ -18,9 +18,9 @@ import "./entry-list.css"
 interface ListParts {
   readonly desk: Desk
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
-  /** What stands there when there is none. */
+  /** Shown if there are no entries. */
   readonly nothing: () => Node
-  /** After each change of the rows. */
+  /** Called after each change of the rows. */
   readonly changed?: (rows: Rows) => void
 }
 

@@ -1,4 +1,4 @@
-// What is loaded later, as one script.
+// The pages that are loaded later, as one script.
 
 export { openConsents } from "./consents/consents.tsx"
 export { ConsentLookUp } from "./consents/look-up.tsx"

@@ -57,7 +57,7 @@ export function LaterPart({ draw }: { readonly draw: (pages: LaterPages) => Chil
       place.removeAttribute("aria-busy")
       redraw(place, <>{draw(pages)}</>)
     },
-    // The service is away, or is another version by now.
+    // The service cannot be reached, or is another version by now.
     () => redraw(place, <Refused refusal={notLoaded} retry={() => location.reload()} />),
   )
   return place

@@ -29,9 +29,9 @@ interface LinkDialog<Created> {
   readonly daysUsual: number
   readonly daysMax: number
   readonly address: (created: Created) => string
-  /** What whoever has it may do. */
+  /** What the link allows. */
   readonly opens: Child
-  /** Is called when it is made. */
+  /** Called when the link was made. */
   readonly made?: (() => void) | undefined
 }
 

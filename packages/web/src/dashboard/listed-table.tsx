@@ -1,4 +1,4 @@
-// A list of the workspace as a table, as an endpoint pages it.
+// A paged list of the workspace as a table.
 
 import { pagedList, type PagedList } from "../parts/paged-list.tsx"
 import { Table, type Column } from "../parts/table.tsx"
@@ -10,13 +10,13 @@ interface ListedTable<List, Item> {
   readonly path: readonly string[]
   readonly query?: Query
   readonly itemsOf: (list: List) => readonly Item[]
-  /** `reload`: something was added or taken away. */
+  /** `reload`: an item was added or removed. */
   readonly columns: (reload: () => void) => readonly Column<Item>[]
-  /** Of what is over: revoked, or expired. */
+  /** For items that have ended: revoked or expired. */
   readonly isOver?: (item: Item) => boolean
-  /** What stands there when there is none. */
+  /** Shown if the list is empty. */
   readonly empty: string
-  /** Is called with what is listed, each time. */
+  /** Called with the items of each page. */
   readonly shown?: (items: readonly Item[]) => void
 }
 

@@ -1,6 +1,6 @@
 // The dashboard, for people who sign in.
 
-// Before what they are imported by: the styles of a page come after those that all pages share.
+// Imported first, so that the styles of a page come after those that all pages share.
 import "../style/tokens.css"
 import "../style/base.css"
 import "../style/chain.css"
@@ -17,7 +17,7 @@ import { isSignedOut } from "./desk.ts"
 import { showSetUp, showSignIn } from "./entrance.tsx"
 import { currentPlace } from "./place.ts"
 
-/** Who is signed in, for the other tabs: they share the cookie, and show somebody else then. */
+/** Who is signed in, for the other tabs, because they share the cookie. */
 const signedIn = keep<string>(
   "signed in",
   (text) => text ?? "",
@@ -60,7 +60,7 @@ async function open(session: Session): Promise<void> {
   })
 }
 
-/** An admin of the instance reaches those that they are no member of, too. */
+/** An admin of the instance also sees workspaces without being a member. */
 async function workspacesOf(session: Session): Promise<readonly string[] | Refusal> {
   const own = session.workspaces.map(({ id }) => id)
   if (!session.member.instanceAdmin) return own
@@ -69,7 +69,7 @@ async function workspacesOf(session: Session): Promise<readonly string[] | Refus
   return [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
 }
 
-/** Empty: nobody. */
+/** Empty if nobody is signed in. */
 function show(id: string): void {
   shown = id
   signedIn.set(id)

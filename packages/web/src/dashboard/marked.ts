@@ -1,4 +1,4 @@
-// Entries that somebody has marked for an evidence pack: kept for this tab, until the pack is made.
+// Entries that were marked for an evidence pack: kept in this tab until the pack is made.
 
 import { attempt } from "../kept.ts"
 
@@ -16,7 +16,7 @@ export function markedIn(workspace: string): readonly Marked[] {
   return Array.isArray(kept) ? (kept as readonly Marked[]) : [] // only this file writes it
 }
 
-/** Marks it, or takes the mark away. */
+/** Marks it, or removes the mark. */
 export function turnMark(workspace: string, { receipt, sequence }: Marked): void {
   const others = markedIn(workspace).filter((each) => each.sequence !== sequence)
   const isMarked = others.length < markedIn(workspace).length

@@ -1,6 +1,6 @@
 import { Verdict } from "../parts/verdict.tsx"
 
-/** In place of a part of a page. */
+/** Shown instead of a part of a page. */
 export function NotAdmin() {
   return (
     <section class="top">

@@ -1,17 +1,17 @@
-// Where in the dashboard somebody is. The address is the state: a page draws what it says, and what
-// a reader changes on a page changes the address.
+// The current place in the dashboard. The address is the state: a page draws it, and changes of the
+// reader change the address.
 
 import { pathParts, root } from "../place.ts"
 
 export interface Place {
   /** `overview`, `events`, … */
   readonly page: string
-  /** What stands behind it in the path: an entry, or the type and id of a thing. */
+  /** The rest of the path: an entry, or the type and id of a thing. */
   readonly rest: readonly string[]
   readonly query: URLSearchParams
 }
 
-/** Values that are absent or empty are left out. */
+/** Without absent or empty values. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 export function currentPlace(): Place {
@@ -19,7 +19,7 @@ export function currentPlace(): Place {
   return { page: page || "overview", rest, query: new URLSearchParams(location.search) }
 }
 
-/** The address of a place. The workspace is always part of it, so that a link opens it for others. */
+/** The address of a place. It always contains the workspace, so that a link works for others. */
 export function linkTo(workspace: string, path: readonly string[], query: Query = {}): string {
   const [page = "", ...rest] = path
   const below = ["ui", ...(page === "overview" ? [] : [page]), ...rest]
@@ -30,7 +30,7 @@ export function linkTo(workspace: string, path: readonly string[], query: Query 
   return url.href
 }
 
-/** A part of nothing but dots would be taken for a step upwards, however it is written. */
+/** Browsers take a part that consists of dots for a step upwards, even if it is encoded. */
 function withSign(part: string): string {
   return /^~*\.{1,2}$/.test(part) ? `~${part}` : part
 }
@@ -45,7 +45,7 @@ export function searchOf(query: Query): URLSearchParams {
   )
 }
 
-/** What is asked for, and nothing else: as a body names it. */
+/** Only the search, in the form of a request's body. */
 export function given(query: Query): Query {
   return Object.fromEntries(
     Object.entries(query).filter(([, value]) => value !== undefined && value !== ""),

@@ -13,7 +13,7 @@ import { linkTo } from "./place.ts"
 export interface PageLink {
   readonly page: string
   readonly name: string
-  /** Of no interest to who may not administer. */
+  /** Shown only to admins. */
   readonly forAdmins?: boolean
 }
 
@@ -28,9 +28,9 @@ interface ShellParts {
 
 export interface Shell {
   readonly main: HTMLElement
-  /** Beside the menus: how the chain of the workspace is. */
+  /** The state of the chain, next to the menus. */
   readonly status: HTMLElement
-  /** Which page of which workspace is shown. */
+  /** The page and the workspace that are shown. */
   mark(workspace: string, page: string, isWide: boolean): void
   readonly working: (isWorking: boolean) => void
 }

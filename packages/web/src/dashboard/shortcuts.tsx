@@ -1,5 +1,5 @@
-// Keys that do something wherever the reader is. Single letters can be switched off, for those who
-// speak to their browser.
+// Keyboard shortcuts on all pages. Single letters can be switched off, for people who use speech
+// input.
 
 import { keep } from "../kept.ts"
 import type { Shortcut } from "./desk.ts"
@@ -11,7 +11,7 @@ const single = keep<boolean>(
 )
 
 export interface Shortcuts {
-  /** Those of the view that is shown. */
+  /** The shortcuts of the current view. */
   use(shortcuts: readonly Shortcut[]): void
   readonly showList: () => void
 }
@@ -98,7 +98,7 @@ const names: Readonly<Record<string, string>> = {
   Escape: "Esc",
 }
 
-/** For the browser, for a dialog, or for a field in which somebody types. */
+/** Whether a key is for the browser, for a dialog, or for a text field. */
 function isForAnother({ ctrlKey, metaKey, altKey, defaultPrevented, key, target }: KeyboardEvent) {
   if (ctrlKey || metaKey || altKey || defaultPrevented) return true
   if (document.querySelector("dialog[open], :popover-open") !== null) return true

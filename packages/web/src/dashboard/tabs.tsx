@@ -3,9 +3,9 @@ import type { Child } from "../elements/jsx-runtime.ts"
 interface TabsProps {
   readonly label: string
   readonly tabs: readonly Tab[]
-  /** Of a list below: smaller, without a line. */
+  /** For a list below: smaller, without a line. */
   readonly isSmall?: boolean
-  /** Links beside them. */
+  /** Further links next to the tabs. */
   readonly children?: Child
 }
 

@@ -43,7 +43,7 @@ export function Fragment({ children }: { readonly children?: Child }): Node {
   return fragment
 }
 
-/** They hold text from outside as well: no character that is not seen may hide in them. */
+/** Attributes can hold text from outside too, so invisible characters are shown in them. */
 const spoken = new Set(["title", "aria-label"])
 const drawings = new Set(["svg", "path", "rect", "circle", "g", "text"])
 
@@ -52,7 +52,7 @@ function setAttribute(node: Element, name: string, value: unknown): void {
     node.addEventListener(name.slice(2).toLowerCase(), value as EventListener) // only handlers are functions
   else if (typeof value === "string" || typeof value === "number")
     node.setAttribute(name, spoken.has(name) ? printable(String(value)) : String(value))
-  // `aria-expanded="false"` says something else than nothing.
+  // `aria-expanded="false"` differs from an absent attribute.
   else if (typeof value === "boolean" && name.startsWith("aria-"))
     node.setAttribute(name, String(value))
   else if (value === true) node.setAttribute(name, "")

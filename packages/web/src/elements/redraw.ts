@@ -1,4 +1,4 @@
-/** Puts other content into a place, and keeps the keyboard where it was if that is still there. */
+/** Replaces the content of a place, and keeps the focus if its element still exists. */
 export function redraw(place: Element, ...content: readonly Node[]): void {
   const root = rootOf(place)
   const focused = root?.activeElement

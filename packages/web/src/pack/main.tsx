@@ -29,7 +29,7 @@ page.about(<Text of={workspace} />)
 if (token === undefined) page.show(<Nothing />)
 else offer()
 
-/** Not fetched at once: the ledger records each download, and a pack may be large. */
+/** Not fetched automatically, because the ledger records each download, and a pack may be large. */
 function offer(): void {
   const place = elementOf(<div class="fetching small soft" />)
   const button = elementOf(

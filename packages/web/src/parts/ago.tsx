@@ -8,7 +8,7 @@ const units = [
   ["minute", 60_000],
 ] as const
 
-/** The date, and beside it in words how long ago. */
+/** The date, followed by how long ago it was. */
 export function Ago({ at }: { readonly at: string }) {
   return (
     <span>

@@ -1,9 +1,9 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 
 interface ButtonProps {
-  /** `main`: what the page or the dialog is for. `plain`: looks like a link. */
+  /** `main`: the primary action of the page or dialog. `plain`: looks like a link. */
   readonly kind?: "main" | "plain" | "danger"
-  /** Unique on the page: the keyboard returns to it when its place is drawn again. */
+  /** Unique on the page: the focus returns to it when its place is drawn again. */
   readonly id?: string
   readonly onClick: (event: Event) => void
   readonly children?: Child

@@ -12,7 +12,7 @@ export interface CheckRow {
   readonly says: string
   /** In hex. */
   readonly hash?: string
-  /** Who found that out: `recomputed`, `pinned`. */
+  /** The source of the result: `recomputed`, `pinned`. */
   readonly where?: string
   readonly expected?: string
   readonly found?: string
@@ -33,7 +33,7 @@ const words: Readonly<Record<CheckState, string>> = {
 
 interface ChecksProps {
   readonly rows: readonly CheckRow[]
-  /** What stands in place of `where`, if something does. */
+  /** Shown instead of `where`. */
   readonly beside?: (row: CheckRow) => Child
 }
 

@@ -5,13 +5,13 @@ import { Form } from "./form.tsx"
 
 interface Confirmation {
   readonly title: string
-  /** What becomes of it, in a sentence or two. */
+  /** The consequences, in a sentence or two. */
   readonly says: Child
   readonly action: string
   readonly act: () => Promise<Refusal | undefined>
 }
 
-/** Asks before what cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function confirm({ title, says, action, act }: Confirmation): void {
   openDialog(title, (close) => {
     const submit = async (): Promise<Refusal | undefined> => {

@@ -2,9 +2,9 @@ import { rootOf } from "../elements/redraw.ts"
 import { Icon, checkIcon, copyIcon } from "./icon.tsx"
 
 interface CopyProps {
-  /** A function: what it is when somebody copies it. */
+  /** A function is called when somebody copies. */
   readonly text: string | (() => string)
-  /** What is copied, in words: `Copy receipt id`. */
+  /** The label: `Copy receipt id`. */
   readonly label: string
   /** With its label beside the icon. */
   readonly isWide?: boolean
@@ -21,13 +21,13 @@ const english: CopyWords = {
   notCopied: "Not copied: this browser does not allow it",
 }
 
-/** Copies, and says so. */
+/** Copies, and announces it. */
 export function Copy({ text, label, isWide = false, words = english }: CopyProps) {
   const copy = async ({ currentTarget: button }: Event): Promise<void> => {
     if (!(button instanceof HTMLElement)) return
     const isCopied = await copyText(typeof text === "string" ? text : text())
     const content = [...button.childNodes]
-    // For those who do not see it.
+    // For screen readers.
     const status = rootOf(button)?.querySelector('.unseen[role="status"]')
     if (status) status.textContent = isCopied ? words.copied : words.notCopied
     if (!isCopied || button.classList.contains("done")) return
@@ -52,7 +52,7 @@ export function Copy({ text, label, isWide = false, words = english }: CopyProps
   )
 }
 
-/** Over plain HTTP there is no clipboard but that of the selection. */
+/** Over plain HTTP only the selection can be copied. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,6 +1,6 @@
 import { Copy } from "./copy.tsx"
 
-/** The call of the API that answers what is shown. Its key stays to be filled in. */
+/** The API call with the same result. The reader fills in the key. */
 function curlOf(url: string): string {
   const quoted = url.replaceAll("'", String.raw`'\''`)
   return `curl -sS '${quoted}' -H "Authorization: Bearer $TALLYSTICK_KEY"`

@@ -1,4 +1,4 @@
-/** Text that its place cuts off is shown whole, as a title, when somebody points at it. */
+/** Shows truncated text in full, as a title, under the pointer. */
 export function showCutText({ target }: Event): void {
   let place = target instanceof HTMLElement ? target : null
   for (let steps = 0; place !== null && steps < 3; steps++, place = place.parentElement) {

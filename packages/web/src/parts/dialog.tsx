@@ -3,8 +3,8 @@ import { IconButton } from "./icon-button.tsx"
 import { crossIcon } from "./icon.tsx"
 
 /**
- * Opens a dialog over the page. Escape closes it, and the keyboard returns to where it was. `draw`
- * is given what closes it.
+ * Opens a dialog over the page. Escape closes it, and the focus returns to where it was. `draw`
+ * gets the function that closes it.
  */
 export function openDialog(title: string, draw: (close: () => void) => Child): void {
   const dialog = document.createElement("dialog")
@@ -22,7 +22,7 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.showModal()
 }
 
-/** Whoever leaves takes none along: it would lie over what comes next. */
+/** Closes the dialog when the reader leaves the page, because it would cover the next one. */
 export function closeDialogs(): void {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close()
 }

@@ -1,6 +1,6 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 
-/** Terms and values. What has no value is left out. */
+/** Terms and values, without those that have no value. */
 export function Facts({
   rows,
 }: {

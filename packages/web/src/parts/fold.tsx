@@ -10,7 +10,7 @@ interface FoldProps {
   readonly children?: Child
 }
 
-/** What opens when somebody wants to see it. */
+/** A section that the reader can open. */
 export function Fold({ title, beside, children, ...attributes }: FoldProps) {
   return (
     <details {...attributes}>

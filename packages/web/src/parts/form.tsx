@@ -1,4 +1,4 @@
-// Forms: fields with their names above, and what the service refuses beside the button.
+// Forms: fields with labels above, and the error of the service next to the button.
 
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
@@ -14,7 +14,7 @@ interface FieldProps {
   readonly label: string
   readonly type?: "text" | "email" | "password" | "number" | "datetime-local" | "textarea"
   readonly value?: string | number
-  /** Below the field: a rule, or what becomes of it. */
+  /** A hint below the field. */
   readonly hint?: Child
   readonly optional?: boolean
   readonly placeholder?: string
@@ -22,7 +22,7 @@ interface FieldProps {
   readonly maxLength?: number
   readonly min?: number
   readonly pattern?: string
-  /** As browsers and password managers name it. */
+  /** The `autocomplete` name for browsers and password managers. */
   readonly autocomplete?: string
   readonly isMono?: boolean
 }
@@ -111,9 +111,9 @@ export function Check({ name, value = "on", label, isChecked = false }: CheckPro
 }
 
 interface FormProps {
-  /** What its button says. */
+  /** The label of its button. */
   readonly action: string
-  /** What the service refuses is shown, and nothing of the form is lost. */
+  /** An error of the service is shown, and the form keeps its values. */
   readonly submit: (values: FormData) => Promise<Refusal | undefined>
   readonly cancel?: () => void
   readonly children?: Child
@@ -145,11 +145,11 @@ export function Form({ action, submit, cancel, children }: FormProps) {
 
 interface RefusedLineProps {
   readonly refusal: Refusal
-  /** Where it stands in place of a part, and no button beside it asks again. */
+  /** For an error that replaces a part of the page: adds a button to retry. */
   readonly retry?: () => void
 }
 
-/** In a line: beside a button, in a list, or in place of a part. */
+/** An error in one line: next to a button, in a list, or instead of a part. */
 export function RefusedLine({ refusal, retry }: RefusedLineProps) {
   const { code, detail, requestId } = refusal
   return (

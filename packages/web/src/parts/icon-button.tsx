@@ -2,9 +2,9 @@ import { Icon } from "./icon.tsx"
 
 interface IconButtonProps {
   readonly icon: string
-  /** What it does, for those who point at it and those who do not see it. */
+  /** The label, for tooltips and screen readers. */
   readonly label: string
-  /** Unique on the page: the keyboard returns to it when its place is drawn again. */
+  /** Unique on the page: the focus returns to it when its place is drawn again. */
   readonly id?: string
   readonly onClick: (event: Event) => void
 }

@@ -27,7 +27,7 @@ export const pendingIcon =
 export const historyIcon = "M2.8 8a5.2 5.2 0 1 0 1.6-3.8L2.8 5.8m0-3v3h3M8 5.5V8l2 1.2"
 export const keyIcon = "M10.5 2.5a3 3 0 1 1-2.3 4.9L3 12.6v.9h2v-1.5h1.5v-1.5L8 9M11 5.2v.1"
 
-/** `of` is one of the paths above: a page has those only that it shows. */
+/** `of` is one of the paths above, so that a page contains only the icons that it shows. */
 export function Icon({ of: path }: { readonly of: string }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

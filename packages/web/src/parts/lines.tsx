@@ -1,6 +1,6 @@
 import { Text } from "./text.tsx"
 
-/** Lines stay lines: a newline is one of the characters that are otherwise shown by their number. */
+/** Keeps line breaks, which other text shows by their code. */
 export function Lines({ of: text }: { readonly of: string }) {
   return (
     <>

@@ -5,9 +5,9 @@ import { elementOf } from "./page.tsx"
 interface MenuProps {
   /** Unique on the page. */
   readonly id: string
-  /** What its button shows. */
+  /** The content of its button. */
   readonly label: Child
-  /** What kind of thing the label names, for those who do not see where it stands. */
+  /** What the label names, for screen readers. */
   readonly kind?: string
   readonly buttonClass?: string
   readonly children?: Child

@@ -19,7 +19,7 @@ interface NotchProps {
   readonly state: NotchState
 }
 
-/** Of an entry as the server states it. */
+/** For an entry as the server states it. */
 export function notchState(integrity: Entry["integrity"]): NotchState {
   if (integrity === "broken") return "broken"
   return integrity === "pending" ? "pending" : "sealed"

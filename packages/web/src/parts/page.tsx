@@ -12,23 +12,23 @@ import { ZoneToggle } from "./time.tsx"
 export { elementOf } from "../elements/element-of.ts"
 
 export interface Page {
-  /** What stands in the main part from now on. */
+  /** Replaces the content of the main part. */
   show(...content: readonly Node[]): void
-  /** Beside the name: whose page it is. */
+  /** The owner of the page, next to the name. */
   about(child: Child): void
-  /** A line at the top while something is on its way; what is shown stays. */
+  /** Shows a progress line at the top while a request is running; the content stays. */
   working(isWorking: boolean): void
 }
 
 interface PageOptions {
-  /** Whose page it is, in place of our name: the reader knows them, and not us. */
+  /** The owner of the page, instead of our name, because the reader knows them and not us. */
   readonly owner?: string
-  /** What else the bar offers. */
+  /** Further items of the bar. */
   readonly beside?: Child
   readonly zoneChanged?: () => void
 }
 
-/** Takes the place of what the server has drawn. */
+/** Replaces the server's HTML. */
 export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page {
   const about = elementOf(<span class="about" />)
   const main = elementOf(<main id="main" tabIndex={-1} />)
@@ -72,12 +72,12 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page
 /** Part of every page. */
 export const spoken = elementOf(<p class="unseen" role="status" />)
 
-/** For those who do not see that something has changed. */
+/** Announces changes to screen readers. */
 export function announce(text: string): void {
   spoken.textContent = printable(text)
 }
 
-/** Empty: as the system says. */
+/** Empty: follows the system. */
 const theme = keep<string>(
   "theme",
   (text) => text ?? "",

@@ -1,4 +1,4 @@
-// A list that comes in pages: newest first, with a button for what is older.
+// A paged list: newest first, with a button for older items.
 
 import type { Refusal, Told } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
@@ -11,9 +11,9 @@ import { Refused, Skeleton } from "./refused.tsx"
 interface ListProps<Item> {
   readonly load: (cursor: string | undefined) => Promise<Told<ItemPage<Item>>>
   readonly draw: (items: readonly Item[]) => Node
-  /** What answers it, for whoever wants the same from a program. */
+  /** The API call, for programs. */
   readonly url: string
-  /** What stands there when there is none. */
+  /** Shown if the list is empty. */
   readonly empty: () => Child
 }
 
@@ -24,7 +24,7 @@ export interface ItemPage<Item> {
 
 export interface PagedList {
   readonly node: Node
-  /** Begins anew: something was added or taken away. */
+  /** Loads the list again: an item was added or removed. */
   reload(): void
 }
 
@@ -36,7 +36,7 @@ export function pagedList<Item>({ load, draw, url, empty }: ListProps<Item>): Pa
     const wanted = (latest = Symbol("a page"))
     place.setAttribute("aria-busy", "true")
     const told = await load(cursor)
-    // The list has begun anew meanwhile.
+    // The list was loaded again meanwhile.
     if (latest !== wanted) return
     place.setAttribute("aria-busy", "false")
     if (!told.ok) return show(cursor, told.refusal)

@@ -1,6 +1,6 @@
 import { Icon, printIcon } from "./icon.tsx"
 
-/** In the bar of a page that is made to be printed. */
+/** For the bar of a printable page. */
 export function Print() {
   return (
     <button type="button" class="button wide-only" onClick={() => print()}>

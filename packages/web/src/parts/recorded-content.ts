@@ -1,4 +1,4 @@
-// What was recorded of an event, read from the body that was hashed.
+// The recorded content of an event, read from the hashed body.
 
 export interface RecordedContent {
   readonly actor: Members
@@ -11,7 +11,7 @@ export interface RecordedContent {
   readonly source?: string
   readonly kind?: string
   readonly metadata: Members
-  /** How many sealed fields were not shown to this reader. */
+  /** The number of sealed fields that were withheld from this reader. */
   readonly withheld: number
 }
 
@@ -22,7 +22,7 @@ interface Beside {
   readonly withheld?: number | undefined
 }
 
-/** `shown` is what an answer shows beside the body, for what the body does not have. */
+/** `shown`: members of the answer that are not in the body. */
 export function recordedContent(
   body: Members,
   { kind, withheld = 0 }: Beside,
@@ -52,7 +52,7 @@ function valueIn(sources: readonly Members[], name: string): unknown {
     .find((value) => value !== undefined && value !== null)
 }
 
-/** With the mask of an e-mail that is withheld: no hash covers a mask, and the page says so. */
+/** With the mask of a withheld e-mail. No hash covers a mask, and the page says so. */
 function partyOf(hashed: unknown, shown: unknown): Members {
   const { other, ...party } = membersOf(hashed) ?? {}
   const email = membersOf(shown)?.["email"]

@@ -1,4 +1,4 @@
-// What was recorded of an event: who did what to whom, and all the rest.
+// The recorded content of an event: who did what to whom, and all the rest.
 
 import type { Child } from "../elements/jsx-runtime.ts"
 import { clockApart } from "./clock-apart.ts"
@@ -47,7 +47,7 @@ export function WhatWasRecorded({ of: content, recordedAt }: WhatProps) {
   )
 }
 
-/** Of an event whose own time is another than that of the ledger. */
+/** For an event whose own time differs from that of the ledger. */
 function ClockNote({ of: { occurredAt, receivedAt }, recordedAt }: WhatProps) {
   const apart =
     occurredAt !== undefined && recordedAt !== undefined
@@ -92,7 +92,7 @@ export function Party({ of: { id, type, name, email } }: { readonly of: Members 
 
 type Row = readonly [term: string, value: Child]
 
-/** All that stands not in the first lines. */
+/** Everything that is not in the first lines. */
 export function furtherRows(content: RecordedContent): readonly Row[] {
   const { occurredAt, receivedAt, projectId, source, kind, actor, target, metadata } = content
   return [

@@ -1,4 +1,4 @@
-// Why something could not be had, in words that are given.
+// An error section with given words.
 
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
@@ -19,11 +19,11 @@ interface RefusalSectionProps {
   readonly retry: () => void
   readonly isPart: boolean
   readonly words: Readonly<typeof refusalWords>
-  /** What stands beside the id of the request. */
+  /** Shown next to the id of the request. */
   readonly beside?: Child
 }
 
-/** Kept where the thing would be, with the code, the reason, and the way to try again. */
+/** Shown instead of the content, with the code, the reason, and a button to retry. */
 export function RefusalSection({
   refusal: { status, code, detail, requestId },
   retry,

@@ -1,4 +1,4 @@
-// What stands in place of what could not be had.
+// The error that is shown instead of content.
 
 import type { Refusal } from "../ask.ts"
 import { Copy } from "./copy.tsx"
@@ -26,7 +26,7 @@ export function Refused({ refusal, retry, isPart = false }: RefusedProps) {
   )
 }
 
-/** A link whose time is over says no more than that. */
+/** An expired link says only that it has expired. */
 export function LinkOver({ code, whom }: { readonly code: string; readonly whom: string }) {
   return (
     <section class="top">
@@ -47,12 +47,14 @@ export function isLinkOver({ code }: Refusal): boolean {
   return code === "token_expired" || code === "token_revoked"
 }
 
-/** Private, unknown, or not for this link: all alike, because the answer must not tell which. */
+/** Private, unknown, or not for this link: one text, because the answer must not tell which. */
 export function isHidden({ status }: Refusal): boolean {
   return status === 401 || status === 403 || status === 404
 }
 
-/** The shape of what is to come. It is drawn late, so that quick answers never show it. */
+/**
+ * A placeholder for content that is loading. It appears late, so that quick answers never show it.
+ */
 export function Skeleton() {
   return (
     <section class="top late" aria-hidden="true">

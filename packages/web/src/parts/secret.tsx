@@ -5,14 +5,14 @@ import { Icon, attentionIcon } from "./icon.tsx"
 
 interface SecretProps {
   readonly secret: string
-  /** What is copied, in words: `Copy key`. */
+  /** The label: `Copy key`. */
   readonly label: string
   readonly stored: () => void
-  /** What it is for. */
+  /** The purpose of the secret. */
   readonly children?: Child
 }
 
-/** A secret that is shown once: it goes when its reader says that they have it. */
+/** A secret that is shown once, until the reader confirms that they have saved it. */
 export function Secret({ secret, label, stored, children }: SecretProps) {
   return (
     <div class="secret">

@@ -3,11 +3,11 @@ import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
 import { RefusedLine } from "./form.tsx"
 
-/** Asks, and shows the answer, or why there is none beside a button that asks again. */
+/** Sends a request and shows the answer, or the error with a button to retry. */
 export async function showTold<Value>(
   place: Element,
   ask: () => Promise<Told<Value>>,
-  /** `again` asks once more: what is shown has changed. */
+  /** `again` repeats the request. */
   draw: (value: Value, again: () => void) => Child,
 ): Promise<void> {
   const told = await ask()

@@ -2,9 +2,9 @@ import type { Child } from "../elements/jsx-runtime.ts"
 import { Text } from "./text.tsx"
 
 export interface Column<Item> {
-  /** On a narrow screen it stands beside each value. */
+  /** On a narrow screen it is shown next to each value. */
   readonly name: string
-  /** Its name is not seen: it is the first column, or one of buttons. */
+  /** Its name is hidden: it is the first column, or one of buttons. */
   readonly isPlain?: boolean
   readonly isEnd?: boolean
   readonly draw: (item: Item) => Child
@@ -13,7 +13,7 @@ export interface Column<Item> {
 interface TableProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly items: readonly Item[]
-  /** Of what is over: revoked, or expired. */
+  /** For items that have ended: revoked or expired. */
   readonly isOver?: (item: Item) => boolean
 }
 

@@ -1,11 +1,11 @@
-// Text from outside. It is only ever text: nothing in it becomes markup or a link. Characters that
-// are not seen, or that would turn the line round, are shown by their number.
+// Text from outside. It is only ever text: nothing in it becomes markup or a link. Invisible
+// characters, and those that change the direction of the line, are shown by their code.
 
 import { hiddenCharacters } from "@tallystick/proof"
 
 interface TextProps {
   readonly of: string
-  /** The element around it, if it has one of its own, with its class and what it leads to. */
+  /** The element around it, if any, with its class and link. */
   readonly in?: string
   readonly class?: string
   readonly href?: string

@@ -1,4 +1,4 @@
-// A time as text, in a zone and a language that are given.
+// A time as text, in a given zone and language.
 
 const second = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const
 const day = { day: "numeric", month: "long", year: "numeric" } as const
@@ -37,7 +37,7 @@ export function formatTime(time: Date, form: TimeForm, locale: string, timeZone?
     .join(", ")
 }
 
-/** To make a formatter takes as long as to use it a hundred times. */
+/** Cached, because making a formatter takes as long as a hundred uses. */
 function formatters(
   form: TimeForm,
   locale: string,

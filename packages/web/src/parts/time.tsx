@@ -1,4 +1,4 @@
-// Times: in the reader's zone, or in UTC, for all of a page at once. The zone is always named.
+// Times, in the reader's zone or in UTC for the whole page. The zone is always named.
 
 import { keep } from "../kept.ts"
 import { formatTime, formOf, TimeElement, type TimeForm, type TimeText } from "./time-element.tsx"
@@ -27,7 +27,7 @@ export function zoneName(time: Date): string {
 
 export const watchZone = (changed: () => void): (() => void) => zone.watch(changed)
 
-/** `changed` is called for what depends on the zone and is no time by itself, such as a day. */
+/** Calls `changed` for content that depends on the zone but is no time element, such as a day. */
 export function ZoneToggle({ changed }: { readonly changed?: (() => void) | undefined }) {
   const button = (
     <button type="button" class="zone" aria-pressed={zone.get() === "utc"} onClick={turn}>

@@ -1,4 +1,4 @@
-// The verdict: a seal, one line, and what exactly it says.
+// The verdict: a seal, one line, and an explanation.
 
 import type { Child } from "../elements/jsx-runtime.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon, noneIcon } from "./icon.tsx"
@@ -16,7 +16,7 @@ interface VerdictProps {
   readonly tone: Tone
   readonly icon?: string | undefined
   readonly title: string
-  /** Of one thing among others: the page has another title. */
+  /** For one of several verdicts on a page that has another title. */
   readonly isPart?: boolean
   readonly children?: Child
 }

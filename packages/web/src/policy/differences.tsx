@@ -1,7 +1,7 @@
 import { Lines } from "../parts/lines.tsx"
 import { wordDifference } from "./word-difference.ts"
 
-/** What is new in a text, and what is gone, word by word. */
+/** Added and removed words of a text. */
 export function Differences({
   before,
   after,

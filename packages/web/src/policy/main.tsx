@@ -1,4 +1,4 @@
-// A published version of a policy: its sections, what they hash to, and what is new in them.
+// A published version of a policy: its sections, their hash, and the changes in them.
 
 import { canonicalize, parseJson, sha256, toHex, utf8 } from "@tallystick/proof"
 import type { Policy, PolicyAnswer, PolicySection } from "@tallystick/client/wire"
@@ -27,7 +27,7 @@ const token = takeToken("p", workspace, projectId)
 
 interface Read {
   readonly policy: Policy
-  /** Whether the sections hash to what the answer says. */
+  /** Whether the sections have the hash in the answer. */
   readonly holds: boolean
 }
 
@@ -59,7 +59,7 @@ async function load(): Promise<void> {
       before={before !== undefined && "policy" in before ? before.policy : undefined}
     />,
   )
-  // The browser looked for the section before it was there.
+  // The browser looked for the section before it was drawn.
   if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView()
 }
 
@@ -191,7 +191,7 @@ function Contents({ sections }: { readonly sections: readonly PolicySection[] })
   )
 }
 
-/** With something before it: an id of a section must not be taken for one of the page's own. */
+/** With a prefix, so that the id of a section does not collide with the page's own ids. */
 function anchorOf(id: string): string {
   return `section-${id}`
 }

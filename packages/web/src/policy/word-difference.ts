@@ -1,14 +1,14 @@
-// Which words of a text are new, and which are gone.
+// Finds the added and removed words of a text.
 
 export interface Stretch {
   readonly is: "kept" | "added" | "removed"
   readonly text: string
 }
 
-/** More than this is not compared word by word: it would take longer than a reader waits. */
+/** Longer texts are not compared word by word, because it would take longer than a reader waits. */
 const wordsMax = 3000
 
-/** Longest common subsequence, over words with the space behind them. */
+/** Longest common subsequence, over words with the space after them. */
 export function wordDifference(before: string, after: string): readonly Stretch[] {
   const [from, to] = [wordsOf(before), wordsOf(after)]
   if (from.length > wordsMax || to.length > wordsMax)

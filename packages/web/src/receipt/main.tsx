@@ -18,7 +18,7 @@ import "./receipt.css"
 const [, workspace = "", receiptId = ""] = pathParts()
 const api = apiUrl(workspace, "receipts", receiptId)
 const token = takeToken("r", workspace, receiptId)
-/** A checkpoint is signed within a second; longer than this, something stands still. */
+/** A checkpoint is signed within a second. After this time, something is stuck. */
 const looksMax = 20
 
 type Loaded =
@@ -28,7 +28,7 @@ type Loaded =
 let loaded: Loaded | undefined
 let page: Page | undefined
 
-/** What the server has drawn stays until there is something better in its place. */
+/** The server's HTML stays until the page can replace it. */
 if (document.querySelector("main") === null) draw()
 await look(1)
 trustedKeys.watch(draw)
@@ -36,7 +36,7 @@ trustedKeys.watch(draw)
 async function look(looks: number): Promise<void> {
   page?.working(true)
   const next = await load()
-  // What was once shown stays when a later look fails.
+  // The content stays if a later request fails.
   if (loaded?.text === undefined || next.text !== undefined) loaded = next
   draw()
   page?.working(false)

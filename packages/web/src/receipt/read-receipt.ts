@@ -1,5 +1,5 @@
-// What an answer about a receipt comes to, in the words of the page. Everything in it is either
-// recomputed from bytes here, or named as what the server merely states.
+// The verdict about an answer with a receipt, in the words of the page. Everything in it is either
+// recomputed from bytes here, or marked as stated by the server.
 
 import {
   equalBytes,
@@ -24,8 +24,8 @@ import { publicKeyOf } from "../public-key.ts"
 import type { TrustedKey } from "../trusted-keys.ts"
 
 /**
- * `pending`: recorded, and no checkpoint covers it yet. `gone`: the record holds, and its content
- * is not there. `unproven`: there is nothing to compute from.
+ * `pending`: recorded, and no checkpoint covers it yet. `gone`: the record is intact, and its
+ * content was destroyed. `unproven`: there is nothing to compute from.
  */
 export type Outcome = "genuine" | "unconfirmed" | "pending" | "gone" | "unproven" | "broken"
 
@@ -53,7 +53,7 @@ export interface ReceiptReading {
   readonly stated: readonly (readonly [path: string, value: unknown])[]
 }
 
-/** `text` is the answer as it was sent: only from that can a member that is given twice be seen. */
+/** `text` is the answer as it was sent, because only there a duplicate member is visible. */
 export function readReceipt(
   text: string,
   trusted: readonly TrustedKey[],
@@ -85,7 +85,7 @@ export function readReceipt(
     ...(pinned && verdict.verdict === "genuine" && { trusted: pinned }),
     ...(checkpoint && { size: checkpoint.size, origin: checkpoint.origin }),
     steps: (log?.hashes ?? []).map((hash) => toHex(hash)),
-    // What was hashed, where that is known; else what the answer claims.
+    // The hashed value if it is known, else the claim of the answer.
     content: recordedContent(
       (verdict.verdict === "refuted" ? undefined : verdict.content) ?? entry ?? {},
       { kind: record?.kind, withheld: verdict.withheld },
@@ -217,7 +217,7 @@ function contentSentence(wrong: Refuted | undefined, state: CheckState, isGone: 
     : "SHA-256 of the entry is the hash that the receipt names."
 }
 
-/** What is wrong, by what failed. The field is named where one is. */
+/** The text of a failure, with the field if there is one. */
 export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "field">): string {
   const where = field === undefined ? "" : ` (${field})`
   switch (failure) {
@@ -348,7 +348,7 @@ function logOf(tlogProof: unknown) {
   return typeof tlogProof === "string" ? parseTlogProof(tlogProof) : undefined
 }
 
-// The answer as values: of nothing in it is anything known ------------------------------------------
+// The answer as unchecked values ------------------------------------------
 
 function membersIn(text: string): Members {
   try {

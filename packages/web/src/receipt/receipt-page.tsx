@@ -26,7 +26,7 @@ interface ReceiptProps {
   /** The answer as it was sent. */
   readonly text: string
   readonly receiptId: string
-  /** Where this page is, without its token. */
+  /** The address of this page, without its token. */
   readonly address: string
   readonly apiAddress: string
   readonly verifierAddress: string
@@ -37,7 +37,7 @@ export function ReceiptView(props: ReceiptProps) {
   const { reading, receiptId, checkedAt } = props
   const { outcome, hash, namedHash, content } = reading
   const isBroken = outcome === "broken"
-  // A claim is made of what was computed, and of nothing else.
+  // Claims are based only on computed values.
   const isShown =
     ["genuine", "unconfirmed"].includes(outcome) && reading.verdict.content !== undefined
   return (
@@ -175,7 +175,7 @@ function ledgersHalf({ size, vkey, outcome }: ReceiptReading): string {
   return `sealed by the checkpoint over ${number(size)} entries${key}`
 }
 
-/** Two halves that do not belong together are never drawn alike. */
+/** Two halves that do not match are never drawn alike. */
 function turned(named: string, computed: string): string {
   return named === computed ? [...named].toReversed().join("") : named
 }
@@ -296,7 +296,7 @@ function sizeOf(text: string): string {
   return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`
 }
 
-/** On paper there is no button: the hashes stand there whole, with the address. */
+/** Printed pages have no buttons, so they show the full hashes and the address. */
 function Printed({ reading: { hash, previousHash, vkey }, address }: ReceiptProps) {
   return (
     <div class="printed-only paper-facts">

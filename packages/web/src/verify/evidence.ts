@@ -1,4 +1,4 @@
-// What a reader gives to be checked, and what passes between the page and the worker that checks it.
+// The files that a reader gives to be checked, and the messages between the page and its worker.
 
 import type { Finding } from "@tallystick/proof"
 import type { Members, RecordedContent } from "../parts/recorded-content.ts"
@@ -25,11 +25,11 @@ export interface Done {
   readonly is: "done"
   readonly findings: readonly Finding[]
   readonly packed?: Packed | undefined
-  /** Of a single receipt or entry that was not refuted. */
+  /** For a single receipt or entry that was not refuted. */
   readonly recorded?: RecordedContent | undefined
 }
 
-/** The first entries of a pack that holds, as its bodies say. */
+/** The first entries of a genuine pack, from its bodies. */
 export interface Packed {
   readonly entries: readonly PackedEntry[]
   readonly total: number
@@ -39,7 +39,7 @@ export interface PackedEntry {
   readonly sequence: number
   readonly action: string
   readonly lane: string
-  /** With what the pack discloses of them. */
+  /** With the disclosures of the pack. */
   readonly actor: Members
   readonly target: Members
   readonly occurredAt: string
@@ -49,7 +49,7 @@ export function evidenceOfFile(file: File): Evidence {
   return { name: file.name, bytes: file.size, file }
 }
 
-/** Of files that a person chose as a folder: each knows its path, which begins with the folder. */
+/** Files that a person chose as a folder. The path of each begins with the folder. */
 export function evidenceOfFolder(files: readonly File[]): Evidence {
   const [name = "folder"] = files[0]?.webkitRelativePath.split("/") ?? []
   const folder = files.map(
@@ -65,9 +65,9 @@ function folderOf(
   return { name: `${name}/`, bytes: folder.reduce((sum, [, { size }]) => sum + size, 0), folder }
 }
 
-/** What was dropped: files, and folders with all that is below them. */
+/** The dropped files, and folders with all files below them. */
 export async function evidenceIn(dropped: DataTransfer): Promise<readonly Evidence[]> {
-  // Entries are there only until the event is over, so all are taken before the first is read.
+  // Entries exist only until the event ends, so all are taken before the first is read.
   const entries = [...dropped.items]
     .filter(({ kind }) => kind === "file")
     .map((item) => item.webkitGetAsEntry())

@@ -1,4 +1,4 @@
-// What the check of a file found.
+// The result of checking a file.
 
 import type { Finding } from "@tallystick/proof"
 import type { Child } from "../elements/jsx-runtime.ts"
@@ -19,7 +19,7 @@ import { trust } from "../trusted-keys.ts"
 type Unsure = NonNullable<Finding["because"]>
 type Outcome = Exclude<Finding["verdict"], "unconfirmed"> | Unsure
 
-/** The worst first. Nothing is called consistent that was not computed. */
+/** The worst first. Only computed results are called consistent. */
 const outcomes = {
   refuted: ["Not genuine", "broken"],
   unreadable: ["Not readable", "neutral"],
@@ -42,7 +42,7 @@ function worstOf(findings: readonly Finding[]): Outcome {
   return (Object.keys(outcomes) as Outcome[]).find((one) => found.has(one)) ?? "unreadable"
 }
 
-/** What is said of all of them in a few words. */
+/** The summary of all of them. */
 export function titleOfAll(findings: readonly Finding[]): string {
   return outcomes[worstOf(findings)][0]
 }
@@ -114,12 +114,12 @@ function titleOf(finding: Finding): string {
 
 function sentenceOf({ verdict, what, reason = "", difference, facts }: Finding): Child {
   if (verdict === "genuine") return scopeOf(what, facts)
-  // What was expected and found stands beside the check.
+  // The expected and the found value are shown next to the check.
   if (difference !== undefined) return <Text of={faultOf(difference)} />
   return <Text of={`${capital(reason)}.`} />
 }
 
-/** Never "genuine" without what that is said of. */
+/** Never "genuine" without naming what is genuine. */
 function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
   const all =
     typeof entries === "number" ? `all ${counted(entries, "entry", "entries")}` : "all entries"
@@ -202,7 +202,7 @@ const factNames: Readonly<Record<string, string>> = {
   newKey: "Announces the key",
 }
 
-/** What the content says already is not said again. */
+/** Omits what the content shows already. */
 function factRows(facts: Finding["facts"], recorded: RecordedContent | undefined) {
   const twice = [
     ...(recorded === undefined ? [] : ["action", "withheld"]),
@@ -231,7 +231,7 @@ function capital(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }
 
-/** A page of entries: how many hold, and each that does not. */
+/** A page of entries: the number of intact ones, and each that is not. */
 function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
   const worst = worstOf(findings)
   const wrong = findings.filter((one) => outcomeOf(one) === worst && worst !== "genuine")
@@ -261,5 +261,5 @@ function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
   )
 }
 
-/** More is for the result as a file. */
+/** The rest is in the result as a file. */
 const shownMax = 50

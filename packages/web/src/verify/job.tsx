@@ -18,7 +18,7 @@ import { Findings, titleOfAll } from "./finding-view.tsx"
 
 export interface Job {
   readonly place: HTMLElement
-  /** Checks again if another key could make a difference: nothing is wrong with it so far. */
+  /** Checks again if another key could change the verdict: not if the file is refuted. */
   recheck(): void
 }
 
@@ -47,7 +47,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
   const start = (): void => {
     running?.cancel()
     const bar = createProgress(evidence)
-    // What was found before stays while the same file is checked again.
+    // The earlier result stays while the file is checked again.
     if (findings === undefined)
       redraw(place, <FileName of={evidence} remove={remove} label="Cancel" />, bar.place)
     const keys = trustedKeys.get().map(({ vkey }) => vkey)
@@ -91,7 +91,7 @@ function FileName({ of: { name, bytes }, remove, label }: FileNameProps) {
   )
 }
 
-/** First what was read of the file; then what was hashed, which is about twice as much. */
+/** First the bytes that were read, then those that were hashed, which are about twice as many. */
 function createProgress({ bytes }: Evidence) {
   const text = elementOf(<span>Reading</span>)
   const bar = document.createElement("progress")

@@ -16,7 +16,7 @@ import "./verify.css"
 
 const isServed = location.protocol !== "file:" && !location.pathname.endsWith(".html")
 const results = elementOf(<div id="results" />)
-/** Everything that was given and not removed. */
+/** All files that were given and not removed. */
 const jobs = new Set<Job>()
 
 const page = openPage({ beside: <Print /> })

@@ -1,4 +1,4 @@
-// What a pack holds, entry by entry.
+// The entries of a pack.
 
 import { number } from "../parts/counted.ts"
 import { LaneLetter } from "../parts/lane.tsx"

@@ -1,4 +1,4 @@
-// Checks evidence beside the page, so that the page can show how far it is, and end it.
+// Checks evidence in a worker, so that the page can show the progress and cancel.
 
 import {
   examineExport,
@@ -19,18 +19,20 @@ import {
 import { recordedContent, type RecordedContent } from "../parts/recorded-content.ts"
 import type { Done, Evidence, Packed, PackedEntry, Report, Task } from "./evidence.ts"
 
-/** Only workers have it, and the types are a window's. */
+/** Only workers have it, but the types are those of a window. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer
 }
 
 const mebibyte = 1024 * 1024
-/** As `tallystick verify` reads: the largest pack, and text that is held in memory several times. */
+/**
+ * The limits of `tallystick verify`: the largest pack, and text that is in memory several times.
+ */
 const packBytesMax = 1280 * mebibyte
 const textBytesMax = 256 * mebibyte
 const pieceBytes = 4 * mebibyte
 const tellEveryMs = 100
-/** Whoever wants more opens entries.csv. */
+/** For more entries, open entries.csv. */
 const packedShownMax = 100
 
 onmessage = ({ data }: MessageEvent<Task>) => {
@@ -62,7 +64,7 @@ function recordedOf({ content, facts = {} }: Partial<Finding> = {}): RecordedCon
   return recordedContent(content, { withheld: Number(facts["withheld"] ?? 0) })
 }
 
-/** Of a pack that was checked: its files are of the form that a ledger writes. */
+/** For a checked pack, whose files have the form that a ledger writes. */
 function packedIn(archive: Uint8Array): Packed {
   const files = readZip(archive) ?? new Map<string, Uint8Array>()
   const textOf = (path: string): string => fromUtf8(files.get(path) ?? new Uint8Array()) ?? ""
@@ -113,7 +115,7 @@ function packedEntry(sequence: number, text: string, disclosures: readonly strin
   }
 }
 
-/** Files are read when they are asked for, and none is kept. */
+/** Files are read on demand, and not cached. */
 function folderOf(files: ReadonlyMap<string, File>) {
   return {
     files: (path: string) => {
@@ -143,7 +145,7 @@ function bytesOf(blob: Blob): Uint8Array {
   return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob))
 }
 
-/** Says how far it has come by what it has hashed. */
+/** Reports progress by the number of hashed bytes. */
 function countingHash(): Sha256 {
   let hashed = 0
   return (bytes) => {
@@ -163,6 +165,6 @@ function tellSometimes(report: Report): void {
 }
 
 function tell(report: Report): void {
-  // A window's postMessage is another one.
+  // The type of a window's postMessage differs.
   ;(self as unknown as { postMessage(report: Report): void }).postMessage(report)
 }

@@ -1,4 +1,4 @@
-// Who may come in: keys of programs, links for one thing, and people.
+// Who has access: API keys, scoped links, and members.
 
 import { elementOf } from "../../parts/page.tsx"
 import type { OpenView } from "../desk.ts"

@@ -99,7 +99,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
   ]
 }
 
-/** As much of its text as is known: whoever finds a key somewhere can tell which it is. */
+/** The known beginning of a key's text, by which somebody who finds a key can identify it. */
 function beginningOf(keyId: string): string {
   return `tsk_${keyId.replace(/^.*_/, "")}_…`
 }
@@ -141,7 +141,7 @@ const lifetimes: readonly (readonly [value: string, text: string])[] = [
   [String(365 * 86_400), "In a year"],
 ]
 
-/** The key is shown in the same dialog, once. */
+/** The new key is shown once, in the same dialog. */
 function openNewKey(desk: Desk, list: PagedList): void {
   openDialog("New API key", (close) => {
     const place = elementOf(<div />)
@@ -263,7 +263,7 @@ function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => v
   })
 }
 
-/** Revoking again changes nothing, and tells what a key has left behind. */
+/** Revoking again changes nothing, and lists the keys and members that the key has made. */
 async function askLeft(desk: Desk, key: ApiKey, changed: () => void): Promise<void> {
   const told = await end(desk, key, {})
   if (told.ok && told.value !== undefined) return offerCascade(desk, key, told.value, changed)

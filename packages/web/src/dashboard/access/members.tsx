@@ -146,7 +146,7 @@ function remove(desk: Desk, { id, email }: Member, list: PagedList): void {
   })
 }
 
-/** An invitation that got lost, or a password that did. */
+/** Replaces a lost invitation, or a lost password. */
 function openNewLink(desk: Desk, { id, email }: Member): void {
   openDialog("A new link", (close) => {
     const place = elementOf(<div />)

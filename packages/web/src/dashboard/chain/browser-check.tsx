@@ -1,4 +1,4 @@
-// A check of the chain in this browser: what the service says is recomputed from its records.
+// A check of the chain in this browser, recomputed from the records.
 
 import type { Epochs, LogKeys } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
@@ -22,7 +22,7 @@ export interface BrowserCheck {
   /** Checks everything that is signed, or a range. */
   readonly start: (range?: ChainTask["range"]) => void
   readonly cancel: () => void
-  /** What was found good here. */
+  /** The range that was found good here. */
   readonly range: () => { readonly from: number; readonly to: number } | undefined
   /** Calls back when that changes. */
   readonly changed: (heard: () => void) => void
@@ -97,7 +97,7 @@ export function browserCheck(desk: Desk): BrowserCheck {
   }
 }
 
-/** What a check needs to know first. */
+/** The data that a check needs first. */
 export async function taskFor(
   desk: Desk,
   range?: ChainTask["range"],

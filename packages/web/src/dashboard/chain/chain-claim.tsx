@@ -11,7 +11,7 @@ import { verdictOf } from "./chain-verdict.ts"
 interface ClaimProps {
   readonly state: ChainState
   readonly nowMs: number
-  /** What can be done about it. */
+  /** Buttons for what the reader can do. */
   readonly children?: Child
 }
 
@@ -60,7 +60,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
   )
 }
 
-/** Nothing of it was checked since it was written. */
+/** The claim for a chain of which nothing was checked since it was written. */
 function unearned({ size, checkpoint }: ChainState): string {
   if (size === 0) return "Nothing recorded yet"
   return checkpoint === undefined ? "Not sealed yet" : `Sealed to #${number(checkpoint.sequence)}`

@@ -1,4 +1,4 @@
-// The chain as a stick laid down. A cut is earned: no check, no cut.
+// The chain as a horizontal stick. Entries have a notch only if they were checked.
 
 import type { ChainState } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
@@ -16,7 +16,7 @@ const words: Readonly<Record<CellState, string>> = {
 interface MapProps {
   readonly state: ChainState
   readonly nowMs: number
-  /** Where a cell leads to. */
+  /** The address that a cell leads to. */
   readonly cellHref: (cell: Cell) => string
   /** The first entries of the cells under which a number stands, and when they were recorded. */
   readonly times?: ReadonlyMap<number, string>
@@ -55,7 +55,7 @@ export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
   )
 }
 
-/** The places of a quarter each, and the end. */
+/** The positions of the quarters, and the end. */
 function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
   const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.floor(part * cells.length)])
   return [...new Set(at)].filter((cell) => cell !== undefined)
@@ -94,7 +94,7 @@ function nameOf({ from, to, state, isArchived }: Cell): string {
   return `${range}: ${isArchived ? "archived, " : ""}${words[state]}`
 }
 
-/** Seen from across the room. */
+/** The mark of a break, visible from afar. */
 function Crack() {
   return (
     <svg class="crack" viewBox="0 0 32 60" aria-hidden="true">

@@ -1,4 +1,4 @@
-// In the bar, on every page: how the chain of the workspace is. A break is seen from everywhere.
+// The state of the chain in the bar of every page, so that a break is visible everywhere.
 
 import { redraw } from "../../elements/redraw.ts"
 import { number } from "../../parts/counted.ts"
@@ -9,7 +9,7 @@ import { verdictOf } from "./chain-verdict.ts"
 export function drawChainStatus(place: Element, { chain, link }: Desk): void {
   const state = chain.state()
   if (state === undefined) return place.replaceChildren()
-  // What was said before the connection was lost is no claim about now.
+  // After the connection is lost, the earlier state no longer counts.
   const isStale = chain.refusal() !== undefined
   const { tone, intactTo } = verdictOf(state, Date.now())
   const [icon, word, rest] = (

@@ -1,8 +1,8 @@
-// What may be said of a chain: no more than what the service has checked, and when.
+// The verdict about a chain, which claims no more than the service has checked, and when.
 
 import type { ChainState, CheckedRange } from "@tallystick/client/wire"
 
-/** What was checked longer ago counts as not checked. */
+/** An older check counts as none. */
 const freshMs = 7 * 86_400_000
 
 export type CellState = "verified" | "checking" | "unchecked" | "broken" | "after"
@@ -16,9 +16,12 @@ export interface Cell {
 
 export interface ChainVerdict {
   readonly tone: "intact" | "broken" | "neutral"
-  /** The last entry that is signed for, and before which nothing is known to be broken. */
+  /** The last signed entry before which nothing is known to be broken. */
   readonly intactTo: number
-  /** How many sealed entries no check of the last seven days has read, and the first of them. */
+  /**
+   * The number of signed entries that no check of the last seven days has read, and the first of
+   * them.
+   */
   readonly unchecked: number
   readonly firstUnchecked: number
 }
@@ -36,7 +39,7 @@ export function verdictOf(state: ChainState, nowMs: number): ChainVerdict {
   unchecked += Math.max(0, sealed - next + 1)
   const [fault] = faults
   return {
-    // Green is earned: by a check since it was written.
+    // Green only if it was checked since it was written.
     tone: fault !== undefined ? "broken" : unchecked >= sealed ? "neutral" : "intact",
     intactTo: fault === undefined ? sealed : Math.min(sealed, fault.sequence - 1),
     unchecked,

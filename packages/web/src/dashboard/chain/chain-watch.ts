@@ -1,15 +1,15 @@
-// How the chain of a workspace is, asked again and again while somebody looks.
+// Polls the state of a workspace's chain while somebody looks at it.
 
 import type { ChainState } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Desk } from "../desk.ts"
 
 export interface ChainWatch {
-  /** What the service said last. Undefined until it has answered once. */
+  /** The last answer of the service; undefined before the first. */
   readonly state: () => ChainState | undefined
-  /** Why the newest look found nothing. */
+  /** Why the last request failed. */
   readonly refusal: () => Refusal | undefined
-  /** `changed` is called after each look, until the function that is returned is called. */
+  /** Calls `changed` after each answer, until the returned function is called. */
   readonly watch: (changed: () => void) => () => void
   readonly look: () => Promise<void>
   readonly close: () => void
@@ -29,7 +29,7 @@ export function watchChain(get: Desk["get"]): ChainWatch {
       if (told.ok) state = told.value
       for (const changed of watchers) changed()
     } catch {
-      // Closed meanwhile: nobody looks any more.
+      // Closed meanwhile.
     }
   }
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// Checks a chain beside the page.
+// Checks a chain in a worker.
 
 import {
   compareKept,
@@ -57,6 +57,6 @@ async function run(task: WorkerTask): Promise<void> {
 }
 
 function tell(report: WorkerReport): void {
-  // A window's postMessage is another one.
+  // The type of a window's postMessage differs.
   ;(self as unknown as { postMessage(report: WorkerReport): void }).postMessage(report)
 }

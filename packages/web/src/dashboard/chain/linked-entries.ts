@@ -6,7 +6,7 @@ import type { Recomputer } from "../events/recompute.ts"
 
 export interface LinkedEntry {
   readonly entry: ListedEntry
-  /** As recomputed; of an entry without a proof, as the service says. */
+  /** The recomputed hash; of an entry without a proof, the one that the service states. */
   readonly hash: string
 }
 
@@ -15,7 +15,7 @@ interface Range {
   readonly to: number
 }
 
-/** Oldest first. None if they cannot be had. */
+/** Oldest first. Empty if they cannot be loaded. */
 export async function linkedEntries(
   desk: Desk,
   recomputer: Recomputer,

@@ -13,7 +13,7 @@ interface LinksProps {
   /** Neighbours, oldest first. */
   readonly entries: readonly LinkedEntry[]
   readonly entryHref: (entry: ListedEntry) => string
-  /** What stands behind the last. */
+  /** Shown after the last entry. */
   readonly children?: Child
 }
 

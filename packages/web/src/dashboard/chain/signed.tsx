@@ -1,5 +1,5 @@
-// What is signed, and by which key. A checkpoint that somebody keeps is what a rewritten log cannot
-// agree with.
+// The checkpoint and the key that signed it. A rewritten log contradicts a checkpoint that somebody
+// has kept.
 
 import type { LogKeys } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../../ask.ts"
@@ -144,7 +144,7 @@ const findings: Readonly<
   ],
 }
 
-/** Against a checkpoint that was kept elsewhere. */
+/** Compares the log with a checkpoint that was kept elsewhere. */
 function Compare({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<div class="check-result" />)
   const submit = async (values: FormData): Promise<Refusal | undefined> => {

@@ -1,6 +1,6 @@
-// Reads the records of a log again and checks them: each is in its place and linked to the one
-// before, and the tree over them has the root that the log's key has signed. Runs in a worker; tests
-// call it directly.
+// Reads the records of a log and checks that each is at its index and linked to the one before, and
+// that the tree over them has the root that the log's key has signed. Runs in a worker; tests call
+// it directly.
 
 import {
   consistencyNodes,
@@ -33,16 +33,16 @@ import {
   type Subtree,
 } from "@tallystick/proof"
 
-/** Answers with a file of the log, by the number of its epoch, from 1. Throws if it has none. */
+/** Returns a file of the log, by the number of its epoch, from 1. Throws if there is none. */
 export type ReadLog = (epoch: number, path: string) => Promise<Uint8Array>
 
 export interface ChainTask {
-  /** Of all epochs, oldest first. */
+  /** The epochs, oldest first. */
   readonly geneses: readonly string[]
   /** Keys that the log names, and those that the reader trusts. */
   readonly keys: readonly string[]
   readonly trustedKeys: readonly string[]
-  /** By sequence. Absent: the whole chain, as far as it is signed. */
+  /** The range of sequences; absent for the whole signed chain. */
   readonly range?: { readonly from: number; readonly to: number }
 }
 
@@ -59,17 +59,17 @@ export type ChainFinding =
       readonly holds: false
       readonly what: "genesis" | "checkpoint" | "root" | "record" | "tile" | PlaceFault
       readonly sequence?: number
-      /** In hex; of a link that does not hold. */
+      /** The hashes of a broken link, in hex. */
       readonly expected?: string
       readonly found?: string
     }
 
-/** As many as the service gives at once. */
+/** Records in one request: the service's maximum. */
 const pieceRecords = 4096
-/** How many pieces are on their way at once: fewer than the service reads for one workspace. */
+/** Requests at once: fewer than the reads that the service allows one workspace. */
 const ahead = 3
 
-/** `tell` is told how many entries were checked so far, and of how many. */
+/** Calls `tell` with the number of checked entries, and of all. */
 export async function verifyChain(
   read: ReadLog,
   task: ChainTask,
@@ -109,7 +109,7 @@ interface Part {
   readonly root: Uint8Array
 }
 
-/** A former epoch ends where the next one says. */
+/** The genesis of the next epoch says where a former one ends. */
 function partOf(born: Born, at: number, lineage: readonly Born[], checkpoint: Checkpoint): Part {
   const next = lineage[at + 1]?.genesis.continues
   const { size, root } =
@@ -137,8 +137,8 @@ function signedCheckpoint(text: string, { keys, trustedKeys }: ChainTask) {
 }
 
 /**
- * Entries `start` to `end`, without `end`, of one ledger. All of them have the root. Of some, the
- * last is in the tree with the root; it is linked to all before it.
+ * Checks entries `start` to `end`, without `end`, of one ledger. All entries together have the
+ * root. For a range, the last one is proven to be in the tree, and it is linked to all before it.
  */
 async function checkPart(
   read: ReadLog,
@@ -151,7 +151,7 @@ async function checkPart(
   const isWhole = start === 0 && end === size
   const tree = createFrontier()
   let chain = createChain(ledgerId)
-  // What the first links to.
+  // The hash that the first entry links to.
   const first = Math.max(start - 1, 0)
   for await (const { from, to, records } of pieces(read, epoch, first, end)) {
     for (let index = from; index < to; index++) {
@@ -182,20 +182,23 @@ async function checkPart(
   return isSigned ? undefined : { holds: false, what: "root", sequence: earlierEntries + end }
 }
 
-/** What a link should have named, and what it names. */
+/** The expected hash of a link, and the one that it has. */
 function ends(fault: PlaceFault | "record", record: Uint8Array, before: Uint8Array) {
   const fields = fault === "link" ? parseRecord(record) : undefined
   return fields && { expected: toHex(before), found: toHex(fields.previousHash) }
 }
 
-/** Records from an index to another, without that one. What did not come is missing at the end. */
+/**
+ * The records from one index up to another, without that one. If the answer is short, the last ones
+ * are missing.
+ */
 interface Piece {
   readonly from: number
   readonly to: number
   readonly records: Uint8Array
 }
 
-/** In their order, with several on their way at once. */
+/** The pieces in order, with several requests at once. */
 async function* pieces(
   read: ReadLog,
   epoch: number,
@@ -206,7 +209,7 @@ async function* pieces(
   for (let from = start; from < end || waiting.length > 0; from += pieceRecords) {
     if (from < end) {
       const asked = pieceOf(read, epoch, from, Math.min(from + pieceRecords, end))
-      // One that fails is heard of in its turn.
+      // A failure is reported when its turn comes.
       asked.catch(() => {})
       waiting.push(asked)
     }
@@ -233,7 +236,7 @@ async function isIncluded(
   return verifyInclusion(leaf, index, size, inclusionProof(index, size, node), root)
 }
 
-/** Whether a checkpoint that somebody kept is the beginning of what the log has signed since. */
+/** Whether the log that is signed now begins with the entries of a kept checkpoint. */
 export type KeptFinding = "same log" | "other log" | "not signed" | "newer"
 
 export async function compareKept(
@@ -255,7 +258,7 @@ export async function compareKept(
   return verifyConsistency(from.size, from.root, to.size, to.root, proof) ? "same log" : "other log"
 }
 
-/** Reads the tiles that hold them. */
+/** Reads the tiles with these hashes. */
 async function nodesOf(
   read: ReadLog,
   epoch: number,

@@ -28,7 +28,7 @@ export const openConsents: OpenView = (desk, place) => {
     redraw(choice, <ProjectChoice desk={desk} project={project} href={href} />)
     load = () => drawCounts({ desk, project, days }, counts)
     load()
-    // What was found of a person stays while the counts are of other days.
+    // The result for a person stays when the reader chooses other days for the counts.
     if (shown === project) return
     shown = project
     redraw(person, <ConsentLookUp desk={desk} projectId={project} found={() => load()} />)
@@ -62,7 +62,7 @@ const usualProject = "core"
 interface Asked {
   readonly desk: Desk
   readonly project: string
-  /** Null: all. */
+  /** Null for all. */
   readonly days: string | null
 }
 

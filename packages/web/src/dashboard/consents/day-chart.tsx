@@ -6,7 +6,7 @@ import { Fold } from "../../parts/fold.tsx"
 import { Table } from "../../parts/table.tsx"
 
 const dayMs = 24 * 60 * 60 * 1000
-/** More bars than this are drawn by the month. */
+/** With more bars than this, one bar is a month. */
 const daysMax = 120
 
 export function DayChart({ of: days }: { readonly of: readonly DayConsents[] }) {

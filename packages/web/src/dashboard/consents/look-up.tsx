@@ -1,5 +1,5 @@
-// What one person agreed to: the state at a time, the text, and how it came to that. Each look-up is
-// recorded before anything is shown.
+// What one person agreed to: the state at a time, the text, and the entries that decide. Each
+// look-up is recorded before anything is shown.
 
 import type { ConsentState, ListedEntry, Pack, ProjectList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
@@ -21,11 +21,11 @@ import type { Desk } from "../desk.ts"
 
 interface LookUpProps {
   readonly desk: Desk
-  /** Whom, if that is known already. */
+  /** The person, if known already. */
   readonly subject?: string
-  /** Where, if that is known already. */
+  /** The project, if known already. */
   readonly projectId?: string
-  /** Something was found, and recorded. */
+  /** Called when a look-up was answered and recorded. */
   readonly found?: (reason: string) => void
 }
 
@@ -41,7 +41,7 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
     }
     const told = await desk.get<ConsentState>(["consents"], asked)
     if (!told.ok) return told.refusal
-    // Some may have been recorded since the page was opened.
+    // Consents may have been recorded since the page was opened.
     found?.(asked.reason ?? "")
     redraw(place, <Found desk={desk} state={told.value} isNow={asked.at === undefined} />)
     return undefined
@@ -75,7 +75,7 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
   )
 }
 
-/** A time that was typed, in the zone that the page shows. The whole of its last minute counts. */
+/** Parses a typed time in the zone of the page. The whole minute counts. */
 function instantOf(typed: string): string {
   const time = new Date(isUtc() ? `${typed}Z` : typed)
   if (typed.length <= "2026-01-31T09:30".length) time.setSeconds(59, 999)
@@ -185,7 +185,7 @@ function Said({
   )
 }
 
-/** The text of the version, and whether they can have seen it. */
+/** The text of the version, and whether the person can have seen it. */
 function Shown({ of }: { readonly of: ConsentState }) {
   const { state, policyVersion, publishedAt, sectionHash, sections, events } = of
   if (state === "none" || policyVersion === undefined) return <></>
@@ -267,7 +267,7 @@ function columns(desk: Desk): readonly Column<ListedEntry>[] {
   ]
 }
 
-/** For somebody outside: what they were shown, and when they agreed. */
+/** For an auditor: what the person was shown, and when they agreed. */
 function PackOffer({ desk, state }: { readonly desk: Desk; readonly state: ConsentState }) {
   const refused = elementOf(<div role="alert" />)
   const make = async ({ currentTarget: button }: Event): Promise<void> => {

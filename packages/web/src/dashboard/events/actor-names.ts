@@ -1,4 +1,4 @@
-// Names of actors, by their ids: as the rows that were loaded tell them, the newest last.
+// Names of actors by their ids, from the loaded rows; the newest row wins.
 
 import type { Row } from "./rows.ts"
 
@@ -8,7 +8,7 @@ export type NameOf = (id: string) => string | undefined
 export interface ActorNames {
   learn(rows: readonly Row[]): void
   readonly nameOf: NameOf
-  /** Of those whose name holds a text. */
+  /** The ids of actors whose name contains a text. */
   idsOf(text: string): readonly string[]
 }
 

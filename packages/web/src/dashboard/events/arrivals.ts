@@ -1,4 +1,4 @@
-// What is recorded while somebody looks: shown at once, or counted until it is asked for.
+// New entries while the page is open: shown at once, or counted until the reader asks for them.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { counted } from "../../parts/counted.ts"
@@ -10,31 +10,31 @@ import { followFeed, type FeedParts } from "./feed.ts"
 
 interface ArrivalsParts {
   readonly desk: Desk
-  /** Whether the newest row is out of sight: what moves there would not be seen. */
+  /** Whether the newest row is out of sight, so that new rows would not be seen. */
   readonly isAway: () => boolean
   /** Shows them. */
   readonly add: (entries: readonly ListedEntry[]) => void
-  /** What is said of them has changed. */
+  /** Called when the text about them has changed. */
   readonly changed: () => void
-  /** At most every ten seconds: what was counted is not so any more. */
+  /** Called at most every ten seconds: the counts are out of date. */
   readonly recount: () => void
 }
 
 export interface Arrivals {
   readonly isLive: boolean
-  /** How many wait to be shown. */
+  /** The number of entries that wait to be shown. */
   readonly waiting: number
-  /** Since when the service is not heard. */
+  /** Since when the service cannot be reached. */
   readonly lostAt: Date | undefined
-  /** Counts from an entry on what matches the filter. */
+  /** Counts the matches of the filter from an entry on. */
   follow(after: number, filter: Query): void
   setLive(isLive: boolean): void
   stop(): void
 }
 
-/** More than these, and nobody can read them as they come. */
+/** With more than these, nobody can read them as they come. */
 const shownPerSecondMax = 20
-/** What comes within a frame is shown together. */
+/** Entries that arrive within one frame are shown together. */
 const gatherMs = 16
 const announceMs = 10_000
 const recountMs = 10_000
@@ -117,7 +117,7 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
   }
 }
 
-/** By a stream, and by asking again and again. */
+/** By a stream, or by polling. */
 function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {
   return {
     poll: (after, signal) =>
@@ -130,7 +130,7 @@ function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {
   }
 }
 
-/** One sentence now and then, never row by row. */
+/** Announced in one sentence from time to time, not row by row. */
 function createSayer(): (count: number, now: number) => void {
   let unsaid = 0
   let saidAt = -Infinity

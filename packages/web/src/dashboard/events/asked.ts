@@ -1,19 +1,19 @@
-// What is looked for: the address says it, and the service is asked for it.
+// The search of the explorer: from the address, and as parameters for the service.
 
 import { readTerms } from "@tallystick/client/grammar"
 import type { Query } from "../place.ts"
 
 export interface Asked {
-  /** As it would be typed. */
+  /** As one would type it. */
   readonly text: string
   readonly range: Range
   /** With the entries that the service writes about itself. */
   readonly withSystem: boolean
-  /** The list begins with what occurred before this time, and not with the newest. */
+  /** The list begins with entries that occurred before this time, instead of the newest. */
   readonly at?: string | undefined
 }
 
-/** `since` is a span such as `7d`, or `all`; else from one time until before the other. */
+/** `since` is a span such as `7d`, or `all`; otherwise from one time to before the other. */
 export type Range =
   | { readonly since: string }
   | { readonly from: string | undefined; readonly to: string | undefined }
@@ -26,7 +26,7 @@ export interface Chip {
   readonly isNot: boolean
   readonly field: string | undefined
   readonly value: string
-  /** It looks like a field, and there is none of this name. */
+  /** It looks like a field, but no field has this name. */
   readonly isUnknownField: boolean
 }
 
@@ -34,7 +34,7 @@ export function askedIn(query: URLSearchParams): Asked {
   const from = timeIn(query.get("from"))
   const to = timeIn(query.get("to"))
   const since = query.get("range") ?? usualSpan
-  // Links of other pages name these two as the service does.
+  // Links from other pages use the service's names for these two.
   const terms = [
     ["lane", query.get("lane")],
     ["project", query.get("projectId")],
@@ -59,7 +59,7 @@ export function addressOf({ text, range, withSystem, at }: Asked): Query {
   }
 }
 
-/** What the service is asked for. Spans end now. */
+/** The parameters for the service. Spans end now. */
 export function filterOf({ text, range, withSystem }: Asked, now: Date): Query {
   const left: string[] = []
   const lifted: Record<string, string | boolean> = {}
@@ -92,14 +92,14 @@ export function boundsOf(
   return ms === undefined ? {} : { from: new Date(now.getTime() - ms).toISOString() }
 }
 
-/** Whether what is recorded from now on may be within it. */
+/** Whether new entries may match it. */
 export function reachesNow(range: Range, now: Date): boolean {
   return "since" in range || range.to === undefined || Date.parse(range.to) > now.getTime()
 }
 
 /**
- * What the service takes as a parameter of its own: a lane if there is one alone, what is no field
- * of a search, and the projects that are none.
+ * Terms that become parameters of the service: a single lane, what is no field of a search, and the
+ * pseudo-projects.
  */
 function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Query | undefined {
   if (isNot) return undefined
@@ -113,7 +113,7 @@ function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Que
 
 export const lanes: readonly string[] = ["security", "data", "policy", "operations"]
 
-/** Those that are no fields of a search, but parameters of their own. */
+/** Names that are parameters, not fields of a search. */
 const parameters = new Set(["storage", "visible", "time", "since", "at"])
 
 export function chipsOf(text: string): readonly Chip[] {
@@ -139,8 +139,8 @@ export function chipsOf(text: string): readonly Chip[] {
 }
 
 /**
- * `actor:usr_1`, in quotation marks where that takes them. A value that has some itself, or that is
- * too long for a search, is named by its start.
+ * `actor:usr_1`, in quotation marks if needed. A value that contains quotation marks, or that is
+ * too long for a search, is shortened to a prefix.
  */
 export function termText(field: string, value: string): string {
   if (/^[^\s"*]{1,100}$/.test(value)) return `${field}:${value}`
@@ -149,14 +149,16 @@ export function termText(field: string, value: string): string {
   return `${field}:"${start}"${start === value ? "" : "*"}`
 }
 
-/** Of a member of metadata that a search can name: a text, a number, or true or false. */
+/**
+ * The term for a member of metadata, if a search can name it: a text, a number, or true or false.
+ */
 export function metadataTerm(path: string, value: unknown): string | undefined {
   const isNamed = /^[^\s:"]+$/.test(path) && path.length < 100
   if (!isNamed || !["string", "number", "boolean"].includes(typeof value)) return undefined
   return termText(`metadata.${path}`, String(value))
 }
 
-/** With that term; without its opposite. */
+/** The search with that term, and without its opposite. */
 export function withTerm(text: string, term: string): string {
   const opposite = term.startsWith("-") ? term.slice(1) : `-${term}`
   const others = chipsOf(text).filter((chip) => chip.text !== term && chip.text !== opposite)
@@ -170,7 +172,7 @@ export function withoutTerm(text: string, term: string): string {
     .join(" ")
 }
 
-/** Without any term of a field: as its facet counts. */
+/** The search without the terms of a field, for the counts of its facet. */
 export function withoutField(text: string, field: string): string {
   return chipsOf(text)
     .filter((chip) => chip.field !== field || chip.isNot)
@@ -179,8 +181,8 @@ export function withoutField(text: string, field: string): string {
 }
 
 /**
- * `since:` and `time:` become the range, and `at:` the place in the list: they are said where these
- * are said, and once.
+ * `since:` and `time:` become the range, and `at:` the place in the list, so that each is stated
+ * only once.
  *
  *     since:24h   since:2026-11-01   since:all   time:2026-11-12   time:2026-11-01..2026-11-12
  *     at:2026-11-12T14:00   at:2026-11-12
@@ -212,7 +214,7 @@ function rangeOf({ field, value }: Chip): Range | undefined {
   return from === undefined || to === undefined ? undefined : { from, to }
 }
 
-/** A day is meant whole. */
+/** A day counts to its end. */
 function endOf(text: string): string | undefined {
   const time = timeIn(text)
   if (time === undefined || /T/i.test(text)) return time
@@ -227,13 +229,13 @@ const unitsMs: Readonly<Record<string, number>> = {
   w: 7 * dayMs,
 }
 
-/** Of `90m`, `24h`, `7d`, `2w`. */
+/** Milliseconds of `90m`, `24h`, `7d`, `2w`. */
 function spanMs(span: string): number | undefined {
   const [, count, unit = ""] = /^([1-9]\d{0,3})([mhdw])$/.exec(span) ?? []
   return count === undefined ? undefined : Number(count) * (unitsMs[unit] ?? 0)
 }
 
-/** In the reader's zone where it names none. */
+/** In the reader's zone if the text names none. */
 function timeIn(text: string | null): string | undefined {
   if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return undefined
   const time = new Date(/T/i.test(text) ? text : `${text}T00:00:00`)

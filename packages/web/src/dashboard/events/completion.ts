@@ -1,16 +1,16 @@
-// What may stand next in the search box: fields first, then values of the field that is typed.
+// Suggestions for the search box: fields first, then values of the typed field.
 
 import { queryFields } from "@tallystick/client/grammar"
 import type { ActorNames } from "./actor-names.ts"
 import { lanes, termText } from "./asked.ts"
 
 export interface Suggestion {
-  /** What takes the place of the word that is typed. */
+  /** Replaces the word at the caret. */
   readonly text: string
   readonly beside: string
-  /** A whole search, in place of everything. */
+  /** A whole search, which replaces everything. */
   readonly isSearch?: boolean
-  /** Its value is still to be typed. */
+  /** A field whose value must still be typed. */
   readonly isField?: boolean
 }
 
@@ -44,7 +44,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   since: ["1h", "24h", "7d", "30d", "90d", "all"],
 }
 
-/** The word that the caret ends, with its dash and its field. */
+/** The word before the caret, with its dash and its field. */
 export interface Typed {
   readonly minus: string
   readonly field: string | undefined
@@ -66,7 +66,7 @@ export function fieldSuggestions({ minus, value }: Typed): readonly Suggestion[]
     }))
 }
 
-/** Those that are known without asking; undefined where the service counts them. */
+/** Values that are known without a request; undefined if the service must count them. */
 export function knownValues({ minus, field, value }: Typed): readonly Suggestion[] | undefined {
   if (field === undefined || !Object.hasOwn(known, field)) return undefined
   return (known[field] ?? [])

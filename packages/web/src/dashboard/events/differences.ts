@@ -2,13 +2,13 @@
 
 export interface Change {
   readonly field: string
-  /** Undefined: it was not there. */
+  /** Undefined if the field was absent. */
   readonly before: Found | undefined
   readonly after: Found | undefined
 }
 
 export interface Found {
-  /** By which a search finds it: `after.plan`. */
+  /** Its path for a search: `after.plan`. */
   readonly path: string
   readonly value: unknown
 }
@@ -35,7 +35,7 @@ export function differencesIn(metadata: Fields): Differences {
   return { changes: found, rest }
 }
 
-/** Fields that are the same in both are left out. */
+/** Without fields that are equal in both. */
 function between(before: Fields, after: Fields): readonly Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names
@@ -50,7 +50,7 @@ function between(before: Fields, after: Fields): readonly Change[] {
 /** `{ "plan": { "from": …, "to": … } }`, or with `before` and `after`, `old` and `new`, or a pair. */
 function changeOf([field, value]: [string, unknown]): Change | undefined {
   const path = `changes.${field}`
-  // Those of an array stand under its own name.
+  // Elements of an array have the array's name.
   if (Array.isArray(value) && value.length === 2)
     return { field, before: found(path, value[0]), after: found(path, value[1]) }
   if (!isFields(value)) return undefined

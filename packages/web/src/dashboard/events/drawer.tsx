@@ -29,7 +29,7 @@ import { Terms } from "./term-buttons.tsx"
 
 interface DrawerParts {
   readonly desk: Desk
-  /** Adds a term to the search, or takes entries that match it out. */
+  /** Adds a term to the search, or its negation. */
   readonly find: (term: string) => void
   /** To the row above or below. */
   readonly step: (by: -1 | 1) => void
@@ -43,7 +43,7 @@ export interface Drawer {
   readonly node: HTMLElement
   show(opened: OpenedEntry): void
   refused(refusal: Refusal, retry: () => void): void
-  /** There is no such entry, or not for this reader. */
+  /** The entry does not exist, or this reader may not see it. */
   missing(name: string): void
   waiting(): void
   marked(isMarked: boolean): void
@@ -161,7 +161,7 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ReceiptProps) {
   )
 }
 
-/** For somebody without an account. */
+/** A link for people without an account. */
 function openLink(desk: Desk, receipt: string): void {
   openLinkDialog<CreatedReceiptToken>(desk, {
     title: "Share this receipt",
@@ -182,7 +182,7 @@ interface ProvenanceProps {
   readonly find: (term: string) => void
 }
 
-/** Those that a search can name. */
+/** The values that a search can name. */
 const provenanceFields: Readonly<Record<string, string>> = { traceId: "trace", keyId: "key" }
 
 function Provenance({ of, find }: ProvenanceProps) {

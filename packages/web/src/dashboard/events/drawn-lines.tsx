@@ -1,5 +1,5 @@
-// The lines of the table that are in the document. Each is drawn again only when it shows something
-// else.
+// The lines of the table that are in the document. A line is drawn again only if its content
+// changes.
 
 import type { ChainState } from "@tallystick/client/wire"
 import { elementOf } from "../../parts/page.tsx"
@@ -16,28 +16,28 @@ export interface Shown {
   /** The sequence of the entry in the drawer. */
   readonly open: number | undefined
   readonly marked: ReadonlySet<number>
-  /** In the first line: what has come meanwhile. */
+  /** In the first line: the number of new entries. */
   readonly beside: Node | undefined
 }
 
 export interface DrawnLines {
-  /** These alone are in the document, behind a row. */
+  /** Puts only these lines into the document, after the given row. */
   show(lines: readonly Line[], behind: Element, shown: Shown): void
-  /** All of them are to be drawn anew. */
+  /** Draws all lines again. */
   clear(): void
-  /** The link of an entry that is drawn. */
+  /** The link element of a drawn entry. */
   linkOf(sequence: number): HTMLElement | undefined
 }
 
 export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLines {
   const drawn = new Map<string, { readonly row: HTMLElement; readonly as: unknown }>()
 
-  /** The row that is there, if it shows the same. */
+  /** The existing row, if it shows the same. */
   function rowOf(key: string, line: Line, shown: Shown): HTMLElement {
     const known = drawn.get(key)
     const as = contentOf(line, shown)
     if (known !== undefined && isSame(known.as, as)) {
-      // What arrives moves every row by one place, and changes nothing else of it.
+      // A new entry moves every row by one place, and changes nothing else.
       if (line.kind === "entry") known.row.ariaRowIndex = String(line.place + 2)
       return known.row
     }

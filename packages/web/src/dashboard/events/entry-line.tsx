@@ -116,7 +116,7 @@ export function Name({ of: { id, name, email } }: { readonly of: Party }) {
   return <Text of={nameOf({ id, name, email })} />
 }
 
-/** What is no text is not what this page expects of a name, and is not shown as one. */
+/** A name that is no text is not shown as a name. */
 function nameOf({ id, name, email }: Readonly<Record<"id" | "name" | "email", unknown>>): string {
   const found = [name, email, id].find((text) => typeof text === "string" && text !== "")
   return typeof found === "string" ? found : ""
@@ -168,7 +168,7 @@ function markOf(state: Row["state"], { integrity, storageTier }: ListedEntry): k
 
 interface DayLineProps {
   readonly day: string
-  /** In the first one, what has come meanwhile. */
+  /** In the first line, the number of new entries. */
   readonly beside?: Node | undefined
 }
 

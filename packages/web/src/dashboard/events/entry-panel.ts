@@ -1,4 +1,4 @@
-// Which entry is open beside the list: the address says it.
+// The entry that is open next to the list, from the address.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
@@ -14,19 +14,19 @@ interface PanelParts {
   readonly desk: Desk
   readonly drawer: Drawer
   readonly recomputer: Recomputer
-  /** Where the drawer stands. */
+  /** The element of the drawer. */
   readonly place: HTMLElement
   readonly hrefOf: (sequence: number) => string
 }
 
 export interface EntryPanel {
-  /** Its place in the chain, if the address says that. */
+  /** Its sequence, if the address has it. */
   readonly sequence: number | undefined
   readonly isOpen: boolean
   readonly entry: ListedEntry | undefined
-  /** By its sequence, receipt or event id; undefined closes it. */
+  /** Opens an entry by its sequence, receipt or event id; undefined closes the drawer. */
   show(name: string | undefined): void
-  /** Asks again for what was cut off, if the service answers. */
+  /** Repeats a failed request when the service answers again. */
   again(): void
 }
 
@@ -52,7 +52,7 @@ export function createEntryPanel({
     if (!told.ok) return drawer.refused(told.refusal, () => void load(name))
     if (told.value === undefined || found === undefined) return drawer.missing(name)
     entry = told.value.entry
-    // An address by its receipt becomes the one by its place.
+    // An address with the receipt is replaced by the one with the sequence.
     if (String(entry.sequence) !== name) return desk.go(hrefOf(entry.sequence), "replace")
     drawer.show({ ...told.value, found })
   }

@@ -1,4 +1,4 @@
-// What happened, as a sentence where the names make one.
+// The event as a sentence, if the names make one.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { englishActions, phraseOf } from "../../activity/phrases.ts"
@@ -23,7 +23,7 @@ export function Sentence({ of: { actor, target, action } }: { readonly of: Liste
   )
 }
 
-/** `paid the invoice`, where the target is what the action names; else a phrase that is known. */
+/** `paid the invoice`, if the action names the target's type; otherwise a known phrase. */
 function saidOf(action: string, type: string | undefined): string | undefined {
   const [verb = "", noun = ""] = action.split(".").toReversed()
   if (noun === type && /^(?:\w+ed|paid|sent|read|made|sold|set|given|taken)$/.test(verb))

@@ -1,4 +1,4 @@
-// The table of entries. Of thousands of lines those alone are in the document that are seen.
+// The table of entries. Of thousands of lines, only the visible ones are in the document.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { elementOf } from "../../parts/page.tsx"
@@ -10,9 +10,9 @@ import { showRowTerms } from "./row-terms.tsx"
 interface TableParts {
   readonly hrefOf: (sequence: number) => string
   readonly open: (sequence: number) => void
-  /** The end is near. */
+  /** Called when the reader has scrolled near the end. */
   readonly older: () => void
-  /** A row is looked at of which the place alone is known. */
+  /** Called when a row becomes visible whose entry is not loaded. */
   readonly again: (sequence: number) => void
   /** Adds a term to the search of the page, if it has one. */
   readonly find?: (term: string) => void
@@ -21,20 +21,20 @@ interface TableParts {
 export interface EntryTable {
   readonly node: HTMLElement
   show(shown: Shown): void
-  /** Times are told in another zone. */
+  /** The zone for times has changed. */
   redraw(): void
-  /** Brings a row into view. */
+  /** Scrolls a row into view. */
   bring(sequence: number): void
-  /** How far below the beginning of the table a row is. */
+  /** The distance of a row from the top of the table. */
   topOf(sequence: number): number
-  /** Gives the keyboard to a row that is in view. */
+  /** Focuses a row that is in view. */
   focus(sequence: number): void
-  /** The row that has the keyboard. */
+  /** The focused row. */
   focused(): number | undefined
   close(): void
 }
 
-/** Drawn above and below what is seen, so that a quick scroll shows no gap. */
+/** Lines above and below the visible ones, so that a quick scroll shows no gap. */
 const marginPx = 400
 
 export function createEntryTable({ hrefOf, open, older, again, find }: TableParts): EntryTable {
@@ -108,7 +108,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
       if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
       if (isOther) layOut()
       draw()
-      // The row that had the keyboard is not found any more.
+      // The focused row is no longer in the list.
       if (hadFocus && focused() === undefined)
         body.querySelector<HTMLElement>("tr[data-sequence] a")?.focus({ preventScroll: true })
     },
@@ -144,12 +144,12 @@ function createFrame() {
   return { table, header, body, before, after }
 }
 
-/** The style decides it by the width of the table. */
+/** The style sheet decides this by the width of the table. */
 function isOfCards(table: Element): boolean {
   return getComputedStyle(table).display === "block"
 }
 
-/** At most once a frame. Returns what ends what is under way. */
+/** Calls at most once a frame. Returns a function that cancels a pending call. */
 function drawWhenMoved(draw: () => void, signal: AbortSignal): () => void {
   let frame: number | undefined
   const drawSoon = (): void => {
@@ -203,7 +203,7 @@ function Head({ children }: { readonly children?: Node }) {
   )
 }
 
-/** Stands for lines that are not in the document. */
+/** A spacer for lines that are not in the document. */
 function spacer() {
   const cell = elementOf(<td colspan={7} class="wood" />)
   const row = elementOf(
@@ -227,7 +227,7 @@ function bringIntoView(body: Element, top: number, bottom: number): void {
   else if (from + bottom > innerHeight) scrollBy(0, from + bottom - innerHeight + 8)
 }
 
-/** Of a plain click on a row. Who selects text, or opens another tab, opens nothing here. */
+/** Whether it is a plain click on a row, and not a selection of text or a click for another tab. */
 function sequenceIn(event: MouseEvent): number | undefined {
   const { target, button, ctrlKey, metaKey, shiftKey, altKey } = event
   if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return undefined

@@ -1,4 +1,5 @@
-// How far an entry is proven, on the stick; and what differs, if it is not what was recorded.
+// How far an entry is proven, drawn on the stick, and the difference if it is not what was
+// recorded.
 
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { number } from "../../parts/counted.ts"
@@ -46,7 +47,7 @@ export function Trail({ entry, found }: OpenedEntry) {
   )
 }
 
-/** Without its content, the hash is of a record alone. */
+/** Without its content, only the record can be hashed. */
 function heldText(entry: OpenedEntry["entry"]): string {
   return goneText(entry) === undefined ? "hash, link and place," : "record, link and place,"
 }

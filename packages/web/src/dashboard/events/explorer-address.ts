@@ -1,4 +1,4 @@
-// What the address of the explorer says, and all that changes it.
+// The state of the explorer in its address, and all changes of it.
 
 import type { Desk } from "../desk.ts"
 import { addressOf, askedIn, liftTimes, withTerm, type Asked, type Range } from "./asked.ts"
@@ -21,7 +21,7 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
     return desk.link(path, addressOf(finding.asked))
   }
 
-  /** Another range has other places. */
+  /** A place in the list belongs to its range. */
   function change(part: Partial<Asked>): void {
     const place = part.range === undefined ? {} : { at: undefined }
     const next = liftTimes({ ...finding.asked, ...place, ...part })
@@ -39,9 +39,9 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
       remember(text)
       change({ text })
     },
-    /** With a term, or without its opposite. */
+    /** Adds a term, or removes its opposite. */
     find: (term: string) => change({ text: withTerm(finding.asked.text, term) }),
-    /** To a time within the list; what is not over yet is the newest. */
+    /** Jumps to a time within the list; a time in the future means the newest entry. */
     jump: (at: string) => change({ at: Date.parse(at) < Date.now() ? at : undefined }),
     zoom: (from: string, to: string): void => {
       zooms.push(finding.asked.range)
@@ -51,7 +51,7 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
       const before = zooms.pop()
       if (before !== undefined) change({ range: before })
     },
-    /** The ledger of the instance has no other entries than the service's own. */
+    /** The ledger of the instance has only the service's own entries. */
     asked(query: URLSearchParams): Asked {
       const asked = askedIn(query)
       return { ...asked, withSystem: asked.withSystem || desk.workspace === "instance" }

@@ -1,4 +1,4 @@
-// What somebody searches with: the box, the range, entries over time, and filters with counts.
+// The controls of a search: box, range, timeline, and facets.
 
 import type { ChainState } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
@@ -43,7 +43,7 @@ export function createControls({ desk, finding, address }: ControlParts) {
       timeline.mark(asked.at)
     },
     showChain: (chain: ChainState) => facets.showChain(chain),
-    /** Counts what is found. */
+    /** Counts the matches. */
     count(): void {
       const now = new Date()
       void timeline.load(desk, finding.filter, now)

@@ -1,4 +1,4 @@
-// The entry that is open beside the list, and the ways to it, from it and past it.
+// The entry that is open next to the list, and navigation to it, from it and past it.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
@@ -16,7 +16,7 @@ interface EntryParts {
   readonly recomputer: Recomputer
   readonly address: Address
   readonly list: Pick<List, "table" | "marks">
-  /** Where the drawer stands. */
+  /** The element of the drawer. */
   readonly place: HTMLElement
 }
 

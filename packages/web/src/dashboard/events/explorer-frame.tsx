@@ -1,4 +1,4 @@
-// Where the parts of the explorer stand.
+// The layout of the explorer.
 
 import { Icon, filterIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
@@ -49,7 +49,7 @@ export function ExplorerFrame(props: FrameProps) {
   )
 }
 
-/** What the colours and shapes say. */
+/** The legend of colours and shapes. */
 function LaneKeys() {
   return (
     <span class="lane-keys">

@@ -1,4 +1,4 @@
-// What was found, and what is recorded meanwhile: the table, its summary, Live, and marks.
+// The matches and new entries: the table, its summary, Live, and marks.
 
 import { redraw } from "../../elements/redraw.ts"
 import { counted } from "../../parts/counted.ts"
@@ -24,11 +24,11 @@ interface TableParts {
 
 interface ListParts extends TableParts {
   readonly count: () => void
-  /** Nothing was ever recorded. */
+  /** Whether nothing was ever recorded. */
   readonly firstRun: () => void
 }
 
-/** Kept while following; the rest is asked for again when it is looked at. */
+/** Entries in memory while following; others are loaded again when they become visible. */
 const liveRowsMax = 500
 
 export function createList({ desk, finding, address, opened, count, firstRun }: ListParts) {
@@ -63,7 +63,7 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
     results.draw(rows, { open: opened(), waiting: arrivals.waiting })
   }
 
-  /** The rows have come: what is counted is asked for after them. */
+  /** Called when the rows have arrived, because counts are requested after them. */
   function found(): void {
     arrivals.stop()
     const { rows } = finding
@@ -79,7 +79,7 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
     arrivals.follow(rows?.all[0]?.sequence ?? 0, filter)
   }
 
-  /** What is looked at stays where it is. */
+  /** The visible rows stay where they are. */
   async function loadNewer(): Promise<void> {
     const { rows } = finding
     const first = rows?.all[0]?.sequence ?? 0

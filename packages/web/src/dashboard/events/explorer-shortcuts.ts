@@ -10,9 +10,9 @@ interface ShortcutParts {
   readonly live: () => void
   readonly range: () => void
   readonly exports: () => void
-  /** The address of what is looked at. */
+  /** The address of the current view. */
   readonly address: () => string
-  /** The entry that has the keyboard, or is open. */
+  /** The focused or open entry. */
   readonly entry: () => ListedEntry | undefined
   readonly mark: (entry: ListedEntry) => void
 }

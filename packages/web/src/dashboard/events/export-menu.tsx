@@ -1,4 +1,4 @@
-// What is found, as a file that the service sends.
+// Downloads the matches as a file from the service.
 
 import { ask } from "../../ask.ts"
 import { CopyCurl } from "../../parts/curl.tsx"
@@ -57,7 +57,7 @@ export function openExportMenu(): void {
 
 /** The browser writes it to the disk as it comes. The ledger records it before the first byte. */
 async function download(url: URL): Promise<void> {
-  // A refusal would become the file.
+  // Asked first, because a refusal would become the file.
   const answer = await ask(url, { method: "HEAD" })
   if (!answer.ok) {
     const { refusal } = answer

@@ -29,7 +29,7 @@ interface FacetsParts {
   readonly desk: Desk
   readonly search: (text: string) => void
   readonly withSystem: (isWanted: boolean) => void
-  /** The name of an actor, where some row has told it. */
+  /** The name of an actor, if a loaded row has it. */
   readonly nameOf: NameOf
 }
 
@@ -114,7 +114,7 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts):
   )
   const drawSaved = (): void =>
     redraw(saved, <Saved now={asked?.text ?? ""} search={search} changed={drawSaved} />)
-  /** One after the other: who looks at rows need not wait for what counts them. */
+  /** One request after the other, so that rows do not wait for counts. */
   const countAll = async (): Promise<void> => {
     const mine = ++round
     for (const { look } of facets) if (mine === round) await look()
@@ -132,7 +132,7 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts):
   }
 }
 
-/** Counted without the terms of the field itself: what else could be chosen is shown. */
+/** Counted without the terms of the field itself, so that the other choices are shown. */
 async function valuesOf(
   desk: Desk,
   field: string,
@@ -163,7 +163,7 @@ function drawValues(
 ): void {
   const chosen = chipsOf(asked.text).filter((chip) => chip.field === field && !chip.isNot)
   const counts = new Map(found.map(({ value, count }) => [value, count]))
-  // Lanes are always there, in their order; what is chosen is, too.
+  // Lanes are always shown, in their order, and so are chosen values.
   const first = field === "lane" ? lanes : found.slice(0, shownMax).map(({ value }) => value)
   const values = [...new Set([...first, ...chosen.map(({ value }) => value.toLowerCase())])]
   const more = field === "lane" ? 0 : found.length - first.length
@@ -213,7 +213,7 @@ interface ChainCountsProps {
   readonly href: string
 }
 
-/** Of the whole chain: no search names them. */
+/** Values for the whole chain, which no search names. */
 function ChainCounts({ of: { size, pending, archived, faults }, href }: ChainCountsProps) {
   const rows: readonly (readonly [name: string, count: number])[] = [
     ["sealed", size - pending],

@@ -1,4 +1,4 @@
-// What is recorded from now on: as a stream, or asked for again and again where none comes through.
+// New entries: from a stream, or by polling where a proxy blocks streams.
 
 import { messagesOf } from "@tallystick/client/event-stream"
 import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
@@ -10,14 +10,14 @@ export interface FeedParts {
   readonly url: (after: number) => URL
   readonly poll: (after: number, signal: AbortSignal) => Promise<Told<EventsFeed>>
   readonly heard: (entries: readonly ListedEntry[]) => void
-  /** Whether the service is heard. */
+  /** Whether the service can be reached. */
   readonly connected: (isConnected: boolean) => void
 }
 
 const shortestWaitMs = 1000
 const longestWaitMs = 15_000
 
-/** Goes on until the function that is returned is called. Nothing comes twice, and nothing is missed. */
+/** Runs until the returned function is called. Every entry comes exactly once. */
 export function followFeed({ after: from, url, poll, heard, connected }: FeedParts): () => void {
   const over = new AbortController()
   let after = from
@@ -32,7 +32,7 @@ export function followFeed({ after: from, url, poll, heard, connected }: FeedPar
       if (over.signal.aborted) return
       waitMs = shortestWaitMs
       after = id === undefined ? after : Number(id)
-      // The service promises this type, as for every answer.
+      // The service answers with this type.
       if (data !== undefined) heard([JSON.parse(data) as ListedEntry])
     }
   }
@@ -46,7 +46,7 @@ export function followFeed({ after: from, url, poll, heard, connected }: FeedPar
   }
   async function run(): Promise<void> {
     while (!over.signal.aborted) {
-      // Who does not look has no connection held open; it goes on where it was.
+      // A hidden page holds no connection; it continues where it was.
       if (document.hidden) await shown(over.signal)
       try {
         await stream().catch(() => (over.signal.aborted ? undefined : askOnce()))

@@ -1,5 +1,4 @@
-// What is asked, and what was found for it. What was found before stays until something else has
-// come.
+// The search and its result. An earlier result stays until the new one has arrived.
 
 import type { EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
@@ -14,17 +13,17 @@ import { createRows, type Rows } from "./rows.ts"
 interface FindingParts {
   readonly desk: Desk
   readonly recomputer: Recomputer
-  /** The first page of something else has come. */
+  /** Called when the first page of a new search has arrived. */
   readonly found: () => void
-  /** After each change of what is found. */
+  /** Called after each change of the result. */
   readonly changed: () => void
 }
 
 export interface Finding {
   readonly asked: Asked
-  /** When it was asked. */
+  /** The time of the request. */
   readonly at: Date
-  /** What the service was asked for. */
+  /** The parameters of the request. */
   readonly filter: Query
   readonly rows: Rows | undefined
   readonly names: ActorNames

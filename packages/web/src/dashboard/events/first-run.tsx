@@ -1,4 +1,4 @@
-// Nothing was recorded yet: one call to try, and a place on the stick where its notch will be.
+// Shown while nothing is recorded: a call to try, and the place of its notch on the stick.
 
 import type { CreatedApiKey, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
@@ -158,7 +158,7 @@ function Call({ workspace, secret }: CallProps) {
   )
 }
 
-/** What stands before the key, and behind it. */
+/** The text before the key, and after it. */
 function callText(workspace: string): readonly [string, string] {
   const event = {
     workspaceId: workspace,

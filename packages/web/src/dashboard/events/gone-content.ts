@@ -1,9 +1,9 @@
-// What became of an entry whose content was destroyed on purpose. Its place, its hash and its time
+// The texts of an entry whose content was destroyed on purpose. Its place, its hash and its time
 // remain.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 
-/** In place of its action; undefined while it has one. */
+/** Replaces its action; undefined if it still has one. */
 export function goneText({ integrity, action }: ListedEntry): string | undefined {
   if (action !== "") return undefined
   return integrity === "expired" || integrity === "erased" ? `Content ${integrity}` : undefined
@@ -20,10 +20,10 @@ export function goneSentence(entry: ListedEntry): string | undefined {
     : "An erasure has destroyed personal data of this entry. Everything else is as it was recorded."
 }
 
-/** Of an entry whose content is there, and stays. */
+/** The note for an entry whose content is under a hold. */
 export const heldText = "Held: it neither expires nor is erased"
 
-/** When it occurred, or was recorded if that is not known any more. */
+/** When it occurred, or when it was recorded if that is no longer known. */
 export function timeOf({ occurredAt, timestamp }: ListedEntry): string {
   return occurredAt === "" ? timestamp : occurredAt
 }

@@ -1,4 +1,4 @@
-// Searches that this browser remembers: the last ones, and those that somebody keeps.
+// Searches that this browser remembers: the last ones, and saved ones.
 
 import { keep, type Kept } from "../../kept.ts"
 

@@ -1,11 +1,11 @@
-// Where each line of the table stands. Every line of a kind is as high as the next, so that it is
-// known before it is drawn.
+// The position of each line of the table. All lines of a kind have one height, so positions are
+// known before lines are drawn.
 
 import { timeText } from "../../parts/time.tsx"
 import type { Shown } from "./drawn-lines.tsx"
 import { linesOf, type Line } from "./lines.ts"
 
-/** As the style says it. */
+/** The heights in the style sheet. */
 const heights: Readonly<Record<Line["kind"], readonly [row: number, card: number]>> = {
   entry: [32, 62],
   day: [30, 32],
@@ -54,7 +54,7 @@ export function lineAt({ tops }: LinePlaces, height: number): number {
 export function rememberingDay(): (time: string) => string {
   const quarterMs = 900_000
   const known = new Map<number, string>()
-  // The year is said where it is not this one.
+  // The year is shown if it is not the current one.
   const thisYear = new RegExp(` ${new Date().getFullYear()}$`)
   return (time) => {
     const quarter = Math.floor(Date.parse(time) / quarterMs)

@@ -1,5 +1,4 @@
-// What stands in the table below each other: days, entries, the place up to which all is sealed,
-// and a break.
+// The lines of the table: days, entries, the line of the last checkpoint, and a break.
 
 import type { Row } from "./rows.ts"
 
@@ -32,7 +31,7 @@ export function linesOf(
   const lines: Line[] = []
   let day: string | undefined
   let isSealed = isPart && (rows[0]?.sequence ?? 0) <= sealedTo
-  // Below a break the stick does not line up any more.
+  // Below a break the stick is not aligned any more.
   let isShifted = false
   rows.forEach((row, place) => {
     const above = rows[place - 1]
@@ -53,7 +52,7 @@ export function linesOf(
   return lines
 }
 
-/** Neighbours in the chain whose hashes do not meet. */
+/** Neighbours in the chain whose hashes do not match. */
 function isBroken(above: Row, below: Row): boolean {
   if (above.sequence !== below.sequence + 1) return false
   return (

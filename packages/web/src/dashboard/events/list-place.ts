@@ -1,5 +1,6 @@
 // A place in the middle of the list: at a time. The list is in the order of recording, so it begins
-// above the first entry that occurred then or later: what was imported since is not taken for it.
+// above the first entry that occurred then or later. Entries that were imported later do not move
+// it.
 
 import type { EventsFeed } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
@@ -9,7 +10,7 @@ import type { ListPlace } from "./rows.ts"
 
 /** `filter` is what the list shows. */
 export function listPlaceAt(desk: Desk, filter: Query, at: string): ListPlace {
-  /** Oldest first; an answer may have passed over what does not match, and have nothing yet. */
+  /** Oldest first; an answer may have advanced over entries that do not match, and be empty. */
   async function after(sequence: number, query: Query): Promise<Told<EventsFeed>> {
     const ask = (from: number) =>
       desk.get<EventsFeed>(["events", "feed"], { ...filter, ...query, after: from })

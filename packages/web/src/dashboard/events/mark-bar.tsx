@@ -15,7 +15,7 @@ interface BarParts {
 export interface MarkBar {
   readonly node: HTMLElement
   has(entry: Marked): boolean
-  /** Marks it, or takes the mark away. */
+  /** Marks it, or removes the mark. */
   turn(entry: Marked): void
   draw(): void
 }

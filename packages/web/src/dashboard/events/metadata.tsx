@@ -1,4 +1,4 @@
-// Metadata, with what was before and what is after drawn as a difference.
+// Metadata, with values before and after drawn as a difference.
 
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { Text, Value } from "../../parts/text.tsx"

@@ -1,4 +1,4 @@
-// Nothing to show, and why: nothing matches, or what matches is outside the range.
+// Says why the list is empty: nothing matches, or all matches are outside the range.
 
 import type { EventsFeed } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
@@ -13,7 +13,7 @@ interface NothingParts {
   readonly desk: Desk
   readonly asked: Asked
   readonly change: (asked: Asked) => void
-  /** Nothing was ever recorded. */
+  /** Whether nothing was ever recorded. */
   readonly firstRun: () => void
 }
 

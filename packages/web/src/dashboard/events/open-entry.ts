@@ -10,10 +10,10 @@ export interface Neighbours {
   readonly before: ListedEntry | undefined
 }
 
-/** All of the chain, so that neighbours are neighbours. */
+/** The whole chain, so that neighbouring rows are neighbours. */
 const wholeChain = { projectId: "all", includeSystem: true, storage: "all" } as const
 
-/** Undefined: there is none, or it is not for this reader. */
+/** Undefined if the entry does not exist, or if this reader may not see it. */
 export async function openEntry(desk: Desk, name: string): Promise<Told<Neighbours | undefined>> {
   const sequence = await sequenceOf(desk, name)
   if (!sequence.ok) return isMissing(sequence) ? { ok: true, value: undefined } : sequence

@@ -1,4 +1,4 @@
-// When, who, what and where: each with a way to search for it, and for all but it.
+// When, who, what and where, each with buttons to search for it and to exclude it.
 
 import type { ListedEntry, Party } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
@@ -15,7 +15,7 @@ import { Terms } from "./term-buttons.tsx"
 interface ParticularsProps {
   readonly entry: ListedEntry
   readonly desk: Desk
-  /** Adds a term to the search, or takes entries that match it out. */
+  /** Adds a term to the search, or its negation. */
   readonly find: (term: string) => void
 }
 
@@ -125,7 +125,7 @@ function Thing({ of: party, desk }: ThingProps) {
   )
 }
 
-/** `usr_1 · user`, without what its name says already. */
+/** `usr_1 · user`, without parts that its name repeats. */
 function aside({ id, type, name, email }: Party): string {
   const isShown = typeof name !== "string" && typeof email !== "string"
   return [isShown ? undefined : id, type].filter((text) => text !== undefined).join(" · ")

@@ -1,4 +1,4 @@
-// Of which time entries are shown, and where among them the list begins.
+// The range of time, and the place where the list begins.
 
 import { redraw } from "../../elements/redraw.ts"
 import { openDialog } from "../../parts/dialog.tsx"
@@ -19,7 +19,7 @@ const spans: readonly (readonly [since: string, name: string])[] = [
 
 interface RangeParts {
   readonly choose: (range: Range) => void
-  /** To a time within the list. */
+  /** Jumps to a time within the list. */
   readonly jump: (at: string) => void
 }
 
@@ -103,7 +103,7 @@ function openCustom(range: Range, choose: (range: Range) => void): void {
   ))
 }
 
-/** The range stays. */
+/** The range does not change. */
 function openJump(at: string | undefined, jump: (at: string) => void): void {
   openDialog("Jump to a time", (close) => (
     <Form
@@ -131,7 +131,7 @@ function zoneHint(): string {
   return `In ${isUtc() ? "UTC" : "your local time"}, as entries say they occurred.`
 }
 
-/** As a field of a form writes a time: without a zone. */
+/** The format of a form field for times, without a zone. */
 function fieldOf(time: string | undefined): string {
   if (time === undefined) return ""
   const shift = isUtc() ? 0 : new Date(time).getTimezoneOffset() * 60_000

@@ -1,4 +1,4 @@
-// Recomputes entries beside the page, so that hundreds of them never hold up a frame.
+// Recomputes entries in a worker, so that hundreds of them never delay a frame.
 
 import { ed25519Verify, toHex, verifyReceipt, type Verdict, type Verify } from "@tallystick/proof"
 import type { ListedEntry } from "@tallystick/client/wire"
@@ -7,7 +7,7 @@ import type { Recomputed, Task } from "./recompute.ts"
 onmessage = ({ data: { id, entries, trustedKeys } }: MessageEvent<Task>) => {
   const verify = rememberingVerify()
   const found = entries.map((entry) => recompute(entry, trustedKeys, verify))
-  // A window's postMessage is another one.
+  // The type of a window's postMessage differs.
   ;(self as unknown as { postMessage(answer: object): void }).postMessage({ id, found })
 }
 
@@ -39,12 +39,15 @@ function stateOf(verdict: Verdict): Recomputed["state"] {
   return verdict.because === "not_sealed" ? "pending" : "unproven"
 }
 
-/** Everything holds that is left without the content. */
+/** Whether everything that is left without the content is intact. */
 function isOfRecord(verdict: Verdict): boolean {
   return verdict.verdict === "unconfirmed" && verdict.because === "content_missing"
 }
 
-/** The entries of a page are under one checkpoint, and its signature takes longer than the rest. */
+/**
+ * Cached, because the entries of a page share a checkpoint, whose signature takes longer than the
+ * rest.
+ */
 function rememberingVerify(): Verify {
   const known = new Map<string, boolean>()
   return (signature, message, publicKey) => {

@@ -1,4 +1,4 @@
-// Entries are recomputed in a worker: what the page shows of each is what was recorded, or not.
+// Recomputes entries in a worker, so the page shows whether each is what was recorded.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { trustedKeys } from "../../trusted-keys.ts"
@@ -15,7 +15,7 @@ export interface Recomputed {
   readonly isKeyTrusted: boolean
   readonly hash?: string
   readonly previousHash?: string
-  /** How many entries the checkpoint that covers it was signed for. */
+  /** The tree size of the checkpoint that covers it. */
   readonly checkpointSize?: number
   /** The member or the check that failed. */
   readonly failure?: string
@@ -38,7 +38,7 @@ export function startRecomputer(): Recomputer {
     waiting.get(id)?.(found)
     waiting.delete(id)
   }
-  // Without it, nothing is said to be recomputed.
+  // Without the worker, no entry counts as recomputed.
   worker.onerror = () => {
     for (const answer of waiting.values()) answer(undefined)
     waiting.clear()

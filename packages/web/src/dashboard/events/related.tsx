@@ -1,4 +1,4 @@
-// Entries that an entry names, and those that name it: asked for when somebody opens the list.
+// Entries that an entry names, and those that name it, loaded when the list is opened.
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"

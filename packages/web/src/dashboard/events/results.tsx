@@ -1,4 +1,4 @@
-// What was found: the table, or why there is nothing in it.
+// The result: the table, or why it is empty.
 
 import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
@@ -13,18 +13,18 @@ import type { Row, Rows } from "./rows.ts"
 interface ResultsParts {
   readonly desk: Desk
   readonly table: EntryTable
-  /** Drawn once for rows of which there are none. */
+  /** Called once for an empty list of rows. */
   readonly nothing: () => Node
-  /** Everything is looked for anew, from the newest on. */
+  /** Repeats the search, from the newest entry on. */
   readonly again: () => void
-  /** Loads what is above the first row. */
+  /** Loads the page above the first row. */
   readonly newer?: () => void
 }
 
 interface Beside {
   /** The entry in the drawer. */
   readonly open: number | undefined
-  /** How many are not shown yet. */
+  /** The number of entries that are not shown yet. */
   readonly waiting: number
 }
 
@@ -43,7 +43,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
   const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
   const above = elementOf(<Above newer={newer} newest={again} />)
   const more = elementOf(<div class="more" />)
-  /** The rows for which it is said that there are none. */
+  /** The rows for which the empty message is shown. */
   let emptyFor: Rows | undefined
   /** The rows in the table. */
   let shown: Rows | undefined
@@ -67,7 +67,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
     settleSoon(rows)
   }
 
-  /** Entries that came by the feed have no proof yet, and the newest are not sealed yet. */
+  /** Loads entries again that came by the feed without a proof, or that no checkpoint covered. */
   function settleSoon(rows: Rows): void {
     const sequence = unsettledIn(rows)
     if (settling !== undefined || sequence === undefined || document.hidden) return
@@ -77,7 +77,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       const first = unsettledIn(rows)
       if (first !== undefined) await Promise.all([rows.again(first), desk.chain.look()])
       settling = undefined
-      // What was not sealed then is asked for again, even if nothing else is drawn meanwhile.
+      // Entries without a checkpoint are requested again, even if nothing else is drawn meanwhile.
       if (node.isConnected && shown !== undefined) settleSoon(shown)
     }
     settling = setTimeout(() => void settle(), waitMs)
@@ -112,7 +112,7 @@ interface AboveProps {
   readonly newest: () => void
 }
 
-/** Where the list does not begin at the newest. */
+/** Shown if the list does not begin at the newest entry. */
 function Above({ newer, newest }: AboveProps) {
   return (
     <span class="above">

@@ -1,4 +1,4 @@
-// From row to row, by keys and by the arrows of the drawer.
+// Moves from row to row, by keys and by the arrows of the drawer.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
@@ -30,14 +30,14 @@ export function createRowSteps({ desk, finding, address, table, panel }: StepPar
       table.bring(next.sequence)
       if (!isOpen || isInTable) table.focus(next.sequence)
     },
-    /** Closes the entry that is open; the keyboard returns to its row. */
+    /** Closes the open entry; the focus returns to its row. */
     close: (): void => {
       const { isOpen, sequence } = panel()
       if (!isOpen) return
       desk.go(address.list(), "replace")
       if (sequence !== undefined) table.focus(sequence)
     },
-    /** The entry that has the keyboard, or is open. */
+    /** The focused or open entry. */
     current: (): ListedEntry | undefined => {
       const sequence = table.focused() ?? panel().sequence
       const row = finding.rows?.all.find((each) => each.sequence === sequence)

@@ -1,5 +1,5 @@
-// The + and − beside the values of one row of the table: that under the pointer, or that with the
-// keyboard. Thousands of buttons would be a burden for both.
+// The + and − buttons next to the values of one row: the one under the pointer, or the focused one.
+// Thousands of buttons would slow down both.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
@@ -27,7 +27,7 @@ export function showRowTerms({ body, entryOf, find }: RowTermsParts): void {
   const show = ({ target, type }: Event): void => {
     const row = target instanceof Element ? target.closest<HTMLElement>("tr[data-sequence]") : null
     if (row === null || places.every(({ node }) => row.contains(node))) return
-    // The keyboard keeps them in its row: rows move below a pointer that rests.
+    // With the focus in a row, the buttons stay there, because rows move under a resting pointer.
     const inUse = body.querySelector(":focus-visible")?.closest("tr")
     if (type === "pointerover" && places.some(({ node }) => inUse?.contains(node))) return
     const entry = entryOf(Number(row.dataset["sequence"]))

@@ -1,5 +1,5 @@
 // The rows of a list: loaded in pages from the newest on, and recomputed. Of rows that are far away
-// the place alone is kept; they are asked for again when they are looked at.
+// only the sequence is kept; they are loaded again when they become visible.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../../ask.ts"
@@ -9,7 +9,7 @@ import type { Recomputed } from "./recompute.ts"
 export interface Row {
   readonly sequence: number
   readonly occurredAt: string
-  /** Undefined while it is far away. */
+  /** Undefined while the row is far away. */
   readonly entry: ListedEntry | undefined
   readonly state: Recomputed["state"] | "unchecked"
 }
@@ -26,12 +26,12 @@ export interface RowPage {
 export interface ListPlace {
   /** The first row is below this sequence; 0: it is the newest. */
   readonly find: () => Promise<Told<number>>
-  /** How far it is from a row up to the end of the page above it. */
+  /** The gap between a row and the page above it. */
   readonly above: (sequence: number, limit: number) => Promise<Told<Above>>
 }
 
 export interface Above {
-  /** The highest sequence of that page; undefined: there is nothing above. */
+  /** The highest sequence of that page; undefined if nothing is above. */
   readonly last: number | undefined
   readonly hasMore: boolean
 }
@@ -42,7 +42,7 @@ interface RowsParts {
   readonly recompute: (entries: readonly ListedEntry[]) => Promise<readonly Recomputed[]>
   /** Where the list begins, if not at the newest. */
   readonly place?: ListPlace
-  /** After each change. */
+  /** Called after each change. */
   readonly changed: () => void
 }
 
@@ -61,21 +61,21 @@ export interface Rows extends RowsState {
   begin(): Promise<void>
   older(): Promise<void>
   newer(): Promise<void>
-  /** Asks for a row of which the place alone is known, or which is not sealed yet, and for those around it. */
+  /** Loads a row that is far away, or that no checkpoint covers, and those around it. */
   again(sequence: number): Promise<void>
-  /** Puts newer ones in front; of those beyond `kept` the place alone stays. */
+  /** Adds newer rows in front; of rows beyond `kept` only the sequence stays. */
   prepend(entries: readonly ListedEntry[], kept: number): void
 }
 
 const pageRows = 100
-/** A row with its entry takes some 2 kB. */
+/** Rows in memory: each takes some 2 kB. */
 const keptRowsMax = 5000
 
 export function createRows({ load, recompute, place, changed }: RowsParts): Rows {
   const now: Mutable<RowsState> = { ...nothing }
   let nextCursor = 0
   let askedAgain: number | undefined
-  /** One at a time. */
+  /** One request at a time. */
   async function loading(page: () => Promise<void>): Promise<void> {
     if (now.isLoading) return
     now.isLoading = true
@@ -90,7 +90,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
     now.hasNewer = found.ok && found.value > 0
     await take(told, [])
   }
-  /** Puts a page below the rows that are there. */
+  /** Adds a page below the existing rows. */
   async function take(told: Told<RowPage>, above: readonly Row[]): Promise<void> {
     now.isLoading = false
     now.refusal = told.ok ? undefined : told.refusal
@@ -101,7 +101,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
     changed()
     await check(events)
   }
-  /** Puts a page above them, and resolves before it is recomputed. */
+  /** Adds a page above them, and resolves before it is recomputed. */
   async function newer(): Promise<void> {
     const newest = now.all[0]?.sequence ?? 0
     const above = await place?.above(newest, pageRows)
@@ -150,7 +150,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
   })
 }
 
-/** Rows that are there already are replaced by others. */
+/** Replaces existing rows. */
 function merged(all: readonly Row[], others: readonly Row[]): readonly Row[] {
   const bySequence = new Map(others.map((row) => [row.sequence, row]))
   return all.map((row) => bySequence.get(row.sequence) ?? row)
@@ -171,7 +171,7 @@ function rowOf({ proof: _, disclosures: __, ...entry }: ListedEntry): Row {
   return { sequence: entry.sequence, occurredAt: timeOf(entry), entry, state: "unchecked" }
 }
 
-/** Who scrolls down leaves the first ones behind. */
+/** Drops the entries of the first rows while the reader scrolls down. */
 function farAway(rows: readonly Row[]): readonly Row[] {
   const far = rows.length - keptRowsMax
   return far <= 0 ? rows : rows.map((row, at) => (at < far ? withoutEntry(row) : row))

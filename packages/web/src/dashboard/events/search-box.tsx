@@ -1,4 +1,4 @@
-// The search box: terms as chips, and what may come next below.
+// The search box: terms as chips, with suggestions below.
 
 import { parseQuery } from "@tallystick/client/grammar"
 import { Icon, searchIcon } from "../../parts/icon.tsx"
@@ -9,9 +9,9 @@ import { createTerms } from "./search-terms.tsx"
 import { createSuggestions } from "./suggestion-list.tsx"
 
 interface BoxParts {
-  /** The whole search has changed. */
+  /** Called when the whole search has changed. */
   readonly search: (text: string) => void
-  /** Tells what may come next. */
+  /** The source of the suggestions. */
   readonly finding: Pick<Finding, "values" | "names">
 }
 
@@ -50,7 +50,7 @@ export function createSearchBox({ search, finding }: BoxParts): SearchBox {
   function submit(event: Event): void {
     event.preventDefault()
     const typed = input.value.trim()
-    // The id of an entry opens it, whatever else is looked for.
+    // The id of an entry opens that entry, whatever the search is.
     commit(isEntryName(typed) ? typed : `${before()} ${typed}`)
   }
 

@@ -1,5 +1,4 @@
-// The search as it was asked for last: its terms as chips before the input, or all of it in the
-// input, to be written over.
+// The last search: its terms as chips before the input, or all of it in the input for editing.
 
 import { redraw } from "../../elements/redraw.ts"
 import { IconButton } from "../../parts/icon-button.tsx"
@@ -16,21 +15,21 @@ interface TermsParts {
 export interface Terms {
   readonly node: HTMLElement
   readonly committed: () => string
-  /** What the text in the input is added to. */
+  /** The terms to which the text in the input is added. */
   readonly before: () => string
   show(text: string): void
-  /** All of it can be written over. */
+  /** Puts the whole search into the input for editing. */
   selectAll(): void
-  /** The last chip can be written again. */
+  /** Puts the last chip back into the input. */
   takeBack(): void
-  /** Chips again, if all of it was in the input. */
+  /** Returns to chips, if the whole search was in the input. */
   restore(): void
 }
 
 export function createTerms({ input, commit }: TermsParts): Terms {
   const node = elementOf(<span class="chips" />)
   let committed = ""
-  /** While all of the search stands in the input, in place of its chips. */
+  /** Whether the whole search is in the input, instead of chips. */
   let isWhole = false
   const before = (): string => (isWhole ? "" : committed)
   const draw = (): void =>

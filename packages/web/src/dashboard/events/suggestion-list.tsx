@@ -1,4 +1,4 @@
-// What may come next in the search box, in a list below it.
+// The suggestions of the search box, in a list below it.
 
 import type { FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
@@ -17,11 +17,11 @@ import { recentSearches, savedSearches } from "./kept-searches.ts"
 
 interface SuggestionParts {
   readonly input: HTMLInputElement
-  /** Tells what may come next. */
+  /** The source of the suggestions. */
   readonly finding: Pick<Finding, "values" | "names">
-  /** The search that is shown. */
+  /** The current search. */
   readonly committed: () => string
-  /** What the text in the input is added to. */
+  /** The terms to which the text in the input is added. */
   readonly before: () => string
   readonly commit: (text: string) => void
 }
@@ -30,7 +30,7 @@ export interface Suggestions {
   readonly node: HTMLElement
   suggest(): Promise<void>
   close(): void
-  /** Other entries are found: their values are to be counted anew. */
+  /** The search has changed, so values must be counted again. */
   forget(): void
   /** Whether a key was meant for the list. */
   pressed(event: KeyboardEvent): boolean
@@ -44,7 +44,7 @@ export function createSuggestions(parts: SuggestionParts): Suggestions {
   let suggestions: readonly Suggestion[] = []
   let chosen = -1
   let asked: object | undefined
-  /** Those of a field are asked for once in a while: typing on narrows what has come. */
+  /** Values of a field are requested rarely, because further typing only narrows them. */
   const counted = new Map<string, Promise<Told<FieldValues>>>()
 
   async function suggest(): Promise<void> {
@@ -130,7 +130,7 @@ interface OptionProps {
 
 function Option({ of: { text, beside }, at, isChosen, accept }: OptionProps) {
   const take = (event: Event): void => {
-    // The keyboard stays in the input.
+    // The focus stays in the input.
     event.preventDefault()
     accept()
   }
@@ -141,7 +141,7 @@ function Option({ of: { text, beside }, at, isChosen, accept }: OptionProps) {
   )
 }
 
-/** The word that is being typed: from the last space that is in no quotation marks. */
+/** The word being typed: from the last space outside quotation marks. */
 function lastWord(text: string): string {
   return /(?:[^\s"]|"[^"]*(?:"|$))*$/.exec(text)?.[0] ?? ""
 }

@@ -1,4 +1,4 @@
-// One line about the page: how much is found, and how far it was recomputed.
+// One line about the page: the number of matches, and how many were recomputed.
 
 import type { ChainState } from "@tallystick/client/wire"
 import { counted, number } from "../../parts/counted.ts"
@@ -30,7 +30,7 @@ export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
   )
 }
 
-/** The exception is loud, the rule is one sentence. */
+/** One quiet sentence if all entries are intact, a loud one if not. */
 export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) {
   const count = (state: Row["state"]): number => rows.filter((row) => row.state === state).length
   const all = rows.length

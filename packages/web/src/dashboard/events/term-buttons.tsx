@@ -1,4 +1,4 @@
-// Beside a value: search for what has it, and for all that has not.
+// Buttons next to a value: search for entries with it, or exclude them.
 
 import { IconButton } from "../../parts/icon-button.tsx"
 import { minusIcon, plusIcon } from "../../parts/icon.tsx"
@@ -9,7 +9,7 @@ interface TermProps {
   readonly find: (term: string) => void
 }
 
-/** At the end of a value that a search can name. */
+/** Shown after a value that a search can name. */
 export function Terms({
   term,
   find,

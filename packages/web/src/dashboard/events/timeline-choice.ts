@@ -1,8 +1,8 @@
-// Which buckets of a timeline are chosen, by keys or by the pointer.
+// The selection of buckets in a timeline, by keys or by the pointer.
 
 interface ChoiceParts {
   readonly plot: HTMLElement
-  /** How many buckets there are. */
+  /** The number of buckets. */
   readonly count: () => number
   readonly say: (chosen: Chosen) => void
   readonly zoom: (first: number, last: number) => void
@@ -11,22 +11,22 @@ interface ChoiceParts {
 }
 
 export interface Chosen {
-  /** The bucket under the keyboard. */
+  /** The focused bucket. */
   readonly at: number
   readonly first: number
   readonly last: number
-  /** That under the pointer. */
+  /** The bucket under the pointer. */
   readonly pointed?: number
 }
 
 export interface Choice {
-  /** Other buckets are shown. */
+  /** Called when the buckets have changed. */
   begin(): void
 }
 
 export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts): Choice {
   let at = 0
-  /** The other end of what is selected. */
+  /** The other end of the selection. */
   let anchor = 0
   const chosen = (): Chosen => ({ at, first: Math.min(at, anchor), last: Math.max(at, anchor) })
   const tell = (): void => say(chosen())

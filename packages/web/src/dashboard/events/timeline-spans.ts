@@ -1,10 +1,10 @@
-// Which time each bucket of a timeline is about, and what it says of it.
+// The span of each bucket of a timeline, and its description.
 
 import type { Timeline } from "@tallystick/client/wire"
 import { counted, number } from "../../parts/counted.ts"
 import { timeText } from "../../parts/time.tsx"
 
-/** Security lies on the base line, where its changes can be read. */
+/** Security is on the base line, where its changes are visible. */
 export const timelineLanes = ["security", "policy", "data", "operations"] as const
 
 export function startOf({ from, bucketSeconds }: Timeline, place: number): number {

@@ -1,4 +1,4 @@
-// Where the axis of a timeline is named: at whole days or hours of the reader.
+// The labels of a timeline's axis: at whole days or hours of the reader.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -27,7 +27,7 @@ export interface Tick {
   readonly isDay: boolean
 }
 
-/** `zoneMs`: how far the reader's clock is from UTC. */
+/** `zoneMs`: the offset of the reader's zone from UTC. */
 export function ticksOf(from: number, to: number, zoneMs: number): readonly Tick[] {
   const step = stepsMs.find((ms) => (to - from) / ms <= ticksMax) ?? to - from
   const first = Math.ceil((from + zoneMs) / step) * step - zoneMs

@@ -16,17 +16,17 @@ import { timelineOf } from "./whole-timeline.ts"
 
 interface TimelineParts {
   readonly zoom: (from: string, to: string) => void
-  /** Back to what was shown before the zoom. */
+  /** Undoes the zoom. */
   readonly undo: () => void
-  /** To a time within the list. */
+  /** Jumps to a time within the list. */
   readonly jump: (at: string) => void
 }
 
 export interface TimelineView {
   readonly node: HTMLElement
-  /** Shows what a filter finds. Only the newest that was asked for is shown. */
+  /** Shows the matches of a filter. Only the last request is shown. */
   load(desk: Desk, filter: Query, now: Date): Promise<void>
-  /** Where the list begins, if not at the newest. */
+  /** The time where the list begins, if not at the newest. */
   mark(at: string | undefined): void
   redraw(): void
   openTable(): void
@@ -35,7 +35,7 @@ export interface TimelineView {
 const height = 64
 const width = 10
 
-/** A slider, which must say its place also before there are counts. */
+/** A slider, which must have a position even before there are counts. */
 function createPlot(): HTMLElement {
   return elementOf(
     <div
@@ -157,7 +157,7 @@ function Bars({ of: { buckets } }: { readonly of: Timeline }) {
         return timelineLanes.map((lane) => {
           const tall = ((counts[lane] ?? 0) / most) * height
           if (tall === 0) return undefined
-          // What is there is seen, however little it is.
+          // A bucket with few entries still gets a visible bar.
           const drawn = Math.max(tall, 1)
           base -= drawn
           return (

@@ -1,4 +1,4 @@
-// The archive: where the contents of older entries lie.
+// The archive: the files with the contents of older entries.
 
 import type {
   ArchiveSegment,

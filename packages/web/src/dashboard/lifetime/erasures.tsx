@@ -1,4 +1,4 @@
-// Erasures: what is known of a person is destroyed. First it is said what that would be.
+// Erasures: destroys the data about a person, after a preview.
 
 import type {
   Erasure,
@@ -24,7 +24,7 @@ import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
 import type { Part } from "./part.ts"
 
-/** How long an erasure takes at least until somebody wants to see that it is done. */
+/** How often the page checks whether an erasure is done. */
 const againMs = 2000
 
 export function erasuresPart(desk: Desk): Part {
@@ -139,7 +139,7 @@ function Preview({ desk, request, of, done }: PreviewProps) {
   )
 }
 
-/** The id is typed a second time: whoever erases the wrong person cannot undo it. */
+/** The id must be typed a second time, because an erasure cannot be undone. */
 function openConfirmation({ desk, request, of: { entries }, done }: PreviewProps): void {
   const { id } = request.subject
   openDialog("Erase for ever?", (close) => {

@@ -1,4 +1,4 @@
-// Holds: what they cover neither expires nor is erased.
+// Holds: entries under a hold neither expire nor are erased.
 
 import type { Hold, HoldList, NewHold } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"

@@ -1,5 +1,4 @@
-// What becomes of entries as they grow old: how long they are kept, what keeps them longer, what is
-// erased, and where they lie.
+// What happens to entries as they grow old: retention, holds, erasures, and the archive.
 
 import { elementOf } from "../../parts/page.tsx"
 import type { OpenView } from "../desk.ts"

@@ -1,6 +1,6 @@
-/** What a tab shows. */
+/** The content of a tab. */
 export interface Part {
   readonly node: Node
-  /** Another one takes its place: stops what it has under way. */
+  /** Called when another tab replaces it: stops running work. */
   close?(): void
 }

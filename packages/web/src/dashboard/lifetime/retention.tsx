@@ -1,5 +1,5 @@
-// Retention: rules that say how long the contents of entries are kept. What they would destroy is
-// counted first, and nothing is destroyed that somebody has not seen counted.
+// Retention: rules that say how long contents are kept. Rules are saved only after a preview has
+// counted what they would destroy.
 
 import type {
   Lane,
@@ -50,7 +50,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
     rows.append(<RuleRow rule={rule} number={rows.childElementCount + 1} changed={renumber} />)
   }
   const renumber = (): void => {
-    // What was counted was of other rules.
+    // The counts were of other rules.
     redraw(preview)
     for (const [at, legend] of rows.querySelectorAll("legend").entries())
       legend.textContent = `Rule ${at + 1}`
@@ -168,7 +168,7 @@ function rulesIn(rows: HTMLElement): readonly RetentionRule[] {
   })
 }
 
-/** A large ledger is counted in several turns. */
+/** A large ledger is counted in several requests. */
 async function previewOf(
   desk: Desk,
   retention: readonly RetentionRule[],

@@ -1,4 +1,4 @@
-// What somebody should look at. Nothing here is an alarm: what is broken says so on every page.
+// Items that need attention. None is an alarm: a broken chain is shown on every page.
 
 import type { ApiKeyList, EventsPage } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
@@ -59,7 +59,7 @@ async function concernsOf(desk: Desk): Promise<Told<readonly Concern[]>> {
   return told.ok ? { ok: true, value: [...chain.value, ...ofKeys(desk, told.value)] } : told
 }
 
-/** What is younger than that has not had its turn. */
+/** Younger entries have not had their turn yet. */
 async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
   const state = desk.chain.state()
   const verdict = state && verdictOf(state, Date.now())

@@ -1,4 +1,4 @@
-// Three numbers: today, what waits for a checkpoint, and what is in the archive.
+// Three numbers: entries today, entries that wait for a checkpoint, and archived entries.
 
 import type { ChainState, Timeline } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
@@ -43,7 +43,7 @@ function today(desk: Desk): Part {
   })
 }
 
-/** From a real zero. */
+/** Bars on an axis that begins at zero. */
 function Bars({ totals }: { readonly totals: readonly number[] }) {
   const most = Math.max(...totals, 1)
   const [busiest] = totals.flatMap((total, hour) => (total === most ? [hour] : []))
@@ -106,7 +106,7 @@ function archive(desk: Desk): Part {
   })
 }
 
-/** What the page knows already: it has just been asked for. */
+/** Data that the page has just loaded. */
 async function known({ chain }: Desk): Promise<Told<ChainState>> {
   const value = chain.state()
   return value === undefined

@@ -1,4 +1,4 @@
-// What there is to know at a glance: the chain, today, what needs attention, what happened last.
+// The overview: the chain, today, what needs attention, and the last entries.
 
 import type { ChainState } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
@@ -45,7 +45,7 @@ export const openOverview: OpenView = (desk) => {
   }
   const unwatch = desk.chain.watch(() => void changed())
   void changed()
-  // Nobody has named a workspace yet.
+  // No workspace exists yet.
   if (member.instanceAdmin && desk.workspace === "instance" && workspaces.length === 1)
     queueMicrotask(() => desk.go(desk.link(["workspaces"]), "replace"))
   return {
@@ -73,7 +73,7 @@ export const openOverview: OpenView = (desk) => {
   }
 }
 
-/** The last that are signed for, oldest first. */
+/** The last signed entries, oldest first. */
 function newest(desk: Desk, recomputer: Recomputer): Promise<readonly LinkedEntry[]> {
   const sealed = desk.chain.state()?.checkpoint?.sequence ?? 0
   return linkedEntries(desk, recomputer, { from: sealed - 2, to: sealed })
@@ -117,7 +117,7 @@ function drawClaim(place: Element, desk: Desk, last: readonly LinkedEntry[]): vo
   )
 }
 
-/** Only where the last entry that is shown is the last that the checkpoint covers. */
+/** Only if the last entry shown is the last that the checkpoint covers. */
 function Signed({
   state: { checkpoint },
   last,

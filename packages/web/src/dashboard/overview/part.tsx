@@ -1,4 +1,4 @@
-// A part of the overview: it asks for itself, and says for itself when it cannot be had.
+// A part of the overview, which loads itself and shows its own errors.
 
 import type { Told } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"

@@ -1,4 +1,4 @@
-// How a pack comes to somebody else: as a file, or by a link.
+// Hands out a pack: as a file, or by a link.
 
 import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
 import { Button } from "../../parts/button.tsx"
@@ -11,7 +11,7 @@ import { openLinkDialog } from "../link-dialog.tsx"
 interface HandOutProps {
   readonly desk: Desk
   readonly pack: Pack
-  /** Is called when a link is made. */
+  /** Called when a link was made. */
   readonly made?: (() => void) | undefined
 }
 

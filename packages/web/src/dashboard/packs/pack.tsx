@@ -1,4 +1,4 @@
-// One evidence pack: what it holds, who has a link to it, and how it is checked.
+// One evidence pack: its contents, its links, and how to check it.
 
 import type { EventsPage, Pack, TokenList } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
@@ -71,7 +71,7 @@ function entriesOf(desk: Desk, packId: string): EntryList {
 interface HeadProps {
   readonly desk: Desk
   readonly pack: Pack
-  /** A link was made. */
+  /** Called when a link was made. */
   readonly changed: () => void
 }
 
@@ -131,7 +131,7 @@ function Head({ desk, pack, changed }: HeadProps) {
   )
 }
 
-/** Its hash is in an entry, and a checkpoint covers that: then it proves itself. */
+/** Shows whether a checkpoint covers the entry with its hash, so that the pack proves itself. */
 function State({ isSealed }: { readonly isSealed: boolean }) {
   if (!isSealed)
     return (

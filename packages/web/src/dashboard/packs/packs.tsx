@@ -1,4 +1,4 @@
-// Evidence packs: entries put together for somebody else, fixed for ever.
+// Evidence packs: fixed sets of entries for people outside.
 
 import type { EventsPage, Pack, PackList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
@@ -24,7 +24,7 @@ import { openPack } from "./pack.tsx"
 
 const everything: Asked = { text: "", range: { since: "all" }, withSystem: false }
 
-/** The address names one, or none: another one of either opens the view anew. */
+/** If the pack in the address changes, the view is opened again. */
 export const openPacks: OpenView = (desk, place) => {
   const [packId] = place.rest
   if (packId !== undefined) return openPack(desk, packId)
@@ -61,7 +61,7 @@ export const openPacks: OpenView = (desk, place) => {
   }
 }
 
-/** What a pack is made of: rows that were marked, or what a search finds. */
+/** The contents of a pack: marked rows, or the matches of a search. */
 type Wanted = { readonly receiptIds: readonly string[] } | { readonly asked: Asked }
 
 /** `new`: the dialog opens at once, with the search of the page that led here. */
@@ -169,7 +169,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
   })
 }
 
-/** As the list of entries takes it; the archive is searched as well. */
+/** In the form of the list of entries; includes the archive. */
 function filterIn(values: FormData, { withSystem }: Asked): Query {
   const instant = (name: string): string | undefined => {
     const text = textIn(values, name)
@@ -179,7 +179,7 @@ function filterIn(values: FormData, { withSystem }: Asked): Query {
   return filterOf({ text: textIn(values, "query") ?? "", range, withSystem }, new Date())
 }
 
-/** As a field for a time shows it: in the reader's own zone. */
+/** The format of a form field for times, in the reader's zone. */
 function localTime(time: string | undefined): string {
   if (time === undefined) return ""
   const date = new Date(time)

@@ -1,4 +1,4 @@
-// Nobody has the id that was typed. It may be a name or an e-mail address, which finds the id.
+// Shown if no entry has the typed id. It may be a name or an e-mail address, which finds the id.
 
 import type { EventsPage, Party } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"

@@ -1,5 +1,5 @@
-// A pack of all that a person did and that was done to them. One search finds either, so the entries
-// of both are gathered here, and named by their receipts.
+// A pack of everything that a person did and that was done to them. These are two searches, so
+// their entries are gathered here, and the pack names their receipts.
 
 import type { Pack } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
@@ -10,7 +10,7 @@ import { elementOf } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
 
-/** As the service takes it. */
+/** The service's limit. */
 const packReceiptsMax = 10_000
 
 export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {

@@ -1,5 +1,5 @@
-// What is known of a person: somebody asks, and is answered. The id is typed once, and goes along:
-// what happened, what they agreed to, a link for themselves, and a pack to keep.
+// Everything about one person. The reader types the id once for all steps: the history, the
+// consents, a link for the person, and a pack.
 
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"

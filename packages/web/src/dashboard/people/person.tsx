@@ -1,4 +1,4 @@
-// One person, in four steps. Each stays as it is while another is looked at.
+// One person, in four steps. Each keeps its state while another is shown.
 
 import { redraw } from "../../elements/redraw.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
@@ -28,7 +28,7 @@ const order = Object.keys(steps) as readonly Step[]
 
 export interface PersonView {
   readonly node: Node
-  /** What the address says: a step, and a side of the history. */
+  /** The state in the address: a step, and a side of the history. */
   show(query: URLSearchParams): void
   close(): void
 }
@@ -99,7 +99,7 @@ export function openPerson(desk: Desk, id: string): PersonView {
       const asked = query.get("step")
       const step = order.find((each) => each === asked) ?? "history"
       redraw(nav, <Steps desk={desk} id={id} at={step} />)
-      // Whatever the step, the history says who it is.
+      // In every step, the history has the person's name.
       const entries = openHistory(step === "history" ? query.get("side") : (history?.side ?? null))
       redraw(content, step === "history" ? entries : nodeOf(step))
     },
@@ -192,7 +192,7 @@ function Sides({ desk, id, side }: SidesProps) {
   )
 }
 
-/** The usual ones, and what the entries that were loaded call them beside those. */
+/** The usual types, and those in the loaded entries. */
 function typesIn(list: EntryList | undefined, id: string): readonly string[] {
   const found = (list?.rows.all ?? []).flatMap(({ entry }) =>
     entry === undefined ? [] : partiesOf({ id }, entry).map(({ type }) => type ?? ""),

@@ -61,7 +61,7 @@ export const openPolicies: OpenView = (desk, place) => {
   }
 }
 
-/** One for all policies of the workspace. */
+/** One setting for all policies of the workspace. */
 function Visibility({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<p class="state small" />)
   const change = (isPublic: boolean, changed: () => void): void =>
@@ -158,7 +158,7 @@ function columns(desk: Desk): readonly Column<PolicyVersion>[] {
   ]
 }
 
-/** The page that everybody is given; a session opens it too. */
+/** The public page; a session can open it too. */
 function pageOf({ workspaceId, projectId, version }: PolicyVersion, compare?: number): string {
   const url = new URL(`p/${encodeURIComponent(workspaceId)}/${version}`, root)
   url.searchParams.set("projectId", projectId)
@@ -166,7 +166,7 @@ function pageOf({ workspaceId, projectId, version }: PolicyVersion, compare?: nu
   return url.href
 }
 
-/** Known to whoever signs in, and to nobody else. */
+/** Visible only to people who sign in. */
 function ConsentCount({ desk, version }: { readonly desk: Desk; readonly version: PolicyVersion }) {
   const place = elementOf(<span class="quiet">…</span>)
   const target = `${version.projectId}:${version.version}`

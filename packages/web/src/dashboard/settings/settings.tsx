@@ -1,4 +1,4 @@
-// The workspace and its projects: what they are called, who may read what, where entries are sorted.
+// The workspace and its projects: names, visibility, and lanes.
 
 import type { Lane, Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"

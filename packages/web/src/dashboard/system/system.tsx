@@ -1,4 +1,4 @@
-// How the service itself is: for an admin of the instance.
+// The state of the service, for admins of the instance.
 
 import type { Readiness, System } from "@tallystick/client/wire"
 import { askJson } from "../../ask.ts"
@@ -87,7 +87,7 @@ function Whole({ system, ready }: WholeProps) {
   )
 }
 
-/** Of a database the service knows neither the disk nor the files. */
+/** With a database, the service knows neither disk nor files. */
 function Disk({ data }: Pick<System, "data">) {
   const isFolder = data.engine !== "postgres"
   return (
@@ -120,7 +120,7 @@ function freeText({ freeBytes }: System["data"]): string {
   return freeBytes === undefined ? "unknown" : sizeText(freeBytes)
 }
 
-/** A restore is rehearsed elsewhere, and of that the service knows nothing. */
+/** A restore is rehearsed elsewhere, so the service does not know about it. */
 function LastBackup({ of: backup }: { readonly of: System["data"]["lastBackup"] }) {
   if (backup === undefined)
     return (
@@ -180,7 +180,7 @@ const followerNames: Readonly<Record<string, string>> = {
   watching: "To be read back",
 }
 
-/** What `/readyz` looked at. */
+/** The checks of `/readyz`. */
 function Checks({ ready }: { readonly ready: Readiness | undefined }) {
   return (
     <Facts

@@ -7,7 +7,7 @@ import type { Desk } from "../desk.ts"
 import type { Row } from "../events/rows.ts"
 
 export interface Thing {
-  /** Absent: whatever it is called with this id. */
+  /** Absent: any type with this id. */
   readonly type?: string
   readonly id: string
 }
@@ -21,7 +21,7 @@ interface Merged {
   readonly nextCursor: number
 }
 
-/** As an activity link takes them, if nobody names others. */
+/** The default types of an activity link. */
 export const personTypes: readonly string[] = [
   "user",
   "subject",
@@ -35,7 +35,10 @@ export function sidesOf(side: string | null): readonly Side[] {
   return side === "did" || side === "done" ? [side] : ["did", "done"]
 }
 
-/** All that a member may read of it, the archive and the service's own entries included. */
+/**
+ * Everything that the member may read about it, including the archive and the service's own
+ * entries.
+ */
 export function loadHistory(
   { get }: Pick<Desk, "get">,
   thing: Thing,
@@ -51,14 +54,14 @@ export function loadHistory(
 
 export const everything = { projectId: "all", storage: "all", includeSystem: true } as const
 
-/** As it was called last. */
+/** Its newest name. */
 export function newestOf(thing: Thing, rows: readonly Row[]): Party | undefined {
   return rows
     .flatMap(({ entry }) => (entry === undefined ? [] : partiesOf(thing, entry)))
     .find(({ name, email }) => name !== undefined || email !== undefined)
 }
 
-/** `ask` is given a search, and answers its entries below the cursor. */
+/** `ask` returns the matches of a search below the cursor. */
 export async function pageOfBoth(
   thing: Thing,
   sides: readonly Side[],
@@ -72,7 +75,7 @@ export async function pageOfBoth(
   return { ok: true, value: merged(thing, pages) }
 }
 
-/** Below the end of a page that goes on, the other one may lack entries of it. */
+/** Entries below the end of an incomplete page must wait for its next page. */
 function merged(thing: Thing, pages: readonly EventsPage[]): Merged {
   const end = Math.max(0, ...pages.filter((page) => page.hasMore).map((page) => page.nextCursor))
   const found = new Map<number, ListedEntry>()
@@ -92,12 +95,12 @@ export function queryOf({ type, id }: Thing, side: Side): string {
   return `${side === "did" ? "actor" : "target"}:${quoted(id)}${ofType}`
 }
 
-/** A search finds names and addresses as well, and does not tell whose type it is. */
+/** A search also finds names and addresses, and ignores types. */
 function isAbout(thing: Thing, entry: ListedEntry): boolean {
   return partiesOf(thing, entry).length > 0
 }
 
-/** The actor and the target of an entry, if they are it. */
+/** The parties of an entry that are this thing. */
 export function partiesOf({ type, id }: Thing, { actor, target }: ListedEntry): readonly Party[] {
   return [actor, target].filter(
     (party) => party.id === id && (type === undefined || party.type === type),

@@ -1,4 +1,4 @@
-// All workspaces that somebody reaches; an admin of the instance makes new ones here.
+// All workspaces that the member may see; an admin of the instance makes new ones here.
 
 import type { NewWorkspace, Workspace, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../../ask.ts"
@@ -79,7 +79,7 @@ function NewOne() {
     const url = new URL("v1/workspaces", root)
     const told = await askJson<Workspace>(url, { method: "POST", body })
     if (!told.ok) return told.refusal
-    // The dashboard is opened anew, with a menu that has it.
+    // Reloads the dashboard, so that its menu has the new workspace.
     location.assign(linkTo(told.value.id, ["events"]))
     return undefined
   }
