@@ -165,7 +165,7 @@ program
   .command("retention")
   .description("how long contents are kept")
   .command("run")
-  .description("destroy the contents that have passed their time now, as the service does each day")
+  .description("destroy expired contents now, as the service does each day")
   .argument("<workspace>")
   .addOption(atUrl)
   .notes(`${keysHelp}tallystick retention run acme`)
@@ -180,7 +180,7 @@ const erasures = program
 
 erasures
   .command("list")
-  .description("list what was asked to be erased, and how far that has come, newest first")
+  .description("list erasures and their progress, newest first")
   .argument("<workspace>")
   .addOption(atUrl)
   .option("--json", "print them as JSON", false)
@@ -192,7 +192,9 @@ erasures
 
 erasures
   .command("show")
-  .description("show an erasure as JSON, with the packs, tokens and exports that had some of it")
+  .description(
+    "show an erasure as JSON, with the packs, tokens and exports that had some of the data",
+  )
   .argument("<workspace>")
   .argument("<erasure-id>", "the id that `erasures list` shows")
   .addOption(atUrl)
@@ -204,12 +206,12 @@ erasures
 
 erasures
   .command("request")
-  .description("destroy what the ledger has sealed about a person; nothing brings it back")
+  .description("destroy the sealed fields about a person, for ever")
   .argument("<workspace>")
   .argument("<subject>", "the id of the person")
   .requiredOption("--reason <text>", "why; it stays readable for ever, so it must name nobody")
   .option("--reference <text>", "such as the number of a letter; it stays readable, too")
-  .option("--type <type>", "only where the person is of this type; repeat for more", gathered)
+  .option("--type <type>", "only entries where the person has this type; repeat for more", gathered)
   .option("--entries", "destroy the whole content of their entries, with the id", false)
   .option("--dry-run", "say what would be destroyed, and destroy nothing", false)
   .addOption(atUrl)
@@ -313,7 +315,7 @@ program
 
 const archive = program
   .command("archive")
-  .description("look at the archive of old entries, check it, fill it now, or take it back")
+  .description("show the archive of old entries, verify it, archive now, or restore it")
 archive
   .command("status")
   .description("show what each workspace has in the archive")
@@ -356,7 +358,7 @@ program
   )
   .notes(`
 The service packs older entries, and new entries take the space that becomes free. This command copies the journal into a file without free space,
-compares the two, and puts the new file in place. It needs room for the new file. Killed, it goes on when it is run again.
+compares the two, and puts the new file in place. It needs room for the new file. If it is killed, run it again to continue.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick compact`)
@@ -451,7 +453,7 @@ program
   )
   .notes(`
 The export covers all entries up to the last checkpoint. A running service records the export first; the command asks it with the instance key
-in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and what they hide are in separate files, so that you
+in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and disclosures (sealed fields) are in separate files, so that you
 can leave either out.
 
 Example:
@@ -475,15 +477,15 @@ program
   )
   .option(
     "--without-archive",
-    "leave out the segments of an archive in a folder, and name those that the copy needs",
+    "only name the archive segments that the copy needs, also if the archive is a folder",
     false,
   )
   .notes(`
 The copy is complete: a service starts on it with TALLYSTICK_DATA set to the folder, read-only until \`tallystick resume\`. The copy includes the
 secret and the instance key if the data folder holds them, readable by its owner alone. Guard it like the data: anyone who has it can sign in
 the ledger's name. With --without-secrets, keep the secret elsewhere: without it the service cannot sign and knows no key. The copy never
-includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy. Of an archive in object storage it names the
-segments that it needs, and copies none.
+includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy. If the archive is object storage, the copy only
+names the segments that it needs.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`)
@@ -501,12 +503,12 @@ program
     "copy a ledger from a folder into a PostgreSQL database, or back, while no service runs on either; if interrupted, run it again",
   )
   .requiredOption("--from <place>", "folder of the data, or postgres://user:password@host/name")
-  .requiredOption("--to <place>", "the same; nothing, or what an interrupted copy has left")
+  .requiredOption("--to <place>", "the same; an empty place, or an interrupted copy")
   .notes(`
 Every entry, receipt, key, token and signature stays the same; index and search are made again, and \`fsck\` checks the copy. It needs the
 secret of the ledger: TALLYSTICK_SECRET, or the file in the folder (for a database, in TALLYSTICK_DATA). A new folder gets the secret and the
-instance key of the data folder, if that holds them. PGPASSWORD can have the password of the database. What was signed is copied along; the heads file of a folder is beside it, unless
-TALLYSTICK_HEADS names another. When credentials were used last is not copied. The original stays as it is: never start it again.
+instance key of the data folder, if that holds them. PGPASSWORD can have the password of the database. Signed heads are copied too; the heads file of a folder is next to it, unless
+TALLYSTICK_HEADS names another. The last uses of credentials are not copied. The original does not change: never start it again.
 
 Exit codes are those of \`fsck\`: 0 the copy is as it was written; 3 something in it is not; 1 nothing could be copied.
 
@@ -525,7 +527,7 @@ program
   .option("--check", "only check, and print what would happen", false)
   .option("--json", "print the result as JSON", false)
   .notes(`
-Bring the newest heads file of the original service along (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
+Use the newest heads file of the original service (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
 continues in the same epoch. If a signed entry is missing, or nobody knows what was signed last, the workspace continues in a new epoch: a
 ledger with a name and a key of its own, whose first entry says where it continues from. Old entries stay, and new ones follow them. Receipts
 of lost entries stay lost, and \`verify\` says so. Data that does not hold together is refused.
@@ -549,8 +551,8 @@ process.stdout.on("error", (error) => {
 try {
   await program.parseAsync()
 } catch (error) {
-  // What the operator can mend is one sentence. Anything else is our fault, and comes with its
-  // stack.
+  // An error that the operator can correct is one sentence. Any other is a fault of the program, and
+  // has its stack.
   const expected =
     error instanceof ConfigError ||
     error instanceof StartError ||

@@ -114,7 +114,9 @@ async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"
       if ("end" in read) {
         const { count, sha256 } = read.end
         if (count !== lines.count || sha256 !== lines.hash.copy().digest("hex"))
-          throw new StartError(`${path} was changed: its last line speaks of other lines`)
+          throw new StartError(
+            `${path} was changed: its last line does not match the lines before it`,
+          )
         return statSync(path).size === lines.bytes + line.length + 1 ? "complete" : "cut"
       }
       const bytes = Buffer.from(`${line}\n`)
@@ -167,7 +169,7 @@ async function copyLines(
   if (last === undefined || !("end" in last) || last.end.count !== count)
     throw new StartError("the export was cut short; run the command again with --resume")
   if (last.end.sha256 !== arrived.digest("hex"))
-    throw new StartError("what arrived is not what the service has sent")
+    throw new StartError("the file differs from what the service has sent")
   const broken = before.broken + last.end.broken
   const end = { count: before.count + count, broken, sequence, sha256: hash.digest("hex") }
   await write(Buffer.from(`${JSON.stringify({ end } satisfies ExportEnd)}\n`))

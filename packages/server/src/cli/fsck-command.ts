@@ -81,7 +81,7 @@ function tell(
     say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
   if (uncommitted > 0)
     say(
-      `An older version made ${uncommitted} credentials, passwords or evidence packs and did not record everything that they stand for.\n`,
+      `An older version made ${uncommitted} credentials, passwords or evidence packs, and its entries do not record all of their contents, so these were not checked completely.\n`,
     )
   if (faults.length > 0)
     return say(`Found ${counted(faults.length, "fault")}. ${remedyOf(faults)}\n`)

@@ -52,7 +52,7 @@ function addPut(events: ProgramCommand, terminal: Terminal): void {
     .argument(...workspace)
     .argument(
       "[file]",
-      "JSON of an event, or of one on each line; `-` for standard input, which is also read without --action, --actor and --target",
+      "JSON of one event, or an event on each line; `-` for standard input, which is also read without --action, --actor and --target",
     )
     .option("--action <name>", "what was done, such as billing.invoice.approve")
     .option("--actor <type:id>", "who did it, such as user:usr_1")
@@ -65,7 +65,7 @@ function addPut(events: ProgramCommand, terminal: Terminal): void {
     )
     .option(
       "--occurred-at <time>",
-      "such as 2026-01-31T09:30:00Z, 2026-01-31 or 5m for so long ago (default: now)",
+      "such as 2026-01-31T09:30:00Z, 2026-01-31 or 5m for five minutes ago (default: now)",
       timeOf,
     )
     .option("--metadata <json>", "anything else about it, as a JSON object")
@@ -132,7 +132,10 @@ function filtering(command: ProgramCommand): ProgramCommand {
     .option("--project <id>", "entries of one project; `system` for the service's own entries")
     .addOption(new Option("--lane <lane>", "entries of one lane").choices(lanes))
     .addOption(
-      new Option("--storage <tier>", "entries by their age").choices([...storageClasses, "all"]),
+      new Option("--storage <tier>", "hot entries, archived ones, or all").choices([
+        ...storageClasses,
+        "all",
+      ]),
     )
     .option("--include-system", "the service's own entries as well")
 }
@@ -141,7 +144,7 @@ function withTimes(command: ProgramCommand): ProgramCommand {
   return command
     .option(
       "--from <time>",
-      "occurred at this time or later: 2026-01-31T09:30:00Z, 2026-01-31, now, or 7d for so long ago",
+      "occurred at this time or later: 2026-01-31T09:30:00Z, 2026-01-31, now, or 7d for seven days ago",
       timeOf,
     )
     .option("--to <time>", "occurred before this time", timeOf)
@@ -211,14 +214,14 @@ function addExport(events: ProgramCommand, terminal: Terminal): void {
     ),
   )
     .addOption(
-      new Option("--format <format>", "how they are written")
+      new Option("--format <format>", "format of the file")
         .choices(["jsonl", "csv", "parquet"])
         .default("jsonl"),
     )
-    .option("--output <file>", "write there, and not to standard output")
-    .option("--after <sequence>", "begin behind this entry", sequenceOf, 0)
+    .option("--output <file>", "write to this file instead of standard output")
+    .option("--after <sequence>", "begin after this entry", sequenceOf, 0)
     .option("--proof", "each line of jsonl brings what is needed to check it", false)
-    .option("--resume", "go on with a file of jsonl that was cut short", false)
+    .option("--resume", "continue an incomplete file of jsonl", false)
     .addOption(atUrl)
     .notes(`
 The file has what was recorded when the export began, archived entries too, unless --storage says otherwise. Each export is recorded in the ledger. The
@@ -261,7 +264,7 @@ function addTail(events: ProgramCommand, terminal: Terminal): void {
       .description("print entries as they are recorded, until Ctrl-C")
       .argument(...workspace),
   )
-    .option("--after <sequence>", "begin behind this entry; 0 for all (default: now)", sequenceOf)
+    .option("--after <sequence>", "begin after this entry; 0 for all (default: now)", sequenceOf)
     .notes(`
 If the connection is cut, or the service restarts, it goes on where it was: no entry is missed and none comes twice. Archived entries are
 printed too, unless --storage says otherwise.
@@ -295,7 +298,7 @@ function addValues(events: ProgramCommand, terminal: Terminal): void {
         .argument("<field>", "such as actor, action or metadata.currency"),
     ),
   )
-    .option("--limit <count>", "so many values, 50 at most", countOf, 20)
+    .option("--limit <count>", "number of values, at most 50", countOf, 20)
     .notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`)
     .action(
       async (workspaceId: string, field: string, query: string | undefined, flags: ListFlags) => {
@@ -315,9 +318,9 @@ function addTimeline(events: ProgramCommand, terminal: Terminal): void {
         .argument(...workspace),
     ),
   )
-    .option("--buckets <count>", "so many spans of time at most, 240 at most", countOf, 24)
+    .option("--buckets <count>", "number of spans of time, at most 240", countOf, 24)
     .addOption(
-      new Option("--by <group>", "what is counted apart")
+      new Option("--by <group>", "how the counts are divided")
         .choices(["lane", "project"])
         .default("lane"),
     )
@@ -351,7 +354,7 @@ function addGet(receipts: ProgramCommand, terminal: Terminal): void {
       gathered,
     )
     .option("--out <file>", "also write the answer into a new file, which `verify` reads")
-    .option("--json", "print receipt, entry and what was found as JSON", false)
+    .option("--json", "print receipt, entry and the result of the checks as JSON", false)
     .addOption(atUrl)
     .notes(`
 Everything is computed here, from bytes, hashes and signatures; nothing that the service says of itself counts. Without --key it is \`not
