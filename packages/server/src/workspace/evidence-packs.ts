@@ -155,7 +155,7 @@ export function createPacks(parts: PackParts): Packs {
         if (manifest.packHash !== value.packHash)
           throw new LedgerError(
             "integrity_failure",
-            "what this pack is made of is not what it was when it was made",
+            "the entries or policies of this pack have changed since it was made",
           )
         const others = await measure(
           [manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))],

@@ -80,7 +80,7 @@ export function createMembers(parts: AdminParts): Members {
       const { token } = await recordPlanned(parts, workspace, async (nowMs) => {
         const before = await get(workspace.id, id)
         if (before.value.joinedAt !== undefined)
-          throw new LedgerError("conflict", "this member has taken up the invitation")
+          throw new LedgerError("conflict", "this member has accepted the invitation already")
         const setup = makeSetup(workspace.id, { memberId: id, purpose: "join" }, nowMs)
         const value = { ...before.value, setupId: setup.id }
         const ended = await setupRemoval(registry, workspace.id, before.value.setupId)
@@ -170,7 +170,7 @@ export async function assertNoneIsHere(
   if (found.some((one) => one !== undefined))
     throw new LedgerError(
       "conflict",
-      "this e-mail belongs to a member of the workspace, or to one who is invited",
+      "this e-mail belongs to a member of the workspace, or is invited already",
     )
 }
 

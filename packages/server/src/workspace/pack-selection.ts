@@ -34,7 +34,7 @@ export async function sequencesOf(
       if (stored === undefined || !mayTouch(by, project))
         throw new LedgerError(
           "not_found",
-          `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`,
+          `receiptIds[${from + place}] is not the id of a receipt that you may read`,
         )
       if (projectId !== undefined && project !== projectId)
         throw new LedgerError(

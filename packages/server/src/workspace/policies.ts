@@ -64,7 +64,7 @@ export function createPolicies(parts: AdminParts): Policies {
         if (version > versionMax)
           throw new LedgerError(
             "conflict",
-            "this project has published every version that there can be",
+            "this project has published the largest version number that there can be",
           )
         const id = policyDocumentId(projectId, version)
         const policyId = ledger.makeId("pol", nowMs)
