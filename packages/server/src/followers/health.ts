@@ -127,7 +127,7 @@ export function createHealth(
         case "failed":
           log.error(
             { workspace: sighting.workspace, detail: sighting.detail },
-            "following failed; it goes on by itself",
+            "following failed; it is tried again",
           )
           break
         case "broken":
@@ -229,7 +229,7 @@ export function reportsOf(
       const nowMs = systemClock.elapsed()
       if (end - position < anewEntriesMin || nowMs - saidMs < progressEveryMs) continue
       saidMs = nowMs
-      log.info({ workspace, position, end }, "the search of a workspace is being made anew")
+      log.info({ workspace, position, end }, "the search of a workspace is being made again")
     }
   }
 }
