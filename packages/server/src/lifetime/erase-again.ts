@@ -32,7 +32,7 @@ export async function eraseAgain(parts: ErasedBefore): Promise<void> {
     for (const [erasureId, blocks] of await openBlocks(parts, workspace)) {
       if (parts.readOnly !== undefined)
         throw new StartError(
-          `this copy of the data has what was erased since it was made, as ${parts.path} says, and it may not be changed, so it is not served: ${parts.readOnly}`,
+          `this copy of the data still has content that was erased since it was made, as ${parts.path} says. The copy is read-only, so it is not served: ${parts.readOnly}`,
         )
       await parts.erasures.repeat(workspace, erasureId, blocks)
     }
