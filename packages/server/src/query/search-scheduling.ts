@@ -137,4 +137,4 @@ async function withinTime<T>(
   }
 }
 
-const advice = "ask again in a moment, or for what fewer entries have"
+const advice = "ask again in a moment, or search for fewer entries"
