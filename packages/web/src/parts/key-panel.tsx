@@ -16,8 +16,8 @@ export function KeyPanel({ vkey, publicKey, trust }: KeyPanelProps) {
   return (
     <div class="panel small not-printed">
       <p>
-        Everything agrees, and anyone can make a key. Compare this one with a copy that came to you
-        by another way: from a contract, an e-mail, or an earlier visit.
+        Everything is consistent, but anyone can make a key. Compare this one with a copy that came
+        to you by another way: from a contract, an e-mail, or an earlier visit.
       </p>
       <p>
         <Hash of={publicKey} />

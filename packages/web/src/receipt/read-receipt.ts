@@ -211,9 +211,9 @@ function differenceIn(
 function contentSentence(wrong: Refuted | undefined, state: CheckState, isGone: boolean): string {
   if (wrong !== undefined && (state === "broken" || wrong.failure === "malformed"))
     return failureSentence(wrong)
-  if (state === "undone") return "There is nothing to compute it from."
+  if (state === "undone") return "There is nothing to recompute."
   return isGone
-    ? "The record holds. Its content is not here, as after its retention."
+    ? "The record is intact. Its content is missing, as after its retention."
     : "SHA-256 of the entry is the hash that the receipt names."
 }
 
@@ -227,22 +227,22 @@ export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "f
     case "content":
       return `The content is not what the record commits to${where}.`
     case "canonical":
-      return `The content has more than one reading${where}.`
+      return `The content is ambiguous: parsers could read it differently${where}.`
     case "disclosure":
-      return `A field that is shown belongs to no digest of the content${where}.`
+      return `A disclosed field matches no digest in the content${where}.`
     case "epochs":
-      return `The ledger is not the one that it says it goes on from${where}.`
+      return `The ledger does not continue the one that it names${where}.`
     case "receipt":
       return `What is shown is not what was hashed${where}.`
     case "lost":
-      return "It was recorded, and the ledger goes on without it."
+      return "It was recorded, but a restored ledger continues without it."
     case "origin":
     case "signature":
       return "The checkpoint is not signed by the key of its log."
     case "inclusion":
       return "The steps from the entry do not lead to the signed root."
     case "integrity":
-      return `The server says something else of it than its proof${where}.`
+      return `The server says something else than the proof${where}.`
   }
 }
 

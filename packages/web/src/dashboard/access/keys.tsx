@@ -182,7 +182,7 @@ function openNewKey(desk: Desk, list: PagedList): void {
           label="Only these projects"
           optional
           isMono
-          hint="Ids, with spaces between. Empty: all projects, also those that are yet to come."
+          hint="Ids, with spaces between. Empty: all projects, also future ones."
         />
         <Choice name="expires" label="It ends" options={lifetimes} />
       </Form>,
@@ -247,7 +247,7 @@ function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => v
   const names = [...made.apiKeys.map(({ name }) => name), ...made.members.map(({ email }) => email)]
   if (names.length === 0) return
   confirm({
-    title: "End what it made, too?",
+    title: "Also end what it made?",
     says: (
       <>
         The key is revoked. These were made with it, and still work: <Text of={names.join(", ")} />.

@@ -185,14 +185,14 @@ function Outcome({ of: report }: { readonly of: WorkerReport }): Node {
 }
 
 const reasons = {
-  genesis: "What the ledger was born with cannot be read, or names another ledger.",
+  genesis: "The genesis of the ledger cannot be read, or names another ledger.",
   checkpoint: "None of the log's keys has signed its checkpoint.",
   root: "The tree of these entries is not the one that was signed.",
   record: "There is no such record, or it cannot be read.",
-  tile: "The tree has a hash that does not follow from the entries.",
-  index: "The record is of another place.",
+  tile: "A stored hash of the tree does not match the entries.",
+  index: "The record has another index.",
   ledger: "The record is of another ledger.",
-  link: "It names another hash than that of the entry before it.",
+  link: "Its previous hash is not that of the entry before it.",
   time: "It is older than the entry before it.",
 } as const
 

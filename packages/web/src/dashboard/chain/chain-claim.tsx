@@ -71,6 +71,6 @@ function checkedSentence(unchecked: number, { checkpoint }: ChainState): string 
   if (sealed === 0) return ""
   if (unchecked <= 0) return "Every sealed entry was read and hashed again in the last 7 days."
   if (unchecked >= sealed)
-    return "The service reads every entry again in turns, and has yet to begin with these."
+    return "The service reads all entries again continuously, and has not reached these yet."
   return `All but ${number(unchecked)} sealed entries were read and hashed again in the last 7 days.`
 }

@@ -41,8 +41,8 @@ export const openConsents: OpenView = (desk, place) => {
         <section class="top">
           <h1>Consents</h1>
           <p class="lead soft">
-            Who agreed to which version of a policy, how, and who agrees no more. The counts are of
-            what was given and withdrawn, not of people.
+            Who agreed to which version of a policy, how, and who no longer agrees. The counts are
+            of what was given and withdrawn, not of people.
           </p>
           {choice}
           {counts}

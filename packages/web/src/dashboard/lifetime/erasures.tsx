@@ -119,7 +119,9 @@ function Preview({ desk, request, of, done }: PreviewProps) {
           : `${counted(fields, "sealed field", "sealed fields")} in ${counted(entries, "entry", "entries")}`}
       </h2>
       {entries > 0 && request.scope === "entries" && (
-        <p>The whole contents of these entries go: what happened is then known to nobody.</p>
+        <p>
+          The whole contents of these entries are destroyed: nobody can read then what happened.
+        </p>
       )}
       {holds.length > 0 && (
         <p>
@@ -258,7 +260,7 @@ function openHandedOut(desk: Desk, { handedOut, erasureId }: Erasure): void {
 function HandedOutFacts({ desk, of }: { readonly desk: Desk; readonly of: HandedOut }) {
   const { packs, tokens, exports, more } = of
   if (packs.length + tokens.length + exports.length === 0)
-    return <p class="soft">No pack, link or export of this ledger had it.</p>
+    return <p class="soft">No pack, link or export of this ledger contained it.</p>
   const some = (ids: readonly string[], href: (id: string) => string): Child =>
     ids.length === 0 ? undefined : <Codes of={ids} href={href} />
   return (

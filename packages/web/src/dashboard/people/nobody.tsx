@@ -53,7 +53,7 @@ function Found({ desk, parties }: { readonly desk: Desk; readonly parties: reado
     )
   return (
     <>
-      <p>{parties.length === 1 ? "This one is called so:" : "These are called so:"}</p>
+      <p>{parties.length === 1 ? "This one has that name:" : "These have that name:"}</p>
       <ul class="called">
         {parties.map((party) => (
           <li>

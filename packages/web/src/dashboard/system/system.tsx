@@ -149,7 +149,7 @@ function Work({ system: { writing, followers, audit } }: { readonly system: Syst
             "A commit takes",
             writing.medianUs === undefined || writing.p99Us === undefined
               ? "nothing was written yet"
-              : `${msText(writing.medianUs)} at the median, ${msText(writing.p99Us)} at the 99th of 100 (of the last ${number(writing.commits)})`,
+              : `${msText(writing.medianUs)} at the median, ${msText(writing.p99Us)} at the 99th percentile (of the last ${number(writing.commits)})`,
           ],
           ...followers.map(
             ({ follower, entries }) =>
@@ -175,7 +175,7 @@ function Work({ system: { writing, followers, audit } }: { readonly system: Syst
 
 const followerNames: Readonly<Record<string, string>> = {
   indexer: "To be indexed",
-  filing: "To be filed for searches",
+  filing: "Waiting for the search index",
   checkpointer: "To be sealed",
   watching: "To be read back",
 }
