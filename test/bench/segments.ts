@@ -202,6 +202,8 @@ function questionsOf(entries: number): readonly Question[] {
     ["billing.inv", "billing.inv"],
     ["usr_1", "usr_1"],
     ["one letter", "i"],
+    ["a prefix that all have", "inv*"],
+    ["a prefix of many words", "user*"],
     ["a negation", "-billing"],
     ["lane, project, visible", "", { lane: "data", projectIds: ["core"], userVisible: true }],
     ["actor:usr_42", "actor:usr_42"],

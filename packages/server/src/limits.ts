@@ -69,6 +69,8 @@ export const defaultLimits = {
   connectionsMax: 10_000,
   /** Requests that one connection sends ahead without waiting for answers. */
   pipelinedMax: 100,
+  /** Requests that begin in a turn of the event loop, some three milliseconds of work. */
+  requestsPerTurn: 64,
   /** How fast a client must read its answers on average. The slowest mobile networks are faster. */
   answerBytesPerSecondMin: 1024,
   /** Answers that clients have not read yet, all together: memory that this process can spare. */

@@ -4,7 +4,12 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { LedgerError } from "../error.ts"
 import type { Admission, Place } from "../ledger/admission.ts"
-import { isForeign, type Access, type TokenType } from "../workspace/permissions.ts"
+import {
+  instanceWorkspace,
+  isForeign,
+  type Access,
+  type TokenType,
+} from "../workspace/permissions.ts"
 import { parseCredential } from "../workspace/credential-format.ts"
 import { tokenLetters } from "../workspace/scoped-tokens.ts"
 import { sessionCookie } from "./cookie.ts"
@@ -40,6 +45,8 @@ export function createRecognise(service: Guarding): Guard {
     const caller = text === undefined ? await memberOf(incoming, access) : await authenticate(text)
     // A request that is refused below is a use as well: somebody has the credential.
     if (caller?.kind === "api-key" || caller?.kind === "token") uses.note(caller, incoming)
+    const own = caller?.kind === "instance" ? instanceWorkspace : workspaceOf(caller)
+    if (own !== undefined) incoming.recognised(own)
     const workspace = params["workspaceId"]
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
     // A browser sends its session with every request, so a session never closes what is public.
@@ -66,13 +73,18 @@ export function admit(
   endpoint: { readonly access: Access },
 ) => Place {
   return (caller, incoming, { access }) => {
-    const workspace = caller !== undefined && "workspace" in caller ? caller.workspace : undefined
+    const workspace = workspaceOf(caller)
     return admission.enter({
       name: caller === undefined ? networkOf(incoming.address) : (workspace ?? ""),
       isStranger: caller === undefined,
       isWriter: access.action === "write",
     })
   }
+}
+
+/** The workspace that a caller belongs to, if it is one alone. */
+function workspaceOf(caller: Caller): string | undefined {
+  return caller !== undefined && "workspace" in caller ? caller.workspace : undefined
 }
 
 /**

@@ -604,6 +604,7 @@ function openHouse(
     stillTimeoutMs: 60_000,
     connectionsMax: 1000,
     pipelinedMax: 100,
+    requestsPerTurn: 64,
     answerBytesPerSecondMin: 1024,
     unreadBytesMax: 1_000_000,
     drainTimeoutMs: 8_000,

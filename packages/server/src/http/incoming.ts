@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Socket } from "node:net"
 import { LedgerError } from "../error.ts"
 import type { ClientAddress } from "./client-address.ts"
+import { noteWorkspace } from "./request-turns.ts"
 import { parseQuery, type RawQuery } from "./shapes/query.ts"
 
 /** A request before its body is read. Only its framing is checked. */
@@ -43,6 +44,11 @@ export class Incoming {
   /** The client's address, from a trusted proxy if there is one. */
   get address(): string {
     return this.#addressOf(this.raw)
+  }
+
+  /** The connection's next requests wait in the line of this workspace. */
+  recognised(workspace: string): void {
+    noteWorkspace(this.raw.socket, workspace)
   }
 
   /** Aborted when the client closes the connection. */

@@ -588,6 +588,28 @@ test("what does not finish in time is cut off when the server closes", async () 
   assert.equal(received.text, "")
 })
 
+// With a limit that is not reached, the workspace comes last: the test can see a difference.
+for (const requestsPerTurn of [2, 1000])
+  test(`a known workspace does not wait for all requests of strangers: ${requestsPerTurn} a turn`, async () => {
+    await using house = await openServer({ limits: { requestsPerTurn } })
+    const ask = (socket: Socket, id: string, authorization: string): void =>
+      void socket.write(
+        `GET /ok HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\nAuthorization: ${authorization}\r\n\r\n`,
+      )
+    const known = await house.dial()
+    ask(known, "first", "a-workspace")
+    await until(() => house.begun.length === 1)
+    const strangers: Socket[] = []
+    for (let count = 0; count < 40; count++) strangers.push(await house.dial())
+    for (const [at, socket] of strangers.entries()) ask(socket, `stranger-${at}`, "none")
+    ask(known, "second", "a-workspace")
+    await until(() => house.begun.length === 42)
+    const before = house.begun.indexOf("second") - 1
+    if (requestsPerTurn === 2) assert.ok(before <= 8, `${before} requests of strangers came before`)
+    else assert.ok(before >= 30, `only ${before} came before`)
+    for (const socket of [known, ...strangers]) socket.destroy()
+  })
+
 test("what goes wrong inside is told to the log and not to the client", async () => {
   await using house = await openServer()
   const answer = await house.send(
@@ -611,6 +633,7 @@ const usualLimits = {
   stillTimeoutMs: 60_000,
   connectionsMax: 1000,
   pipelinedMax: 20,
+  requestsPerTurn: 64,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 1_000_000,
   drainTimeoutMs: 8_000,
@@ -625,6 +648,8 @@ interface House extends AsyncDisposable {
   readonly logged: object[]
   readonly echoed: unknown[]
   readonly streams: readonly Readable[]
+  /** The ids of requests in the order in which they begin. */
+  readonly begun: readonly string[]
   /** Requests for /held that have begun: each is answered when it is called. */
   readonly held: readonly (() => void)[]
   readonly port: number
@@ -645,6 +670,7 @@ async function openServer(
   const logged: object[] = []
   const echoed: unknown[] = []
   const streams: Readable[] = []
+  const begun: string[] = []
   const held: (() => void)[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
   const rest = { access: undefined, answers: {} }
@@ -716,8 +742,11 @@ async function openServer(
       },
     },
   ]
-  const guard = ({ headers }: Incoming): undefined => {
-    if (headers.authorization === "none") throw new LedgerError("unauthorized", "who is it?")
+  const guard = (incoming: Incoming): undefined => {
+    const { authorization } = incoming.headers
+    begun.push(incoming.requestId)
+    if (authorization === "none") throw new LedgerError("unauthorized", "who is it?")
+    if (authorization !== undefined) incoming.recognised(authorization)
   }
   const server = new HttpServer(
     {
@@ -749,6 +778,7 @@ async function openServer(
     logged,
     echoed,
     streams,
+    begun,
     held,
     port,
     connections: () =>

@@ -17,7 +17,9 @@ import { checkFraming, hostRule, type FramingLimits, type HostRule } from "./fra
 import { pageHeaders } from "./html.ts"
 import { Incoming } from "./incoming.ts"
 import { createServer, ServerResponse } from "./node-http.ts"
+import { networkOf } from "./rates.ts"
 import { refusalPage } from "./refusal-page.ts"
+import { createRequestTurns, notedWorkspace, type RequestTurns } from "./request-turns.ts"
 import { Router } from "./router.ts"
 import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 
@@ -36,6 +38,8 @@ export interface ServerLimits extends FramingLimits, ReaderLimits, ConnectionLim
    * not read its answer.
    */
   readonly stillTimeoutMs: number
+  /** How many requests begin in one turn of the event loop. */
+  readonly requestsPerTurn: number
 }
 
 export interface Log {
@@ -104,6 +108,7 @@ export class HttpServer {
   readonly #nowhere: Common
   readonly #router = new Router<Common & { readonly route: Route }>()
   readonly #connections: Connections
+  readonly #turns: RequestTurns
   readonly #finished: (this: Response) => void
   /** Listeners at further addresses. They pass their connections to `server`. */
   readonly #others: Listener[] = []
@@ -120,6 +125,7 @@ export class HttpServer {
       ...this.#nowhere.headers,
       "x-request-id": this.#nextId(),
     }))
+    this.#turns = createRequestTurns(limits.requestsPerTurn)
     this.#finished = function finished() {
       const { startedMs, common, statusCode, req } = this
       report?.(common?.label ?? "", req.method ?? "", statusCode, clock.elapsed() - startedMs)
@@ -164,6 +170,11 @@ export class HttpServer {
       const before = this.#connections.watch(response)
       checkFraming(request, this.#mayAnswer, limits)
       this.#connections.check(request.socket)
+      const turn = this.#turns.wait(() => this.#senderOf(request))
+      if (turn !== undefined) {
+        await turn
+        if (request.socket.destroyed) return
+      }
       const [found, params] = this.#router.find(request)
       response.common = found
       const isRead = request.method === "GET" || request.method === "HEAD"
@@ -175,6 +186,11 @@ export class HttpServer {
     } catch (thrown) {
       this.#refuse(response, thrown)
     }
+  }
+
+  #senderOf(request: IncomingMessage): string {
+    const workspace = notedWorkspace(request.socket)
+    return workspace ?? `network ${networkOf(this.#addressOf(request))}`
   }
 
   #send(response: Response, { status, headers, body }: Answer): void {

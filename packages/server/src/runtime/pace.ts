@@ -3,6 +3,7 @@
 // turns, so that many requests of one do not make another wait for each of them.
 
 import type { Clock } from "../clock.ts"
+import { PartyLines } from "./party-lines.ts"
 
 export interface Pace {
   isUp(): boolean
@@ -34,8 +35,7 @@ export function createPace(
   pieceMs: number,
   later: (act: () => void) => void = setImmediate,
 ): SharedPace {
-  /** By party, the one whose turn it is first. */
-  const waiting = new Map<string, (() => void)[]>()
+  const lines = new PartyLines()
   /** When this turn's slice began. */
   let beganMs: number | undefined
 
@@ -45,13 +45,9 @@ export function createPace(
   }
   const endTurn = (): void => {
     beganMs = undefined
-    for (const [party, line] of waiting) {
-      const resume = line.shift()
-      waiting.delete(party)
-      if (line.length > 0) waiting.set(party, line)
-      begin()
-      return resume?.()
-    }
+    if (lines.isEmpty) return
+    begin()
+    lines.resume()
   }
 
   const isUp = (): boolean => {
@@ -59,14 +55,6 @@ export function createPace(
     begin()
     return false
   }
-  const of = (party: string): Pace => ({
-    isUp,
-    next: () =>
-      new Promise((resolve) => {
-        const line = waiting.get(party)
-        if (line === undefined) waiting.set(party, [resolve])
-        else line.push(resolve)
-      }),
-  })
+  const of = (party: string): Pace => ({ isUp, next: () => lines.wait(party) })
   return { ...of(""), of }
 }

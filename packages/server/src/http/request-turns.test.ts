@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createRequestTurns } from "./request-turns.ts"
+
+function openTurns(perTurn: number) {
+  const due: (() => void)[] = []
+  const turns = createRequestTurns(perTurn, (act) => due.push(act))
+  const begun: string[] = []
+  const ask = (sender: string, name = sender): void => {
+    const turn = turns.wait(() => sender)
+    if (turn === undefined) begun.push(name)
+    else void turn.then(() => begun.push(name))
+  }
+  const nextTurn = async (): Promise<string> => {
+    for (const act of due.splice(0)) act()
+    await new Promise((resolve) => setImmediate(resolve))
+    return begun.splice(0).join(" ")
+  }
+  return { ask, nextTurn, begun }
+}
+
+test("so many requests begin in a turn, and senders take turns however many requests one has", async () => {
+  const { ask, nextTurn, begun } = openTurns(3)
+  for (const name of ["a1", "a2", "a3", "a4", "a5", "a6", "a7"]) ask("a", name)
+  ask("b")
+  assert.equal(begun.splice(0).join(" "), "a1 a2 a3")
+  assert.equal(await nextTurn(), "a4 b a5")
+  ask("c")
+  assert.equal(await nextTurn(), "a6 c a7")
+  assert.equal(await nextTurn(), "")
+})
+
+test("requests that come while others wait do not overtake them", async () => {
+  const { ask, nextTurn } = openTurns(1)
+  for (const name of ["a1", "a2", "a3"]) ask("a", name)
+  assert.equal(await nextTurn(), "a1 a2")
+  ask("a", "a4")
+  assert.equal(await nextTurn(), "a3")
+  assert.equal(await nextTurn(), "a4")
+})
+
+test("a request that comes when nobody waits begins at once, and its sender is not asked for", async () => {
+  const turns = createRequestTurns(2, () => assert.fail("the limit is not reached"))
+  assert.equal(
+    turns.wait(() => assert.fail("it does not wait")),
+    undefined,
+  )
+})

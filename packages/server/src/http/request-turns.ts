@@ -1,0 +1,56 @@
+// A limited number of requests begins in each turn of the event loop. The others wait in lines: one
+// for each workspace, and one for each network of unknown clients. Otherwise a thousand connections
+// of one client, even if all their requests are refused, would delay every other client.
+
+import type { Socket } from "node:net"
+import { PartyLines } from "../runtime/party-lines.ts"
+
+export interface RequestTurns {
+  /** Undefined if a request may begin now. `sender` says in whose line it waits. */
+  wait(sender: () => string): Promise<void> | undefined
+}
+
+/** `later` calls a function in the next turn of the loop. */
+export function createRequestTurns(
+  perTurn: number,
+  later: (act: () => void) => void = setImmediate,
+): RequestTurns {
+  const lines = new PartyLines()
+  /** Reset at the end of a turn, but only once it has reached the limit. */
+  let begun = 0
+
+  const begin = (): void => {
+    if (++begun === perTurn) later(endTurn)
+  }
+  const endTurn = (): void => {
+    begun = 0
+    while (begun < perTurn && !lines.isEmpty) {
+      begin()
+      lines.resume()
+    }
+  }
+
+  return {
+    wait(sender) {
+      if (begun === perTurn) return lines.wait(sender())
+      begin()
+      return undefined
+    },
+  }
+}
+
+/** Kept on the socket itself: a weak map costs the garbage collector more. */
+const workspaceOf = Symbol("workspace")
+
+interface Recognised {
+  [workspaceOf]?: string
+}
+
+/** Notes the workspace of the last caller that was recognised on a connection. */
+export function noteWorkspace(socket: Socket & Recognised, workspace: string): void {
+  socket[workspaceOf] = workspace
+}
+
+export function notedWorkspace(socket: Socket & Recognised): string | undefined {
+  return socket[workspaceOf]
+}
