@@ -6,6 +6,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
 import { STATUS_CODES } from "./node-http.ts"
 import { methods } from "./router.ts"
@@ -13,7 +14,7 @@ import { methods } from "./router.ts"
 export interface ConnectionLimits {
   readonly headersBytesMax: number
   readonly uriBytesMax: number
-  /** Connections open at once. Further ones are closed. */
+  /** Connections open at once (`connection-shares.ts`). */
   readonly connectionsMax: number
   /** Pipelined requests of one connection that wait behind the first. Further ones are refused. */
   readonly pipelinedMax: number
@@ -52,7 +53,8 @@ export class Connections {
   }
 
   attach(server: Server): void {
-    server.maxConnections = this.#limits.connectionsMax
+    const shares = new ConnectionShares(this.#limits.connectionsMax, isIdle)
+    server.on("connection", (socket: Socket) => shares.add(socket))
     // headersBytesMax bounds the headers. Node silently drops those above a count.
     server.maxHeadersCount = 0
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
@@ -170,6 +172,11 @@ export class Connections {
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
     void this.#clock.sleep(lingerMs).then(() => socket.destroy())
   }
+}
+
+/** Whether no request of a connection waits for its answer. */
+function isIdle(socket: Socket & Watched): boolean {
+  return socket[lastAnswer]?.writableFinished ?? true
 }
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown }

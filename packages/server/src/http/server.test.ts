@@ -337,6 +337,30 @@ test("a connection beyond the limit is closed, and those that are there are serv
   )
 })
 
+const secondLoopback =
+  process.platform === "linux" ? {} : { skip: "only Linux answers at 127.0.0.2 unasked" }
+
+test(
+  "the network with most connections loses one that is idle to a newcomer from another",
+  secondLoopback,
+  async () => {
+    await using house = await openServer({ limits: { connectionsMax: 3 } })
+    const busy = await house.dial()
+    busy.write("GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await until(() => house.held.length === 1)
+    const [idle, other] = [collect(await house.dial()), await house.dial()]
+    const newcomer = await house.dial("127.0.0.2")
+    await idle.closed
+    const [held, answer] = [collect(busy), collect(newcomer)]
+    for (const release of house.held) release()
+    newcomer.end("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await answer.closed
+    await until(() => held.text !== "")
+    for (const received of [held, answer]) assert.match(received.text, /^HTTP\/1.1 200 /)
+    for (const socket of [busy, other]) socket.destroy()
+  },
+)
+
 test("a client that takes nothing of its answer is let go", async () => {
   await using house = await openServer({ limits: { stillTimeoutMs: 300 } })
   const socket = await house.dial()
@@ -655,7 +679,7 @@ interface House extends AsyncDisposable {
   readonly port: number
   /** How many are open. */
   connections(): Promise<number>
-  dial(): Promise<Socket>
+  dial(from?: string): Promise<Socket>
   /**
    * Sends bytes and returns what came back when the connection closed. `end: false` leaves closing
    * to the server.
@@ -759,8 +783,8 @@ async function openServer(
     routesOf(endpoints, { guard, limits }),
   )
   const port = await server.listen(options.bindTo ?? "127.0.0.1", 0)
-  const dial = async (): Promise<Socket> => {
-    const socket = connect(port, "127.0.0.1")
+  const dial = async (from = "127.0.0.1"): Promise<Socket> => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from })
     await new Promise((resolve) => socket.once("connect", resolve))
     return socket
   }

@@ -147,7 +147,6 @@ export class HttpServer {
     const bound = await listening(this.server, first, port)
     for (const address of rest) {
       const other = createListener(asHttp, (socket) => this.server.emit("connection", socket))
-      other.maxConnections = this.#options.limits.connectionsMax
       // A name can resolve to an address that this machine does not have.
       if ((await listening(other, address, bound).catch(() => undefined)) !== undefined)
         this.#others.push(other)
