@@ -174,6 +174,39 @@ export class ListCursor {
     }
   }
 
+  /**
+   * Adds the numbers of this list and of the lists that follow it, of so many lists in all. Most
+   * have one number, so of those nothing but the number is read. Returns the cost.
+   */
+  addRunTo(set: NumberSet, lists: number): number {
+    let work = 0
+    for (const end = this.#index + lists; ; this.next()) {
+      this.addTo(set)
+      work += this.work
+      const before = this.#index
+      if (!isBitmap(1, this.#most)) this.#addSinglesTo(set, end)
+      work += 9 * (this.#index - before)
+      if (this.#index + 1 === end) return work
+    }
+  }
+
+  /** Adds the next lists, up to the first that has more than one number. */
+  #addSinglesTo(set: NumberSet, end: number): void {
+    const raw = this.#raw
+    const place = this.#place
+    place.at = this.#nextAt
+    while (this.#index + 1 < end && raw[place.at] === 1) {
+      this.#startAt = place.at++
+      this.#index++
+      this.count = 1
+      this.#dataAt = place.at
+      this.#only = varintAt(raw, place)
+      set.add(this.#only)
+    }
+    this.#nextAt = place.at
+    if (this.#nextAt > raw.length) throw new RangeError("not a list")
+  }
+
   /** How many of its numbers are in a set. */
   countIn(set: NumberSet): number {
     if (this.count === this.#most) return set.count()

@@ -57,13 +57,14 @@ test("sets that are empty, full or some of each have the numbers that they shoul
         what,
       )
       assert.deepEqual(
-        [now.count(), now.isEmpty(), now.isFull(), now.last(to), now.last(most)],
+        [now.count(), now.isEmpty(), now.isFull(), now.last(to), now.last(most), now.runEnd(from)],
         [
           expected.length,
           expected.length === 0,
           expected.length === most,
           expected.findLast((at) => at < to) ?? -1,
           expected.at(-1) ?? -1,
+          all.slice(from).find((at) => !expected.includes(at)) ?? most,
         ],
         what,
       )

@@ -160,6 +160,18 @@ export class NumberSet {
     return at * 32 + 31 - Math.clz32(word & -word)
   }
 
+  /** The first number that is not below `from` and that it does not have; `most` if there is none. */
+  runEnd(from: number): number {
+    const words = this.#words
+    if (words.length === 0) return this.#isAll ? this.most : from
+    let at = from >>> 5
+    let word = ~(words[at] ?? 0) & (-1 << (from & 31))
+    while (word === 0 && ++at < words.length) word = ~(words[at] ?? 0)
+    return at < words.length
+      ? Math.min(at * 32 + 31 - Math.clz32(word & -word), this.most)
+      : this.most
+  }
+
   /** The last number below `before`; -1 if there is none. */
   last(before: number): number {
     if (this.#isAll) return Math.min(before, this.most) - 1

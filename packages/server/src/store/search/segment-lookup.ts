@@ -15,6 +15,8 @@ export type Dictionary = "keys" | "words"
 interface Numbers {
   /** The first that is not below `from`; -1 if there is none. */
   next(from: number): number
+  /** The end of the numbers that follow this one without a gap. */
+  runEnd(number: number): number
 }
 
 /** From the first number to the end, which is excluded. */
@@ -30,6 +32,10 @@ export class Range implements Numbers {
   next(from: number): number {
     const number = Math.max(from, this.from)
     return number < this.end ? number : -1
+  }
+
+  runEnd(): number {
+    return this.end
   }
 }
 
@@ -47,10 +53,16 @@ export class NumberList implements Numbers {
     while ((this.numbers[this.#at] ?? Infinity) < from) this.#at++
     return this.numbers[this.#at] ?? -1
   }
+
+  runEnd(number: number): number {
+    return number + 1
+  }
 }
 
 /** Bytes and numbers that are read between two pauses, approximately: some 100 µs. */
 export const workPerStep = 32_768
+/** Lists that are added without looking whether a pause is due. */
+const runMax = 256
 
 /** The number of one key, as a range that is empty where it does not stand. */
 export function* findExact(segment: Segment, of: Dictionary, key: Uint8Array): Steps<Range> {
@@ -97,6 +109,11 @@ class Walk<C extends { goTo(index: number): void }> {
   #cursor: C | undefined
   #first = 0
   #end = 0
+
+  /** Where the items of the open part end. */
+  get partEnd(): number {
+    return this.#end
+  }
 
   constructor(
     segment: Segment,
@@ -201,10 +218,10 @@ export function* addLists(
 ): Steps<void> {
   const walk = listsOf(segment, of)
   let work = 0
-  for (let number = numbers.next(0); number >= 0; number = numbers.next(number + 1)) {
+  for (let end = 0, number = numbers.next(0); number >= 0; number = numbers.next(end)) {
     const list = walk.open(number) ?? (yield* walk.load(number))
-    list.addTo(set)
-    work += list.work
+    end = Math.min(numbers.runEnd(number), walk.partEnd, number + runMax)
+    work += list.addRunTo(set, end - number)
     if (work < workPerStep) continue
     // What all entries have may be in very many more values.
     if (set.isFull()) return

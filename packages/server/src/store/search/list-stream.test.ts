@@ -1,0 +1,44 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { ListCursor, ListWriter } from "./list-stream.ts"
+import type { StreamPart } from "./key-stream.ts"
+import { NumberSet } from "./number-set.ts"
+
+test("lists that are read in runs have the numbers that were written", () => {
+  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+  let state = seed
+  const below = (end: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * end)
+  }
+  let read = 0
+  for (let round = 0; round < 300; round++) {
+    const most = [1, 5, 8, 9, 40, 3000, 70_000][below(7)] ?? 1
+    const writer = new ListWriter(most, (part: StreamPart) => part)
+    const lists = Array.from({ length: 1 + below(60) }, () => {
+      const count = below(3) === 0 ? 1 + below(Math.min(most, 400)) : 1
+      const numbers = new Set(Array.from({ length: count }, () => below(most)))
+      return Uint32Array.from(numbers).sort()
+    })
+    for (const numbers of lists) writer.add(numbers, 0, numbers.length)
+    writer.items.finish()
+    const [part, second] = writer.items.parts
+    const end = second?.first ?? lists.length
+    const cursor = new ListCursor(part?.raw ?? assert.fail(), end, most)
+    for (let from = below(3), to = from; from < end; from = to + below(3)) {
+      to = from + 1 + below(end - from)
+      const set = new NumberSet(most)
+      cursor.goTo(from)
+      cursor.addRunTo(set, to - from)
+      const numbers = Array.from({ length: most }, (_, at) => at).filter((at) => set.has(at))
+      const expected = new Set(lists.slice(from, to).flatMap((list) => [...list]))
+      assert.deepEqual(
+        numbers,
+        [...expected].toSorted((a, b) => a - b),
+        `seed ${seed}`,
+      )
+      read += to - from
+    }
+  }
+  assert.ok(read > 1000)
+})
