@@ -4,7 +4,8 @@ import { createRequestTurns } from "./request-turns.ts"
 
 function openTurns(perTurn: number) {
   const due: (() => void)[] = []
-  const turns = createRequestTurns(perTurn, (act) => due.push(act))
+  let nowMs = 0
+  const turns = createRequestTurns({ elapsed: () => nowMs }, perTurn, (act) => due.push(act))
   const begun: string[] = []
   const ask = (sender: string, name = sender): void => {
     const turn = turns.wait(() => sender)
@@ -16,7 +17,8 @@ function openTurns(perTurn: number) {
     await new Promise((resolve) => setImmediate(resolve))
     return begun.splice(0).join(" ")
   }
-  return { ask, nextTurn, begun }
+  const pass = (ms: number): void => void (nowMs += ms)
+  return { ask, nextTurn, begun, pass }
 }
 
 test("so many requests begin in a turn, and senders take turns however many requests one has", async () => {
@@ -39,10 +41,24 @@ test("requests that come while others wait do not overtake them", async () => {
   assert.equal(await nextTurn(), "a4")
 })
 
-test("a request that comes when nobody waits begins at once, and its sender is not asked for", async () => {
-  const turns = createRequestTurns(2, () => assert.fail("the limit is not reached"))
-  assert.equal(
-    turns.wait(() => assert.fail("it does not wait")),
-    undefined,
-  )
+test("requests that come now and then do not wait, and their senders are not asked for", () => {
+  let nowMs = 0
+  const soon = () => assert.fail("the limit is not reached")
+  const turns = createRequestTurns({ elapsed: () => nowMs }, 2, soon)
+  for (; nowMs < 100; nowMs += 10)
+    assert.equal(
+      turns.wait(() => assert.fail("it does not wait")),
+      undefined,
+    )
+})
+
+test("time that passes does not let anybody overtake those who wait", async () => {
+  const { ask, nextTurn, begun, pass } = openTurns(1)
+  for (const name of ["a1", "a2", "a3"]) ask("a", name)
+  assert.equal(begun.splice(0).join(" "), "a1")
+  pass(1000)
+  ask("a", "a4")
+  assert.equal(await nextTurn(), "a2")
+  assert.equal(await nextTurn(), "a3")
+  assert.equal(await nextTurn(), "a4")
 })

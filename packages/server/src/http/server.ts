@@ -125,7 +125,7 @@ export class HttpServer {
       ...this.#nowhere.headers,
       "x-request-id": this.#nextId(),
     }))
-    this.#turns = createRequestTurns(limits.requestsPerTurn)
+    this.#turns = createRequestTurns(clock, limits.requestsPerTurn)
     this.#finished = function finished() {
       const { startedMs, common, statusCode, req } = this
       report?.(common?.label ?? "", req.method ?? "", statusCode, clock.elapsed() - startedMs)
