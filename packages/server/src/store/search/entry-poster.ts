@@ -2,16 +2,25 @@
 // the faster scanner (entry-scanner.ts).
 
 import { KeyGroups, owners, partyValue } from "./key-groups.ts"
-import { isName } from "./metadata-paths.ts"
+import { isAt } from "./metadata-paths.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Field, Filed, Owner } from "./search.ts"
-import { ColumnWriter, idLength } from "./segment-columns.ts"
+import { ColumnWriter, idLength, type IdColumn } from "./segment-columns.ts"
 
 /** The initial size of the table for each entry. It grows as needed. */
 const keysPerEntry = 8
 const bytesPerEntry = 160
 /** Its prefix, its number, and its names in searches. */
 const bytesPerGroup = 1024
+
+/** An id of an entry that is in a column if it has the ledger's form. */
+export interface IdField {
+  readonly prefix: Buffer
+  readonly filter: number
+  readonly column: IdColumn
+  /** Whether that of the current entry is there. */
+  isSet: boolean
+}
 
 export class EntryPoster {
   readonly groups = new KeyGroups()
@@ -27,14 +36,19 @@ export class EntryPoster {
     id: this.groups.ofFilter("id"),
     receipt: this.groups.ofFilter("receipt"),
   }
-  /** Which ids of the current entry are in columns. */
-  readonly #inColumn = { id: false, receipt: false }
+  readonly ids: Readonly<Record<"id" | "receipt", IdField>>
   readonly #id = this.groups.ofField(["id"], "nobody", true)
   readonly #receipt = this.groups.ofField(["receipt"], "nobody", true)
 
   constructor(entries: number, blockRows: number) {
     this.table = new PostingTable(entries * keysPerEntry, entries * bytesPerEntry)
     this.columns = new ColumnWriter(entries, blockRows)
+    const { ids, receipts } = this.columns
+    const [id, receipt] = [Buffer.from("evt_"), Buffer.from("rcp_")]
+    this.ids = {
+      id: { prefix: id, filter: this.filters.id, column: ids, isSet: false },
+      receipt: { prefix: receipt, filter: this.filters.receipt, column: receipts, isSet: false },
+    }
   }
 
   /** Its memory, approximately. */
@@ -49,15 +63,16 @@ export class EntryPoster {
 
   begin(): void {
     this.table.begin()
-    this.#inColumn.id = this.#inColumn.receipt = false
+    this.ids.id.isSet = this.ids.receipt.isSet = false
   }
 
   /** Removes all keys of the current entry, so that it can be posted in another way. */
   undo(): void {
-    const { columns, entry } = this
+    const { columns, entry, ids } = this
     this.table.undo()
-    columns.clearIds(entry, this.#inColumn)
-    this.#inColumn.id = this.#inColumn.receipt = false
+    for (const field of [ids.id, ids.receipt]) if (field.isSet) field.column.clear(entry)
+    columns.made[entry] = Number.NaN
+    ids.id.isSet = ids.receipt.isSet = false
   }
 
   /** Text that is in lower case, if it has to be. */
@@ -84,16 +99,11 @@ export class EntryPoster {
   }
 
   /** Puts an id into its column; false if it does not have the ledger's form. */
-  id(field: "id" | "receipt", from: Uint8Array, start: number, end: number): boolean {
-    if (
-      this.#inColumn[field] ||
-      end - start !== idLength ||
-      !isName(prefixes[field], from, start, 4)
-    )
-      return false
-    if (!this.columns.setId(this.entry, field, from, start + 4)) return false
-    this.#inColumn[field] = true
-    this.table.post(this.filters[field], 0)
+  id(field: IdField, from: Uint8Array, start: number, end: number): boolean {
+    if (field.isSet || end - start !== idLength || !isAt(field.prefix, from, start)) return false
+    if (!this.columns.setId(this.entry, field.column, from, start + 4)) return false
+    field.isSet = true
+    this.table.post(field.filter, 0)
     return true
   }
 
@@ -123,8 +133,6 @@ export class EntryPoster {
   /** An entry has one id. A second one is an ordinary value. */
   #isInColumn(group: number, value: string): boolean {
     const bytes = Buffer.from(value)
-    return this.id(group === this.#id ? "id" : "receipt", bytes, 0, bytes.length)
+    return this.id(group === this.#id ? this.ids.id : this.ids.receipt, bytes, 0, bytes.length)
   }
 }
-
-const prefixes = { id: "evt_", receipt: "rcp_" } as const

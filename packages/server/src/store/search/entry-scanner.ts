@@ -3,12 +3,12 @@
 // half of its cost. An entry that looks unusual in any way is left to `filedOf`.
 
 import { hash } from "node:crypto"
-import { kindOf, recordBytes } from "@tallystick/proof"
+import { kindOf, kinds, recordBytes } from "@tallystick/proof"
 import type { Stored } from "../entries.ts"
 import { instantOf } from "../instant.ts"
-import type { EntryPoster } from "./entry-poster.ts"
+import type { EntryPoster, IdField } from "./entry-poster.ts"
 import { nameEnd, partyValue } from "./key-groups.ts"
-import { isName, NameList, PathNode } from "./metadata-paths.ts"
+import { isAt, NameList, PathNode } from "./metadata-paths.ts"
 import type { Owner } from "./search.ts"
 import { saidTexts, systemProject } from "./searchable-fields.ts"
 
@@ -24,7 +24,6 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 const depthMax = 200
-type Word = (typeof saidTexts)[number]
 
 /** The position of a string, between its quotes. */
 interface Span {
@@ -34,89 +33,129 @@ interface Span {
   isPlain: boolean
 }
 
-interface PartySpans {
-  readonly id: Span
-  readonly type: Span
-}
-
-/** The digests of an object's sealed members. */
-interface Digests {
+/** A place that holds sealed members, and their digests. */
+interface Place {
+  /** Whose its sealed members are. */
+  readonly owner: Owner
   count: number
-  /** The position of the first one. The others follow, each after `","`. */
+  /** The position of the first digest. The others follow, each after `","`. */
   start: number
   /** How many of them have no claim yet. */
   left: number
 }
 
-const places = ["actor", "target", "metadata", "top"] as const
-type Place = (typeof places)[number]
+interface Party extends Place {
+  readonly id: Span
+  readonly type: Span
+  readonly idGroup: number
+  readonly filter: number
+  readonly open: PartyGroups
+  readonly sealed: PartyGroups
+}
+
 /** SHA-256 in base64url. */
 const digestLength = 43
+/** Of strings: what is neither the end, nor an escape, nor unusual, nor more than one byte. */
+const plain = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === quote || byte === backslash || byte >= 0x80 ? 0 : 1,
+)
+const lowered = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
+)
+const systemBytes = Buffer.from(systemProject)
+const digestsName = Buffer.from("_sd")
+const kindNames = new Map(Object.keys(kinds).map((kind) => [kind, Buffer.from(kind)]))
+
+const membersOfBody = [
+  ...saidTexts,
+  "_sd",
+  "actor",
+  "target",
+  "metadata",
+  "keyId",
+  "userVisible",
+] as const
+const membersOfParty = ["_sd", "id", "type", "email", "name"] as const
+const membersOfContext = ["traceId", "keyId"] as const
+
+/** The known ones of an object's members. */
+function membersOf<N extends string>(known: readonly N[]): NameList<N | undefined> {
+  return new NameList((name) => known.find((one) => one === name))
+}
 
 export class EntryScanner {
   readonly #poster: EntryPoster
-  readonly #groups: Readonly<Record<Word | "kind", number>>
-  readonly #party: Readonly<Record<"actor" | "target", PartyGroups>>
+  readonly #groups: Readonly<
+    Record<"id" | "receipt" | "action" | "project" | "source" | "lane" | "kind" | "type", number>
+  >
+  readonly #actor: Party
+  readonly #target: Party
+  readonly #ofMetadata: Place = placeOf("actor")
+  readonly #ofBody: Place = placeOf("actor")
+  /** In the order in which a digest is looked for. */
+  readonly #places: readonly Place[]
   readonly #trace: number
   readonly #key: number
   readonly #metadata: PathNode
   readonly #nameless: PathNode
-  readonly #members = new NameList()
+  readonly #bodyMembers = membersOf(membersOfBody)
+  readonly #partyMembers = membersOf(membersOfParty)
+  readonly #contextMembers = membersOf(membersOfContext)
 
   /** The bytes that are being read, and their end. */
   #bytes: Buffer = Buffer.alloc(0)
   #end = 0
   #at = 0
-  readonly #span: Span = { start: 0, end: 0, isPlain: true }
-  readonly #words: Readonly<Record<Word, Span>>
-  readonly #parties: Readonly<Record<"actor" | "target", PartySpans>>
-  readonly #digests: Readonly<Record<Place, Digests>>
+  readonly #span: Span = spanOf()
+  readonly #said: Readonly<Record<(typeof saidTexts)[number], Span>> = {
+    id: spanOf(),
+    receipt: spanOf(),
+    projectId: spanOf(),
+    action: spanOf(),
+    occurredAt: spanOf(),
+    source: spanOf(),
+    lane: spanOf(),
+  }
+  /** What every body has. */
+  readonly #needed: readonly Span[]
   #scratch: Buffer = Buffer.alloc(4096)
   /** The day of the last entry, because the next one is most often of the same day. */
-  #day: { readonly text: string; readonly ms: number } = { text: "", ms: 0 }
+  #day: { readonly text: Uint8Array; readonly ms: number } = { text: new Uint8Array(1), ms: 0 }
 
   constructor(poster: EntryPoster) {
-    const { groups } = poster
+    const { groups, filters } = poster
     this.#poster = poster
-    const text = (name: string, owner: Owner = "nobody"): number =>
-      groups.ofField([name], owner, true)
-    const exact = (name: string): number => groups.ofField([name], "nobody", false)
+    const text = (name: string): number => groups.ofField([name], "nobody", true)
+    const exact = (name: string, owner: Owner = "nobody"): number =>
+      groups.ofField([name], owner, false)
     this.#groups = {
       id: text("id"),
       receipt: text("receipt"),
       action: text("action"),
-      projectId: exact("project"),
-      occurredAt: -1,
+      project: exact("project"),
       source: exact("source"),
       lane: exact("lane"),
       kind: exact("kind"),
+      type: exact("type"),
     }
-    const type = exact("type")
-    const partyOf = (party: "actor" | "target"): PartyGroups => ({
-      id: text(party),
-      type,
-      open: memberGroups(poster, party, "nobody"),
-      sealed: memberGroups(poster, party, party),
+    const party = (owner: "actor" | "target"): Party => ({
+      ...placeOf(owner),
+      id: spanOf(),
+      type: spanOf(),
+      idGroup: text(owner),
+      filter: filters[owner],
+      open: memberGroups(poster, owner, "nobody"),
+      sealed: memberGroups(poster, owner, owner),
     })
-    this.#party = { actor: partyOf("actor"), target: partyOf("target") }
-    this.#trace = groups.ofField(["trace"], "actor", false)
-    this.#key = groups.ofField(["key"], "actor", false)
+    const [actor, target] = [party("actor"), party("target")]
+    this.#actor = actor
+    this.#target = target
+    this.#places = [actor, target, this.#ofMetadata, this.#ofBody]
+    this.#needed = [...Object.values(this.#said), actor.id, actor.type, target.id, target.type]
+    this.#trace = exact("trace", "actor")
+    this.#key = exact("key", "actor")
     this.#metadata = new PathNode(poster, "metadata")
     this.#nameless = new PathNode(poster, undefined)
-    const span = (): Span => ({ start: 0, end: 0, isPlain: true })
-    this.#words = {
-      id: span(),
-      receipt: span(),
-      projectId: span(),
-      action: span(),
-      occurredAt: span(),
-      source: span(),
-      lane: span(),
-    }
-    const party = (): PartySpans => ({ id: span(), type: span() })
-    this.#parties = { actor: party(), target: party() }
-    const digests = (): Digests => ({ count: 0, start: 0, left: 0 })
-    this.#digests = { actor: digests(), target: digests(), metadata: digests(), top: digests() }
   }
 
   /** Posts an entry. False, with nothing posted, if `filedOf` must read it. */
@@ -134,20 +173,20 @@ export class EntryScanner {
   #entry(stored: Stored): void {
     const { record, body } = stored
     const kind = record.length === recordBytes ? kindOf(record[4] ?? 0) : undefined
-    if (body === undefined || kind === undefined) throw unusual
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    const kindName = kind === undefined ? undefined : kindNames.get(kind)
+    if (body === undefined || kindName === undefined) throw unusual
+    const bytes = bufferOf(body)
     this.#read(bytes, 0, bytes.length)
-    for (const word of saidTexts) this.#words[word].end = -1
-    for (const { id, type } of [this.#parties.actor, this.#parties.target]) id.end = type.end = -1
-    const { actor, target, metadata, top } = this.#digests
-    for (const digests of [actor, target, metadata, top]) digests.count = digests.left = 0
+    for (const span of this.#needed) span.end = -1
+    for (const place of this.#places) place.count = place.left = 0
     const isVisible = this.#body()
     if (this.#at !== this.#end) throw unusual
-    this.#poster.text(this.#groups.kind, kind)
-    this.#said(isVisible)
+    for (const span of this.#needed) if (span.end < 0) throw unusual
+    this.#poster.bytes(this.#groups.kind, kindName, 0, kindName.length)
+    this.#postSaid(isVisible)
     const packed = stored.packedDisclosures
     if (packed === undefined) this.#disclosed(bytes, stored.disclosures)
-    else this.#disclosedPacked(bytes, packed)
+    else this.#disclosedPacked(bytes, bufferOf(packed))
   }
 
   #read(bytes: Buffer, start: number, end: number): void {
@@ -161,20 +200,22 @@ export class EntryScanner {
   /** Whether it is visible to its people. */
   #body(): boolean {
     let isVisible = false
+    const said = this.#said
     this.#expect(openBrace)
     do {
-      const name = this.#memberName()
-      switch (name) {
+      switch (this.#memberName(this.#bodyMembers)) {
         case "_sd":
-          this.#digestsOf("top")
+          this.#digestsOf(this.#ofBody)
           break
         case "actor":
+          this.#partyOf(this.#actor)
+          break
         case "target":
-          this.#partyOf(name)
+          this.#partyOf(this.#target)
           break
         case "metadata":
           if (this.#bytes[this.#at] !== openBrace) throw unusual
-          this.#object(this.#metadata, "nobody", 1, "metadata")
+          this.#object(this.#metadata, "nobody", 1, this.#ofMetadata)
           break
         case "keyId":
           this.#postString(this.#key)
@@ -184,64 +225,86 @@ export class EntryScanner {
           this.#skip(0)
           break
         case "id":
-        case "receipt":
-        case "projectId":
-        case "action":
-        case "occurredAt":
-        case "source":
-        case "lane":
-          this.#string(this.#words[name])
+          this.#string(said.id)
           break
-        default:
+        case "receipt":
+          this.#string(said.receipt)
+          break
+        case "projectId":
+          this.#string(said.projectId)
+          break
+        case "action":
+          this.#string(said.action)
+          break
+        case "occurredAt":
+          this.#string(said.occurredAt)
+          break
+        case "source":
+          this.#string(said.source)
+          break
+        case "lane":
+          this.#string(said.lane)
+          break
+        case undefined:
           this.#skip(0)
       }
     } while (this.#hasMore(closeBrace))
     return isVisible
   }
 
-  /** Bodies have few names, so all bodies share one string for each. */
-  #memberName(): string {
-    this.#string(this.#span)
+  #memberName<T>(names: NameList<T>): T {
+    const span = this.#span
+    this.#string(span)
     this.#expect(colon)
-    const { start, end, isPlain } = this.#span
-    if (!isPlain) throw unusual
-    return this.#members.nameOf(this.#bytes, start, end)
+    if (!span.isPlain) throw unusual
+    return names.get(this.#bytes, span.start, span.end)
   }
 
-  #partyOf(party: "actor" | "target"): void {
-    const spans = this.#parties[party]
-    const { open } = this.#party[party]
+  #partyOf(party: Party): void {
     this.#expect(openBrace)
     do {
-      const name = this.#memberName()
-      const isString = this.#bytes[this.#at] === quote
-      if (name === "_sd") this.#digestsOf(party)
-      else if (name === "id" || name === "type") this.#string(spans[name])
-      else if (isString && (name === "email" || name === "name")) {
-        this.#string(this.#span)
-        this.#post(open[name], this.#span)
-      } else this.#skip(0)
+      switch (this.#memberName(this.#partyMembers)) {
+        case "_sd":
+          this.#digestsOf(party)
+          break
+        case "id":
+          this.#string(party.id)
+          break
+        case "type":
+          this.#string(party.type)
+          break
+        case "email":
+          this.#postString(party.open.email)
+          break
+        case "name":
+          this.#postString(party.open.name)
+          break
+        case undefined:
+          this.#skip(0)
+      }
     } while (this.#hasMore(closeBrace))
   }
 
   /** The members that every body has, for filters. */
-  #said(isVisible: boolean): void {
+  #postSaid(isVisible: boolean): void {
     const poster = this.#poster
-    const { id, receipt, action, projectId, occurredAt, source, lane } = this.#words
-    for (const word of saidTexts) if (this.#words[word].end < 0) throw unusual
+    const { ids, filters } = poster
+    const groups = this.#groups
+    const { id, receipt, action, projectId, occurredAt, source, lane } = this.#said
     this.#postTime(occurredAt)
-    this.#postId("id", id)
-    this.#postId("receipt", receipt)
-    this.#post(this.#groups.action, action)
-    this.#post(this.#groups.projectId, projectId)
-    this.#post(this.#groups.source, source)
-    this.#post(this.#groups.lane, lane)
-    this.#postAsIs(poster.filters.lane, lane)
-    this.#postAsIs(poster.filters.project, projectId)
+    this.#postId(ids.id, groups.id, id)
+    this.#postId(ids.receipt, groups.receipt, receipt)
+    this.#post(groups.action, action)
+    this.#post(groups.project, projectId)
+    this.#post(groups.source, source)
+    this.#post(groups.lane, lane)
+    this.#postAsIs(filters.lane, lane)
+    this.#postAsIs(filters.project, projectId)
     const { start, end } = projectId
-    poster.filter(isName(systemProject, this.#bytes, start, end - start), isVisible)
-    this.#postParty("actor", isVisible)
-    this.#postParty("target", isVisible)
+    const isSystem = end - start === systemBytes.length && isAt(systemBytes, this.#bytes, start)
+    poster.filter(isSystem, isVisible)
+    this.#postParty(this.#actor, isVisible)
+    this.#postParty(this.#target, isVisible)
   }
 
   /** Looks the day up if the time is in UTC with milliseconds, as most are; else parses it. */
@@ -261,24 +324,22 @@ export class EntryScanner {
   /** The beginning of the day of a time in UTC; undefined if the time has another form. */
   #dayMs(start: number): number | undefined {
     const { text, ms } = this.#day
-    if (isName(text, this.#bytes, start, dayLength)) return ms
+    if (isAt(text, this.#bytes, start)) return ms
     const asked = this.#bytes.latin1Slice(start, start + dayLength)
     const instant = instantOf(`${asked}00:00:00Z`)
-    if (instant !== undefined) this.#day = { text: asked, ms: instant.ms }
+    if (instant !== undefined) this.#day = { text: Buffer.from(asked), ms: instant.ms }
     return instant?.ms
   }
 
-  #postId(field: "id" | "receipt", span: Span): void {
+  #postId(field: IdField, group: number, span: Span): void {
     if (!span.isPlain || !this.#poster.id(field, this.#bytes, span.start, span.end))
-      this.#post(this.#groups[field], span)
+      this.#post(group, span)
   }
 
-  #postParty(party: "actor" | "target", isVisible: boolean): void {
-    const { id, type } = this.#parties[party]
-    if (id.end < 0 || type.end < 0) throw unusual
-    this.#post(this.#party[party].id, id)
-    this.#post(this.#party[party].type, type)
-    if (isVisible) this.#postSubject(this.#poster.filters[party], id, type)
+  #postParty({ id, type, idGroup, filter }: Party, isVisible: boolean): void {
+    this.#post(idGroup, id)
+    this.#post(this.#groups.type, type)
+    if (isVisible) this.#postSubject(filter, id, type)
   }
 
   // ---- Values, of metadata and of sealed fields.
@@ -305,7 +366,7 @@ export class EntryScanner {
   }
 
   /** The members of an object; with `place`, digests of sealed members may be among them. */
-  #object(node: PathNode, owner: Owner, depth: number, place: "metadata" | undefined): void {
+  #object(node: PathNode, owner: Owner, depth: number, place: Place | undefined): void {
     if (depth > depthMax) throw unusual
     this.#at++
     if (this.#isEnd(closeBrace)) return
@@ -314,7 +375,10 @@ export class EntryScanner {
       this.#string(span)
       this.#expect(colon)
       // What the metadata itself calls `_sd` is no member of it.
-      const isDigests = depth === 1 && isName("_sd", this.#bytes, span.start, span.end - span.start)
+      const isDigests =
+        depth === 1 &&
+        span.end - span.start === digestsName.length &&
+        isAt(digestsName, this.#bytes, span.start)
       if (isDigests && place !== undefined) this.#digestsOf(place)
       else if (isDigests) this.#skip(0)
       else this.#value(this.#childOf(node, span), owner, depth)
@@ -351,13 +415,12 @@ export class EntryScanner {
 
   // ---- Sealed fields.
 
-  #disclosedPacked(body: Buffer, packed: Uint8Array): void {
-    const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
-    for (let start = 0; start <= bytes.length;) {
-      const found = bytes.indexOf(0xff, start)
-      const end = found < 0 ? bytes.length : found
-      this.#disclosure(body, bytes, start, end)
-      start = end + 1
+  #disclosedPacked(body: Buffer, bytes: Buffer): void {
+    this.#read(bytes, 0, bytes.length)
+    for (;;) {
+      this.#disclosure(body, undefined)
+      if (this.#at === this.#end) return
+      this.#expect(betweenPacked)
     }
   }
 
@@ -370,52 +433,58 @@ export class EntryScanner {
       start = end + 1
       if (disclosure.length > this.#scratch.length) this.#scratch = Buffer.alloc(disclosure.length)
       const length = this.#scratch.write(disclosure, 0, "base64url")
-      this.#disclosure(body, this.#scratch, 0, length, disclosure)
+      this.#read(this.#scratch, 0, length)
+      this.#disclosure(body, disclosure)
+      if (this.#at !== this.#end) throw unusual
     }
   }
 
-  /** `text` is what the bytes are in base64url, where it is known. */
-  #disclosure(body: Buffer, bytes: Buffer, start: number, end: number, text?: string): void {
-    this.#read(bytes, start, end)
+  /** `text` is what its bytes are in base64url, where it is known. */
+  #disclosure(body: Buffer, text: string | undefined): void {
+    const start = this.#at
     this.#expect(openBracket)
     this.#string(this.#span)
     this.#expect(comma)
     this.#string(this.#span)
     this.#expect(comma)
     const name = this.#textOf(this.#span)
-    this.#claim(
-      name,
-      this.#placeOf(body, name, () => text ?? bytes.base64urlSlice(start, end)),
-    )
+    this.#claim(name, this.#onlyPlaceOf(name) ?? this.#placeByDigest(body, text, start))
     this.#expect(closeBracket)
-    if (this.#at !== this.#end) throw unusual
   }
 
   #claim(name: string, place: Place): void {
-    const isString = this.#bytes[this.#at] === quote
+    place.left--
     const isObject = this.#bytes[this.#at] === openBrace
-    if (place === "metadata") {
+    if (place === this.#ofMetadata) {
       if (name === "_sd") throw unusual
       this.#value(this.#metadata.child(name), "actor", 1)
-    } else if (place === "top") {
+    } else if (place === this.#ofBody) {
       if (name === "context" && isObject) this.#context()
       else if (name === "metadata" && isObject) this.#object(this.#metadata, "actor", 1, undefined)
       else this.#skip(0)
-    } else if ((name === "email" || name === "name") && isString) {
-      this.#string(this.#span)
-      this.#post(this.#party[place].sealed[name], this.#span)
-    } else if (name === "other" && isObject) this.#object(this.#nameless, place, 2, undefined)
-    else this.#skip(0)
+    } else {
+      const { sealed, owner } = place === this.#actor ? this.#actor : this.#target
+      if (name === "email") this.#postString(sealed.email)
+      else if (name === "name") this.#postString(sealed.name)
+      else if (name === "other" && isObject) this.#object(this.#nameless, owner, 2, undefined)
+      else this.#skip(0)
+    }
   }
 
   #context(): void {
     this.#at++
     if (this.#isEnd(closeBrace)) return
     do {
-      const name = this.#memberName()
-      if (name === "traceId") this.#postString(this.#trace)
-      else if (name === "keyId") this.#postString(this.#key)
-      else this.#skip(0)
+      switch (this.#memberName(this.#contextMembers)) {
+        case "traceId":
+          this.#postString(this.#trace)
+          break
+        case "keyId":
+          this.#postString(this.#key)
+          break
+        case undefined:
+          this.#skip(0)
+      }
     } while (this.#hasMore(closeBrace))
   }
 
@@ -427,46 +496,45 @@ export class EntryScanner {
   }
 
   /**
-   * Whose claim it is. A party seals `email`, `name` and `other`, the body `context` and
-   * `metadata`, and metadata any name: where one place alone can still have it, its digest is not
-   * looked for.
+   * Whose claim it is, if one place alone can still have it: a party seals `email`, `name` and
+   * `other`, the body `context` and `metadata`, and metadata any name.
    */
-  #placeOf(body: Buffer, name: string, disclosure: () => string): Place {
-    const { actor, target, metadata, top } = this.#digests
+  #onlyPlaceOf(name: string): Place | undefined {
     const isParty = name === "email" || name === "name" || name === "other"
     const isTop = name === "context" || name === "metadata"
-    const inActor = isParty && actor.left > 0
-    const inTarget = isParty && target.left > 0
-    const inTop = isTop && top.left > 0
-    const inMetadata = metadata.left > 0
-    const isSure = Number(inActor) + Number(inTarget) + Number(inTop) + Number(inMetadata) === 1
-    const only = inActor ? "actor" : inTarget ? "target" : inTop ? "top" : "metadata"
-    const place = isSure ? only : this.#placeByDigest(body, disclosure())
-    this.#digests[place].left--
-    return place
+    let found: Place | undefined
+    for (const place of this.#places) {
+      if (place.left <= 0) continue
+      if (place === this.#ofBody ? !isTop : place !== this.#ofMetadata && !isParty) continue
+      if (found !== undefined) return undefined
+      found = place
+    }
+    return found
   }
 
-  #placeByDigest(body: Buffer, disclosure: string): Place {
-    const digest = hash("sha256", disclosure, "base64url")
-    for (const place of places) {
-      const { count, start } = this.#digests[place]
-      for (let at = 0; at < count; at++)
-        if (isName(digest, body, start + at * (digestLength + 3), digestLength)) return place
-    }
+  /** Of a disclosure that begins there. */
+  #placeByDigest(body: Buffer, text: string | undefined, start: number): Place {
+    const found = text === undefined ? this.#bytes.indexOf(betweenPacked, start) : this.#end
+    const end = found < 0 ? this.#end : found
+    const disclosure = text ?? this.#bytes.base64urlSlice(start, end)
+    const digest = Buffer.from(hash("sha256", disclosure, "base64url"), "latin1")
+    for (const place of this.#places)
+      for (let at = 0; at < place.count; at++)
+        if (isAt(digest, body, place.start + at * (digestLength + 3))) return place
     throw unusual
   }
 
   /** An array of digests: the position of the first, and their number. */
   #digestsOf(place: Place): void {
-    const digests = this.#digests[place]
+    const span = this.#span
     this.#expect(openBracket)
-    digests.start = this.#at + 1
+    place.start = this.#at + 1
     do {
-      this.#string(this.#span)
-      if (this.#span.end - this.#span.start !== digestLength) throw unusual
-      digests.count++
+      this.#string(span)
+      if (span.end - span.start !== digestLength) throw unusual
+      place.count++
     } while (this.#hasMore(closeBracket))
-    digests.left = digests.count
+    place.left = place.count
   }
 
   // ---- JSON, by the byte.
@@ -492,25 +560,28 @@ export class EntryScanner {
 
   #string(into: Span): void {
     const bytes = this.#bytes
-    const end = this.#end
-    this.#expect(quote)
     let at = this.#at
+    if (bytes[at++] !== quote) throw unusual
     into.start = at
-    let seen = 0
-    for (; at < end; at++) {
-      const byte = bytes[at] ?? 0
-      if (byte === quote) break
-      if (byte < 0x20) throw unusual
-      seen |= byte
-      if (byte === backslash) {
-        seen |= 0x80
-        at++
-      }
-    }
-    if (at >= end) throw unusual
+    while (plain[bytes[at] ?? 0] === 1) at++
+    into.isPlain = bytes[at] === quote
+    if (!into.isPlain) at = this.#endOfString(at)
+    if (at >= this.#end) throw unusual
     into.end = at
-    into.isPlain = seen < 0x80
     this.#at = at + 1
+  }
+
+  /** The end of a string that has escapes or characters of several bytes. */
+  #endOfString(start: number): number {
+    const bytes = this.#bytes
+    let at = start
+    for (; at < this.#end && bytes[at] !== quote; at++) {
+      const byte = bytes[at] ?? 0
+      // UTF-8 has no such byte.
+      if (byte < 0x20 || byte === betweenPacked) throw unusual
+      if (byte === backslash) at++
+    }
+    return at
   }
 
   #skip(depth: number): void {
@@ -553,14 +624,11 @@ export class EntryScanner {
     }
     const { table } = this.#poster
     const bytes = this.#bytes
-    const length = span.end - span.start
-    const arena = table.room(length)
+    const { start, end } = span
+    const arena = table.room(end - start)
     let place = table.end
-    for (let at = span.start; at < span.end; at++) {
-      const byte = bytes[at] ?? 0
-      arena[place++] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
-    }
-    table.post(group, length)
+    for (let at = start; at < end; at++) arena[place++] = lowered[bytes[at] ?? 0] ?? 0
+    table.post(group, end - start)
   }
 
   #postAsIs(group: number, span: Span): void {
@@ -587,6 +655,8 @@ export class EntryScanner {
 
 /** `2026-01-31T` */
 const dayLength = 11
+/** Stands between packed disclosures. UTF-8 has no such byte. */
+const betweenPacked = 0xff
 
 /** Of `09:30:00.250Z`; not a number if it has another form. */
 function timeOfDay(bytes: Uint8Array, at: number): number {
@@ -605,19 +675,30 @@ function digit(bytes: Uint8Array, at: number): number {
 }
 
 interface PartyGroups {
-  readonly id: number
-  readonly type: number
-  readonly open: Readonly<Record<"email" | "name", number>>
-  readonly sealed: Readonly<Record<"email" | "name", number>>
+  readonly email: number
+  readonly name: number
 }
 
 function memberGroups(
   { groups }: EntryPoster,
   party: "actor" | "target",
   owner: Owner,
-): Readonly<Record<"email" | "name", number>> {
+): PartyGroups {
   return {
     email: groups.ofField([party, "email"], owner, true),
     name: groups.ofField([party, "name"], owner, true),
   }
+}
+
+function spanOf(): Span {
+  return { start: 0, end: 0, isPlain: true }
+}
+
+function placeOf(owner: Owner): Place {
+  return { owner, count: 0, start: 0, left: 0 }
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

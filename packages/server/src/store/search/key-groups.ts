@@ -29,10 +29,6 @@ export function textTagOf(owner: Owner): number {
   return tags[owner][1].charCodeAt(0)
 }
 
-export function isTextTag(tag: number): boolean {
-  return tag < 0x61
-}
-
 const ownersOfTags = new Map(
   owners.flatMap((owner) => tagsOf(owner).map((tag) => [tag, owner] as const)),
 )

@@ -5,32 +5,44 @@ import type { EntryPoster } from "./entry-poster.ts"
 import { isShort } from "./key-groups.ts"
 import type { Owner } from "./search.ts"
 
-/** Known names, as strings. Entries have them in about the same order. */
-export class NameList {
-  readonly #names: string[] = []
+/** What is known of members by their names. Entries have them in about the same order. */
+export class NameList<T> {
+  readonly #valueOf: (name: string) => T
+  readonly #names: Uint8Array[] = []
+  readonly #values: T[] = []
   #next = 0
 
-  nameOf(bytes: Buffer, start: number, end: number): string {
+  constructor(valueOf: (name: string) => T) {
+    this.#valueOf = valueOf
+  }
+
+  /** A name is plain ASCII. */
+  get(bytes: Buffer, start: number, end: number): T {
     const names = this.#names
-    for (let tried = 0; tried < names.length; tried++) {
-      const at = (this.#next + tried) % names.length
-      const name = names[at] ?? ""
-      if (!isName(name, bytes, start, end - start)) continue
-      this.#next = at + 1
-      return name
+    let at = this.#next
+    for (let left = names.length; left > 0; left--) {
+      if (at >= names.length) at = 0
+      const name = names[at++]
+      if (name === undefined || name.length !== end - start || !isAt(name, bytes, start)) continue
+      this.#next = at
+      // Each name has a value.
+      return this.#values[at - 1] as T
     }
-    const name = bytes.latin1Slice(start, end)
-    if (names.length < knownNamesMax) names.push(name)
-    return name
+    const value = this.#valueOf(bytes.latin1Slice(start, end))
+    if (names.length < knownNamesMax) {
+      names.push(Uint8Array.from(bytes.subarray(start, end)))
+      this.#values.push(value)
+    }
+    return value
   }
 }
 
 /** More than the members of a body, and few enough to scan. */
 const knownNamesMax = 32
 
-export function isName(name: string, bytes: Uint8Array, start: number, length: number): boolean {
-  if (name.length !== length) return false
-  for (let at = 0; at < length; at++) if (name.charCodeAt(at) !== bytes[start + at]) return false
+/** Whether these bytes stand there. */
+export function isAt(part: Uint8Array, whole: Uint8Array, from: number): boolean {
+  for (let at = 0; at < part.length; at++) if (part[at] !== whole[from + at]) return false
   return true
 }
 
@@ -40,8 +52,10 @@ export class PathNode {
   readonly #path: string | undefined
   // Most have no members, and there may be hundreds of thousands.
   #children: Map<string, PathNode> | undefined
-  #known: NameList | undefined
-  readonly #groups: Partial<Record<Owner, number>> = {}
+  #known: NameList<PathNode> | undefined
+  /** Whose it was when it was asked last, and its group then. */
+  #owner: Owner | undefined
+  #group = 0
 
   constructor(poster: EntryPoster, path: string | undefined) {
     this.#poster = poster
@@ -49,9 +63,9 @@ export class PathNode {
   }
 
   childAt(bytes: Buffer, start: number, end: number): PathNode {
-    return this.#path === undefined
-      ? this
-      : this.child((this.#known ??= new NameList()).nameOf(bytes, start, end))
+    if (this.#path === undefined) return this
+    this.#known ??= new NameList((name) => this.child(name))
+    return this.#known.get(bytes, start, end)
   }
 
   child(name: string): PathNode {
@@ -66,10 +80,11 @@ export class PathNode {
   }
 
   groupOf(owner: Owner): number {
-    return (this.#groups[owner] ??= this.#poster.groups.ofField(
-      this.#path === undefined ? [] : [this.#path],
-      owner,
-      true,
-    ))
+    if (this.#owner !== owner) {
+      const names = this.#path === undefined ? [] : [this.#path]
+      this.#group = this.#poster.groups.ofField(names, owner, true)
+      this.#owner = owner
+    }
+    return this.#group
   }
 }

@@ -6,7 +6,6 @@ import { strict as assert } from "node:assert"
 import type { Stored } from "../entries.ts"
 import { EntryPoster } from "./entry-poster.ts"
 import { EntryScanner } from "./entry-scanner.ts"
-import { isTextTag } from "./key-groups.ts"
 import type { StreamPart } from "./key-stream.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Filed } from "./search.ts"
@@ -24,7 +23,7 @@ import { mergeInto } from "./segment-merge.ts"
 import { usualBlockRows } from "./segment-columns.ts"
 import { SegmentWriter } from "./segment-writer.ts"
 import type { SegmentParts, Steps } from "./segments.ts"
-import { eachWord } from "./value-words.ts"
+import { eachWord, type EachWord } from "./value-words.ts"
 
 export interface SegmentBuilder {
   /** Entries so far. */
@@ -149,22 +148,30 @@ function* segmentOf(
   yield
   const { items, starts } = table.lists()
   const words = new PostingTable(Math.max(table.count >>> 1, 16), Math.max(table.end >>> 1, 64))
-  let key = Buffer.alloc(1024)
-  for (const [at, number] of order.entries()) {
+  const key = new JoinedKey()
+  let textTag = -1
+  const postWord: EachWord = (from, start, end) => {
+    const arena = words.room(end - start)
+    for (let at = start, place = words.end; at < end; at++) arena[place++] = from[at] ?? 0
+    words.post(textTag, end - start)
+  }
+  for (let group = -1, at = 0; at < order.length; at++) {
     if (at % keysPerStep === 0) yield
+    const number = order[at] ?? 0
     const [start, end] = [starts[number] ?? 0, starts[number + 1] ?? 0]
     // A key that an entry had before it was read otherwise.
     if (start === end) continue
-    const prefix = groups.prefixes[table.groups[number] ?? 0] ?? nothing
-    const valueStart = table.starts[number] ?? 0
-    const length = prefix.length + table.endOf(number) - valueStart
-    if (length > key.length) key = Buffer.alloc(length * 2)
-    prefix.copy(key)
-    table.arena.copy(key, prefix.length, valueStart, valueStart + length - prefix.length)
-    writer.key(key, length)
+    const groupOfKey = table.groups[number] ?? 0
+    if (group !== groupOfKey) {
+      group = groupOfKey
+      key.prefix = groups.prefixes[group] ?? nothing
+      textTag = textTags.indexOf(key.prefix.at(-1) ?? 0)
+    }
+    key.join(table.arena, table.starts[number] ?? 0, table.endOf(number))
+    writer.key(key.bytes, key.length)
     writer.entries(items, start, end)
     words.begin()
-    postWords(words, key, prefix, length)
+    if (textTag >= 0) eachWord(key.bytes, key.prefix.length, key.length, postWord)
   }
   yield* writeWords(writer, words)
   return writer.finish(first, yield* columns.finish(count, asMade))
@@ -172,33 +179,50 @@ function* segmentOf(
 
 const nothing = Buffer.alloc(0)
 
-/** The rank of the tag of a word's value. */
-const textTags = Buffer.from("ANT")
+/** What all keys of a group begin with, and the rest of one of them. */
+class JoinedKey {
+  bytes: Buffer = Buffer.alloc(1024)
+  length = 0
+  #prefix: Buffer = nothing
 
-function postWords(words: PostingTable, key: Buffer, prefix: Buffer, length: number): void {
-  const tag = prefix.at(-1) ?? 0
-  const group = textTags.indexOf(tag)
-  if (!isTextTag(tag) || group < 0) return
-  eachWord(key, prefix.length, length, (from, start, end) => {
-    const arena = words.room(end - start)
-    for (let at = start; at < end; at++) arena[words.end + at - start] = from[at] ?? 0
-    words.post(group, end - start)
-  })
+  get prefix(): Buffer {
+    return this.#prefix
+  }
+
+  set prefix(prefix: Buffer) {
+    this.#prefix = prefix
+    if (prefix.length > this.bytes.length) this.bytes = Buffer.alloc(prefix.length * 2)
+    prefix.copy(this.bytes)
+  }
+
+  /** Byte by byte: most are short, and a call of `copy` costs more. */
+  join(from: Buffer, start: number, end: number): void {
+    let place = this.#prefix.length
+    this.length = place + end - start
+    if (this.length > this.bytes.length) this.bytes = Buffer.concat([this.#prefix], this.length * 2)
+    const { bytes } = this
+    for (let at = start; at < end; at++) bytes[place++] = from[at] ?? 0
+  }
 }
+
+/** The rank of the tag of a word's value; values with another tag have no words. */
+const textTags = Buffer.from("ANT")
 
 function* writeWords(writer: SegmentWriter<StreamPart>, words: PostingTable): Steps<void> {
   const order = words.sorted(Uint32Array.of(0, 1, 2), textTags.length)
   yield
   const { items, starts } = words.lists()
-  let word = Buffer.alloc(256)
-  for (const [at, number] of order.entries()) {
+  const word = new JoinedKey()
+  for (let group = -1, at = 0; at < order.length; at++) {
     if (at % keysPerStep === 0) yield
-    const wordStart = words.starts[number] ?? 0
-    const length = 1 + words.endOf(number) - wordStart
-    if (length > word.length) word = Buffer.alloc(length * 2)
-    word[0] = textTags[words.groups[number] ?? 0] ?? 0
-    words.arena.copy(word, 1, wordStart, wordStart + length - 1)
-    writer.word(word, length)
+    const number = order[at] ?? 0
+    const groupOfWord = words.groups[number] ?? 0
+    if (group !== groupOfWord) {
+      group = groupOfWord
+      word.prefix = textTags.subarray(group, group + 1)
+    }
+    word.join(words.arena, words.starts[number] ?? 0, words.endOf(number))
+    writer.word(word.bytes, word.length)
     writer.values(items, starts[number] ?? 0, starts[number + 1] ?? 0)
   }
 }

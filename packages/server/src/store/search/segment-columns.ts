@@ -26,20 +26,31 @@ export type MadeColumns<P> = Pick<SegmentFacts, "blockRows" | "blocks"> & {
   readonly parts: Readonly<Record<Column, readonly P[]>>
 }
 
-const idColumns = [
-  ["id", "ids"],
-  ["receipt", "receipts"],
-] as const
+const idColumns = ["ids", "receipts"] as const
+
+/** The random bits of ids, a row for each entry. */
+export class IdColumn {
+  readonly rows: Buffer
+  /** How many entries have one. */
+  count = 0
+
+  constructor(entries: number) {
+    this.rows = Buffer.alloc(entries * randomBytes)
+  }
+
+  clear(entry: number): void {
+    this.rows.fill(0, entry * randomBytes, (entry + 1) * randomBytes)
+    this.count--
+  }
+}
 
 /** Collects the columns of one block at most. A column without values is absent. */
 export class ColumnWriter {
   occurred: Float64Array
   nanos: Uint32Array
   made: Float64Array
-  ids: Buffer
-  receipts: Buffer
-  /** How many entries have a value. */
-  readonly #rows = { id: 0, receipt: 0 }
+  readonly ids: IdColumn
+  readonly receipts: IdColumn
   readonly #blockRows: number
 
   constructor(entries: number, blockRows: number) {
@@ -48,13 +59,13 @@ export class ColumnWriter {
     this.occurred = new Float64Array(entries)
     this.nanos = new Uint32Array(entries)
     this.made = new Float64Array(entries).fill(absent)
-    this.ids = Buffer.alloc(entries * randomBytes)
-    this.receipts = Buffer.alloc(entries * randomBytes)
+    this.ids = new IdColumn(entries)
+    this.receipts = new IdColumn(entries)
   }
 
   /** Puts an id without its prefix into its column; false if it has another form. */
-  setId(entry: number, field: "id" | "receipt", from: Uint8Array, start: number): boolean {
-    const rows = this.#rowsOf(field)
+  setId(entry: number, column: IdColumn, from: Uint8Array, start: number): boolean {
+    const { rows } = column
     const row = entry * randomBytes
     const time = readId(from, start, rows, row)
     const made = this.made[entry] ?? absent
@@ -64,22 +75,8 @@ export class ColumnWriter {
       return false
     }
     this.made[entry] = time
-    this.#rows[field]++
+    column.count++
     return true
-  }
-
-  /** Removes the entry's ids. */
-  clearIds(entry: number, has: { readonly id: boolean; readonly receipt: boolean }): void {
-    this.made[entry] = absent
-    for (const field of ["id", "receipt"] as const) {
-      if (!has[field]) continue
-      this.#rows[field]--
-      this.#rowsOf(field).fill(0, entry * randomBytes, (entry + 1) * randomBytes)
-    }
-  }
-
-  #rowsOf(field: "id" | "receipt"): Buffer {
-    return field === "id" ? this.ids : this.receipts
   }
 
   /** Copies the columns of a block of another segment, from a row on. */
@@ -88,12 +85,13 @@ export class ColumnWriter {
     this.nanos.set(yield* numbersIn(segment, "nanos", block), from)
     this.made.set(yield* timesIn(segment, "made", block), from)
     const { blockRows } = segment.facts
-    for (const [field, column] of idColumns) {
-      for (const place of segment.streams[column]) {
+    for (const name of idColumns) {
+      const column = this[name]
+      for (const place of segment.streams[name]) {
         const row = place.first - block * blockRows
         if (row < 0 || row >= blockRows) continue
-        this.#rows[field]++
-        this.#rowsOf(field).set(yield* segment.raw(place), (from + row) * randomBytes)
+        column.count++
+        column.rows.set(yield* segment.raw(place), (from + row) * randomBytes)
       }
     }
   }
@@ -106,12 +104,11 @@ export class ColumnWriter {
       this.nanos[row] = other.nanos[row] ?? 0
       this.made[row] = other.made[row] ?? absent
       const [start, end] = [row * randomBytes, (row + 1) * randomBytes]
-      for (const [field] of idColumns)
-        other.#rowsOf(field).copy(this.#rowsOf(field), start, start, end)
+      for (const name of idColumns) other[name].rows.copy(this[name].rows, start, start, end)
     }
     // Random bits are not all zero.
-    for (const [field] of idColumns)
-      this.#rows[field] = this.#rowsOf(field).some((byte) => byte !== 0) ? 1 : 0
+    for (const name of idColumns)
+      this[name].count = this[name].rows.some((byte) => byte !== 0) ? 1 : 0
   }
 
   *finish<P>(count: number, take: (part: StreamPart) => P): Steps<MadeColumns<P>> {
@@ -125,8 +122,8 @@ export class ColumnWriter {
       occurred: yield* takenOf(planesOf(occurredAt, count, widthOf(occurred)), take),
       nanos: yield* takenOf(planesOf(nanosAt, count, bytesFor(nanosMax)), take),
       made: yield* takenOf(planesOf(madeAt, count, widthOf(made)), take),
-      ids: yield* takenOf(rowsOf(this.ids, this.#rows.id > 0 ? count : 0), take),
-      receipts: yield* takenOf(rowsOf(this.receipts, this.#rows.receipt > 0 ? count : 0), take),
+      ids: yield* takenOf(rowsOf(this.ids, count), take),
+      receipts: yield* takenOf(rowsOf(this.receipts, count), take),
     }
     return { blockRows: this.#blockRows, blocks: [{ occurred, made }], parts }
   }
@@ -251,7 +248,9 @@ function* planesOf(
   }
 }
 
-function* rowsOf(rows: Buffer, count: number): Generator<StreamPart> {
+function* rowsOf(column: IdColumn, entries: number): Generator<StreamPart> {
+  const { rows } = column
+  const count = column.count > 0 ? entries : 0
   for (let first = 0; first < count; first += rowsPerPart) {
     const end = Math.min(first + rowsPerPart, count)
     const raw = Buffer.from(rows.subarray(first * randomBytes, end * randomBytes))

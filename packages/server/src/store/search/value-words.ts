@@ -3,7 +3,7 @@
 import { wordsOf } from "@tallystick/client/grammar"
 
 /** Told where each word stands. */
-type EachWord = (from: Uint8Array, start: number, end: number) => void
+export type EachWord = (from: Uint8Array, start: number, end: number) => void
 
 export function eachWord(from: Buffer, start: number, end: number, told: EachWord): void {
   for (let at = start; at < end; at++)
