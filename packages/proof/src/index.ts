@@ -137,6 +137,7 @@ export {
   kindOf,
   kinds,
   parseRecord,
+  indexOfRecord,
   recordBytes,
   writeRecord,
   type Kind,

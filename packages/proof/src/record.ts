@@ -85,19 +85,10 @@ export function writeRecord(into: Uint8Array, at: number, fields: RecordFields):
 
 /** Undefined unless `writeRecord` writes the same bytes. The hashes are copies. */
 export function parseRecord(bytes: Uint8Array): RecordFields | undefined {
-  if (bytes.length !== recordBytes) return undefined
-  if (
-    bytes[0] !== 0x41 ||
-    bytes[1] !== 0x4c ||
-    bytes[2] !== 0x52 ||
-    bytes[3] !== 0x31 ||
-    bytes[5] !== 0
-  )
-    return undefined
+  const index = indexOfRecord(bytes)
   const kind = kindOf(bytes[4] ?? 0)
-  const index = readInteger(bytes, 6)
   const timeMs = readInteger(bytes, 14)
-  if (kind === undefined || index === undefined || timeMs === undefined) return undefined
+  if (index === undefined || kind === undefined || timeMs === undefined) return undefined
   return {
     kind,
     index,
@@ -106,6 +97,20 @@ export function parseRecord(bytes: Uint8Array): RecordFields | undefined {
     previousHash: copy(bytes, 54),
     bodyHash: copy(bytes, 86),
   }
+}
+
+/** The index that `parseRecord` says, for whoever needs nothing else: without copies. */
+export function indexOfRecord(bytes: Uint8Array): number | undefined {
+  const isRecord =
+    bytes.length === recordBytes &&
+    bytes[0] === 0x41 &&
+    bytes[1] === 0x4c &&
+    bytes[2] === 0x52 &&
+    bytes[3] === 0x31 &&
+    bytes[5] === 0 &&
+    kindOf(bytes[4] ?? 0) !== undefined &&
+    readInteger(bytes, 14) !== undefined
+  return isRecord ? readInteger(bytes, 6) : undefined
 }
 
 const names = new Map(

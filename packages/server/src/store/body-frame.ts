@@ -196,7 +196,8 @@ function readLine(text: Buffer, from: number): Line | undefined {
 function saltedOf(text: Buffer, from: number, to: number, index: number): Uint8Array {
   const salted = Buffer.allocUnsafe(bodySaltBytes + to - from)
   const salt = to + beforeIndex.length + String(index).length + beforeSalt.length
-  salted.write(text.latin1Slice(salt, salt + hexChars), "hex")
+  for (let byte = 0; byte < bodySaltBytes; byte++)
+    salted[byte] = (hexValue(text, salt + 2 * byte) << 4) | hexValue(text, salt + 2 * byte + 1)
   let at = bodySaltBytes
   for (let place = from; place < to; place++) {
     if (text[place] === backslash) place += 1
@@ -212,3 +213,9 @@ function isAt(part: Buffer, whole: Buffer, from: number): boolean {
 }
 
 const hexDigits = Buffer.from("0123456789abcdef")
+
+/** Any number for what is no such digit. */
+function hexValue(text: Buffer, at: number): number {
+  const digit = text[at] ?? 0
+  return digit <= 0x39 ? digit - zero : digit - 0x57
+}

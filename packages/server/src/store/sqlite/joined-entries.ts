@@ -78,6 +78,8 @@ const numbersOfEach = 4
 function split(workspace: string, columns: JoinedColumns, framed: FramedBodies): Stored[] {
   // The statement joins integers.
   const numbers = JSON.parse(columns[2]) as number[]
+  const salted = columns[6] === null ? noBytes : bufferOf(columns[6])
+  const sealed = columns[7] === null ? noBytes : bufferOf(columns[7])
   const entries: Stored[] = []
   let [saltedEnd, sealedEnd] = [0, 0]
   for (let at = 0; at < numbers.length; at += numbersOfEach) {
@@ -85,82 +87,79 @@ function split(workspace: string, columns: JoinedColumns, framed: FramedBodies):
     const [saltedAt, sealedAt] = [saltedEnd, sealedEnd]
     saltedEnd += numbers[at + 2] ?? 0
     sealedEnd += numbers[at + 3] ?? 0
-    const spans = { place: at / numbersOfEach, hasKey, saltedAt, saltedEnd, sealedAt, sealedEnd }
-    const record = partOf(columns[3], spans.place, recordBytes)
-    const packed = saltedAt < saltedEnd ? undefined : framed(sequence, record)
-    entries.push(new JoinedEntry(workspace, sequence, columns, spans, packed))
+    const place = at / numbersOfEach
+    entries.push(
+      new JoinedEntry(
+        workspace,
+        sequence,
+        columns,
+        place,
+        hasKey === 1,
+        saltedAt < saltedEnd
+          ? salted.subarray(saltedAt, saltedEnd)
+          : framed(sequence, partOf(columns[3], place, recordBytes)),
+        sealedAt < sealedEnd ? sealed.subarray(sealedAt, sealedEnd) : undefined,
+      ),
+    )
   }
   return entries
 }
 
-/** Where the values of an entry stand in the columns. */
-interface Spans {
-  readonly place: number
-  readonly hasKey: number
-  readonly saltedAt: number
-  readonly saltedEnd: number
-  readonly sealedAt: number
-  readonly sealedEnd: number
+const noBytes = Buffer.alloc(0)
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 /** Its values cannot be spread, nor sent to another thread: see `plainOf`. */
 class JoinedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number
+  /** Asked for several times by whoever reads entries in order, as are the disclosures. */
+  readonly body: Uint8Array | undefined
+  readonly packedDisclosures: Uint8Array | undefined
   readonly #columns: JoinedColumns
-  readonly #spans: Spans
-  readonly #packed: Uint8Array | undefined
+  readonly #place: number
+  readonly #hasKey: boolean
+  readonly #salted: Uint8Array | undefined
 
   constructor(
     workspace: string,
     sequence: number,
     columns: JoinedColumns,
-    spans: Spans,
-    packed: Uint8Array | undefined,
+    place: number,
+    hasKey: boolean,
+    salted: Uint8Array | undefined,
+    packedDisclosures: Uint8Array | undefined,
   ) {
     this.workspace = workspace
     this.sequence = sequence
+    this.body = salted?.subarray(saltBytes)
+    this.packedDisclosures = packedDisclosures
     this.#columns = columns
-    this.#spans = spans
-    this.#packed = packed
+    this.#place = place
+    this.#hasKey = hasKey
+    this.#salted = salted
   }
 
   get record(): Uint8Array {
-    return this.#part(this.#columns[3], recordBytes)
+    return partOf(this.#columns[3], this.#place, recordBytes)
   }
 
   get receipt(): string {
-    return receiptOf(this.#part(this.#columns[4], receiptBytes))
+    return receiptOf(partOf(this.#columns[4], this.#place, receiptBytes))
   }
 
   get idem(): string | undefined {
-    return this.#spans.hasKey === 1 ? idemOf(this.#part(this.#columns[5], idemBytes)) : undefined
+    return this.#hasKey ? idemOf(partOf(this.#columns[5], this.#place, idemBytes)) : undefined
   }
 
   get bodySalt(): Uint8Array | undefined {
     return this.#salted?.subarray(0, saltBytes)
   }
 
-  get body(): Uint8Array | undefined {
-    return this.#salted?.subarray(saltBytes)
-  }
-
   get disclosures(): string {
     return disclosuresOf(this.packedDisclosures ?? "")
-  }
-
-  get packedDisclosures(): Uint8Array | undefined {
-    const { sealedAt, sealedEnd } = this.#spans
-    return sealedAt < sealedEnd ? this.#columns[7]?.subarray(sealedAt, sealedEnd) : undefined
-  }
-
-  get #salted(): Uint8Array | undefined {
-    const { saltedAt, saltedEnd } = this.#spans
-    return saltedAt < saltedEnd ? this.#columns[6]?.subarray(saltedAt, saltedEnd) : this.#packed
-  }
-
-  #part(column: Uint8Array, length: number): Uint8Array {
-    return partOf(column, this.#spans.place, length)
   }
 }
 

@@ -27,9 +27,13 @@ export interface StretchEntry {
 export interface OpenStretch {
   readonly bytes: number
   record(place: number): Uint8Array
-  writeRecord(into: Uint8Array, at: number, place: number): void
+  writeRecord(into: Buffer, at: number, place: number): void
   receipt(place: number): string
   idem(place: number): string | undefined
+  /** The same as a row has it: bytes where it could be packed. */
+  readonly packed: Readonly<
+    Record<"receipt" | "idem", (place: number) => Uint8Array | string | null>
+  >
 }
 
 /** What has another form than all others, such as a receipt of an older version, by its place. */
@@ -115,25 +119,33 @@ export function openStretch(given: Uint8Array, count: number): OpenStretch {
   const index = integerAt(bytes, parts.common)
   const timeMs = integerAt(bytes, parts.common + 8)
 
-  const writeRecord = (into: Uint8Array, to: number, place: number): void => {
-    const record = bufferOf(into).subarray(to, to + recordBytes)
+  const writeRecord = (into: Buffer, to: number, place: number): void => {
     const given = unlike.records?.[place]
     if (given !== undefined) {
-      record.fill(0)
-      record.write(given, "hex")
+      into.fill(0, to, to + recordBytes)
+      into.write(given, to, recordBytes, "hex")
       return
     }
-    record.writeUInt32BE(magic, 0)
-    record[at.kind] = bytes[parts.kinds + place] ?? 0
-    record[at.kind + 1] = 0
-    writeInteger(record, at.index, index + place)
+    into.writeUInt32BE(magic, to)
+    into[to + at.kind] = bytes[parts.kinds + place] ?? 0
+    into[to + at.kind + 1] = 0
+    writeInteger(into, to + at.index, index + place)
     writeInteger(
-      record,
-      at.timeMs,
+      into,
+      to + at.timeMs,
       timeMs + bytes.readUIntBE(parts.times + place * timeBytes, timeBytes),
     )
-    bytes.copy(record, at.ledgerId, parts.common + 16, parts.kinds)
-    bytes.copy(record, at.hashes, place * hashesBytes, (place + 1) * hashesBytes)
+    bytes.copy(into, to + at.ledgerId, parts.common + 16, parts.kinds)
+    bytes.copy(into, to + at.hashes, place * hashesBytes, (place + 1) * hashesBytes)
+  }
+  const packed: OpenStretch["packed"] = {
+    receipt: (place) =>
+      unlike.receipts?.[place] ?? part(bytes, parts.receipts, place, receiptBytes),
+    idem(place) {
+      const from = keyAt[place] ?? 0
+      if (from === 0) return null
+      return unlike.keys?.[place] ?? bytes.subarray(from, from + idemBytes)
+    },
   }
   return {
     bytes: bytes.length,
@@ -143,13 +155,9 @@ export function openStretch(given: Uint8Array, count: number): OpenStretch {
       writeRecord(record, 0, place)
       return record
     },
-    receipt: (place) =>
-      unlike.receipts?.[place] ?? receiptOf(part(bytes, parts.receipts, place, receiptBytes)),
-    idem(place) {
-      const from = keyAt[place] ?? 0
-      if (from === 0) return undefined
-      return unlike.keys?.[place] ?? idemOf(bytes.subarray(from, from + idemBytes))
-    },
+    receipt: (place) => receiptOf(packed.receipt(place)),
+    idem: (place) => idemOf(packed.idem(place)),
+    packed,
   }
 }
 

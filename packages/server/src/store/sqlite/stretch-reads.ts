@@ -2,7 +2,7 @@
 // (../body-frame.ts). What was read last stays in memory, opened.
 
 import type { DatabaseSync } from "node:sqlite"
-import { parseRecord, recordBytes } from "@tallystick/proof"
+import { indexOfRecord, recordBytes } from "@tallystick/proof"
 import { createLru } from "../../runtime/lru-cache.ts"
 import { saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
@@ -76,7 +76,8 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
         const sealed = isFirst
           ? disclosures.one(number, stretch, place)
           : (opened ??= disclosures.all(number, stretch)).sealed(place)
-        return new PackedEntry(workspace, sequence, stretch, sealed, framed)
+        const record = stretch.open.record(place)
+        return new PackedEntry(workspace, sequence, stretch, record, sealed, framed)
       }
     },
     /** The entries from one sequence up to another, which the stretch has. */
@@ -89,17 +90,12 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
     ): Stored[] {
       const sealed = disclosures.all(number, stretch)
       const framed = frames(number)
-      return Array.from(
-        { length: end - from },
-        (_, at) =>
-          new PackedEntry(
-            workspace,
-            from + at,
-            stretch,
-            sealed.sealed(from + at - stretch.first),
-            framed,
-          ),
-      )
+      const records = reads.records(stretch, from, end)
+      return Array.from({ length: end - from }, (_, at) => {
+        const record = records.subarray(at * recordBytes, (at + 1) * recordBytes)
+        const own = sealed.sealed(from + at - stretch.first)
+        return new PackedEntry(workspace, from + at, stretch, record, own, framed)
+      })
     },
     /** The parts of these entries that make the chain. */
     linked(number: number, { first, open }: Stretch, from: number, end: number): LinkedRows {
@@ -160,6 +156,8 @@ class PackedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number
   readonly record: Uint8Array
+  /** Asked for several times by whoever reads entries in order. */
+  readonly body: Uint8Array | undefined
   readonly #salted: Uint8Array | undefined
   readonly #sealed: Sealed
   readonly #open: OpenStretch
@@ -169,15 +167,17 @@ class PackedEntry implements Stored {
     workspace: string,
     sequence: number,
     { first, open }: Stretch,
+    record: Uint8Array,
     sealed: Sealed,
     framed: FramedBodies,
   ) {
     this.workspace = workspace
     this.sequence = sequence
+    this.record = record
     this.#open = open
     this.#place = sequence - first
-    this.record = open.record(this.#place)
-    this.#salted = framed(sequence, this.record)
+    this.#salted = framed(sequence, record)
+    this.body = this.#salted?.subarray(saltBytes)
     this.#sealed = sealed
   }
 
@@ -191,10 +191,6 @@ class PackedEntry implements Stored {
 
   get bodySalt(): Uint8Array | undefined {
     return this.#salted?.subarray(0, saltBytes)
-  }
-
-  get body(): Uint8Array | undefined {
-    return this.#salted?.subarray(saltBytes)
   }
 
   get disclosures(): string {
@@ -227,7 +223,7 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
       const isFirst = span === undefined || sequence < span.first || sequence >= span.end
       if (isFirst) openNext(sequence)
       if (found === undefined) return undefined
-      const { index } = parseRecord(record) ?? {}
+      const index = indexOfRecord(record)
       if (index === undefined) return undefined
       const of = found
       if (isFirst && reach === "far apart" && frame === undefined)
