@@ -13,9 +13,7 @@ import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
-import { packIdem, packReceipt } from "./packed-text.ts"
-import { partReads } from "./part-tables.ts"
-import { openStretch } from "./stretch-format.ts"
+import { repeatedValues } from "./repeated-values.ts"
 import { frameLists } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads } from "./sqlite-segments.ts"
@@ -81,44 +79,6 @@ function readsOf(
     last: async (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
     repeated: async (workspace, what) => repeated(numberOf(workspace) ?? -1, what),
     registry: registryOf(journal),
-  }
-}
-
-/** Finds an entry whose receipt or key an earlier entry of the workspace has. */
-function repeatedValues(
-  journal: DatabaseSync,
-): (number: number, what: "receipt" | "idem") => number | undefined {
-  journal.exec("CREATE TEMP TABLE given (value ANY, sequence INTEGER) STRICT")
-  // The service packs what it can. Somebody else may have written the same value as text.
-  const packed = { receipt: packReceipt, idem: packIdem }
-  for (const [column, pack] of Object.entries(packed))
-    journal.function(`packed_${column}`, { deterministic: true }, (text) => {
-      const value = pack(Buffer.from(String(text)))
-      return value instanceof Uint8Array ? value.slice() : value
-    })
-  const stretches = partReads(journal, "stretches")
-  const add = journal.prepare("INSERT INTO given VALUES (?, ?)")
-  const again = journal.prepare(
-    "SELECT max(sequence) AS sequence FROM given GROUP BY value HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
-  )
-  return (number, what) => {
-    journal.exec("DELETE FROM given")
-    journal
-      .prepare(
-        `INSERT INTO given SELECT CASE typeof(${what}) WHEN 'text' THEN packed_${what}(${what}) ELSE ${what} END, sequence
-         FROM entries WHERE workspace = ? AND ${what} IS NOT NULL`,
-      )
-      .run(number)
-    const all = { first: Number.MIN_SAFE_INTEGER, last: Number.MAX_SAFE_INTEGER }
-    for (const span of stretches.over(number, all)) {
-      const open = openStretch(stretches.bytes(number, span), span.end - span.first)
-      for (let sequence = span.first; sequence < span.end; sequence++) {
-        const value = open[what](sequence - span.first)
-        if (value !== undefined) add.run(packed[what](Buffer.from(value)), sequence)
-      }
-    }
-    const found = again.get()
-    return found === undefined ? undefined : Number(found["sequence"])
   }
 }
 
