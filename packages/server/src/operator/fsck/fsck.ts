@@ -11,7 +11,7 @@ import {
   type UniqueName,
 } from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
-import type { SegmentOf } from "./segment-check.ts"
+import { blocksOf, type SegmentOf } from "./segment-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./chain-piece.ts"
@@ -140,12 +140,15 @@ async function fsckWhole(
       uncommitted += found.uncommitted ?? 0
       faults.push(...found.faults)
     }
-    if (pass === "index")
-      faults.push(
-        ...(await checkNames(whole, workers, chosen)),
-        ...(await checkSegments(whole, workers, chosen)),
-        ...(await checkStrays(workers, workspaces)),
-      )
+    if (pass === "index") {
+      // What is asked first takes longest.
+      const found = await Promise.all([
+        checkStrays(workers, workspaces),
+        checkSegments(whole, workers, chosen),
+        checkNames(whole, workers, chosen),
+      ])
+      faults.push(...found.flat())
+    }
     timings.push({ pass, entries, ms: performance.now() - started })
   }
   await timed("chain", async (workspace) => {
@@ -220,8 +223,20 @@ async function checkSegments(
     for (const row of await whole.segments(workspace))
       if (lastOf(row) <= last) all.push({ workspace, row })
   }
-  for await (const fault of workers.each("segment", all))
-    if (fault !== undefined) faults.push(fault)
+  const check = async (given: readonly SegmentOf[]): Promise<void> => {
+    for await (const fault of workers.each("segment", given))
+      if (fault !== undefined) faults.push(fault)
+  }
+  const isLarge = (one: SegmentOf): boolean => blocksOf(one).length > 0
+  const checkLarge = async (): Promise<void> => {
+    // One at a time, because all of its blocks are held until they are merged.
+    for (const one of all.filter(isLarge)) {
+      const blocks = await Array.fromAsync(workers.each("block", blocksOf(one)))
+      await check([{ ...one, blocks }])
+    }
+  }
+  const others = all.filter((one) => !isLarge(one))
+  await Promise.all([checkLarge(), check(others.toSorted((a, b) => b.row.level - a.row.level))])
   return faults
 }
 

@@ -7,7 +7,13 @@ import {
   type Contents,
   type UniqueName,
 } from "./contents-check.ts"
-import { checkSegment, type SegmentOf } from "./segment-check.ts"
+import {
+  checkSegment,
+  makeBlock,
+  type BlockOf,
+  type MadeBlock,
+  type SegmentOf,
+} from "./segment-check.ts"
 import type { Fault } from "./fault.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
 import { openWhole } from "../../store/open-offline.ts"
@@ -21,6 +27,8 @@ type Work = {
   /** Undefined if there is no index. */
   keyed(run: number): Promise<Keyed | undefined>
   repeated(given: UniqueName): Promise<number | undefined>
+  /** A part of a large segment, of which threads make several at once. */
+  block(given: BlockOf): Promise<MadeBlock>
   segment(given: SegmentOf): Promise<Fault | undefined>
   strays(of: Kept): Promise<readonly Stray[]>
 }
@@ -36,6 +44,8 @@ export interface Workers {
 
 /** Questions that wait for each thread, so that none is idle while the caller handles an answer. */
 const askedAhead = 2
+/** Questions for each thread whose answers are not handled: one may take much longer than others. */
+const unansweredOfThread = 8
 
 /** With 0 threads, this thread does the work. */
 export async function openWorkers(
@@ -51,21 +61,33 @@ export async function openWorkers(
   for (let count = 0; count < threads; count++)
     pool.push(await startThread<AnsweredWork>(import.meta.filename, place, { onDeath }))
   const own = workOn(whole)
-  let asked = 0
+  // Each thread as often as it may have questions. This thread works on one at a time.
+  const free: (Thread<AnsweredWork> | undefined)[] =
+    threads === 0 ? [undefined] : Array.from({ length: askedAhead }, () => pool).flat()
+  const waiting: ((thread: Thread<AnsweredWork> | undefined) => void)[] = []
   const ask = async <K extends keyof Work>(
     question: K,
     given: Parameters<Work[K]>[0],
   ): Promise<Awaited<ReturnType<Work[K]>>> => {
-    const thread = pool[asked++ % Math.max(threads, 1)]
-    // TypeScript cannot relate `given` to `question`, nor the question to its answer.
-    if (thread === undefined) return (await own[question](given as never)) as never
-    const told = await thread.ask(question, ...([given] as never))
-    if ("unreadable" in told) throw new UnreadableError(told.unreadable)
-    return told.found
+    const thread =
+      free.length > 0
+        ? free.shift()
+        : await new Promise<Thread<AnsweredWork> | undefined>((resolve) => waiting.push(resolve))
+    try {
+      // TypeScript cannot relate `given` to `question`, nor the question to its answer.
+      if (thread === undefined) return (await own[question](given as never)) as never
+      const told = await thread.ask(question, ...([given] as never))
+      if ("unreadable" in told) throw new UnreadableError(told.unreadable)
+      return told.found
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free.push(thread)
+      else next(thread)
+    }
   }
   return {
     each: (question, given) =>
-      inOrder(given, (one) => ask(question, one), Math.max(threads * askedAhead, 1)),
+      inOrder(given, (one) => ask(question, one), Math.max(threads * unansweredOfThread, 1)),
     close,
   }
 }
@@ -112,6 +134,7 @@ function workOn(whole: Whole): Work {
     contents: (given) => walkContents(whole, given),
     keyed: async (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
+    block: (given) => makeBlock(whole, given),
     segment: (given) => checkSegment(whole, given),
     strays: (of) => whole.strays(of),
   }
