@@ -114,14 +114,15 @@ export class ColumnWriter {
   *finish<P>(count: number, take: (part: StreamPart) => P): Steps<MadeColumns<P>> {
     const occurred = spanOf(this.occurred, count)
     const made = spanOf(this.made, count)
-    const nanosMax = this.nanos.subarray(0, count).reduce((most, one) => Math.max(most, one), 0)
-    const occurredAt = (at: number): number => placeIn(occurred, this.occurred[at])
-    const madeAt = (at: number): number => placeIn(made, this.made[at])
-    const nanosAt = (at: number): number => this.nanos[at] ?? 0
+    const nanos = this.nanos.subarray(0, count)
+    const nanosMax = nanos.reduce((most, one) => Math.max(most, one), 0)
     const parts = {
-      occurred: yield* takenOf(planesOf(occurredAt, count, widthOf(occurred)), take),
-      nanos: yield* takenOf(planesOf(nanosAt, count, bytesFor(nanosMax)), take),
-      made: yield* takenOf(planesOf(madeAt, count, widthOf(made)), take),
+      occurred: yield* takenOf(
+        planesOf(placesIn(occurred, this.occurred, count), widthOf(occurred)),
+        take,
+      ),
+      nanos: yield* takenOf(planesOf(nanos, bytesFor(nanosMax)), take),
+      made: yield* takenOf(planesOf(placesIn(made, this.made, count), widthOf(made)), take),
       ids: yield* takenOf(rowsOf(this.ids, count), take),
       receipts: yield* takenOf(rowsOf(this.receipts, count), take),
     }
@@ -211,8 +212,13 @@ function spanOf(times: Float64Array, count: number): Span {
 }
 
 /** Counted from 1: 0 means absent. */
-function placeIn({ earliest }: Span, time = absent): number {
-  return Number.isNaN(time) ? 0 : time - earliest + 1
+function placesIn({ earliest }: Span, times: Float64Array, count: number): Float64Array {
+  const places = new Float64Array(count)
+  for (let at = 0; at < count; at++) {
+    const time = times[at] ?? absent
+    places[at] = Number.isNaN(time) ? 0 : time - earliest + 1
+  }
+  return places
 }
 
 function widthOf({ earliest, latest }: Span): number {
@@ -235,15 +241,11 @@ function* takenOf<P>(parts: Iterable<StreamPart>, take: (part: StreamPart) => P)
   return taken
 }
 
-function* planesOf(
-  numberAt: (at: number) => number,
-  count: number,
-  width: number,
-): Generator<StreamPart> {
+function* planesOf(numbers: Float64Array | Uint32Array, width: number): Generator<StreamPart> {
   for (let plane = 0; plane < width; plane++) {
-    const raw = new Uint8Array(count)
+    const raw = new Uint8Array(numbers.length)
     const unit = 256 ** plane
-    for (let at = 0; at < count; at++) raw[at] = Math.floor(numberAt(at) / unit) & 0xff
+    for (let at = 0; at < raw.length; at++) raw[at] = Math.floor((numbers[at] ?? 0) / unit) & 0xff
     yield { first: plane, separator: new Uint8Array(), raw }
   }
 }
