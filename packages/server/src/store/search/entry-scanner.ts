@@ -106,6 +106,8 @@ export class EntryScanner {
   #bytes: Buffer = Buffer.alloc(0)
   #end = 0
   #at = 0
+  /** These are packed disclosures. */
+  #isPacked = false
   readonly #span: Span = spanOf()
   readonly #said: Readonly<Record<(typeof saidTexts)[number], Span>> = {
     id: spanOf(),
@@ -193,6 +195,7 @@ export class EntryScanner {
     this.#bytes = bytes
     this.#end = end
     this.#at = start
+    this.#isPacked = false
   }
 
   // ---- The body.
@@ -417,6 +420,7 @@ export class EntryScanner {
 
   #disclosedPacked(body: Buffer, bytes: Buffer): void {
     this.#read(bytes, 0, bytes.length)
+    this.#isPacked = true
     for (;;) {
       this.#disclosure(body, undefined)
       if (this.#at === this.#end) return
@@ -577,8 +581,7 @@ export class EntryScanner {
     let at = start
     for (; at < this.#end && bytes[at] !== quote; at++) {
       const byte = bytes[at] ?? 0
-      // UTF-8 has no such byte.
-      if (byte < 0x20 || byte === betweenPacked) throw unusual
+      if (byte < 0x20 || (byte === betweenPacked && this.#isPacked)) throw unusual
       if (byte === backslash) at++
     }
     return at
