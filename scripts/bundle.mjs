@@ -1,5 +1,5 @@
 // Bundles the program, for the tests, the npm package and the image: from a bundle a start takes
-// little more than half the processor time, because seven threads load a few files instead of
+// little more than half the processor time, because its threads load a few files instead of
 // hundreds. `scripts/bundle.mjs <folder>` writes it there. Nothing is minified, so a stack trace
 // names functions as the sources do.
 
@@ -16,6 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs"
+import { isBuiltin } from "node:module"
 import { basename, join, relative } from "node:path"
 
 const root = join(import.meta.dirname, "..")
@@ -51,24 +52,75 @@ export async function writeProgram(folder) {
   write(folder, await bundled([]))
 }
 
+/**
+ * Each program and each thread is a bundle of its own: what it loads first is one file or two, and not
+ * one for each set of threads that share some code.
+ */
 async function bundled(others) {
   const { rolldown } = await import("rolldown")
   // A thread starts at the file that asks for its own name.
   const threads = globSync("src/**/*.ts", { cwd: server, exclude: ["**/*.test.ts"] })
     .map((path) => join(server, path))
     .filter((path) => readFileSync(path, "utf8").includes("import.meta.filename"))
+  const namesOfThreads = {
+    name: "names of threads",
+    transform: (code, path) =>
+      threads.includes(path)
+        ? code.replaceAll("import.meta.filename", `(import.meta.dirname + "/${nameOf(path)}.js")`)
+        : undefined,
+  }
   const inputs = [join(server, "src", "main.ts"), ...threads, ...others]
-  const bundle = await rolldown({
-    input: Object.fromEntries(inputs.map((path) => [nameOf(path), path])),
-    platform: "node",
-    // Nothing is dropped: rolldown takes decodeURIComponent(target), which is there to throw, for a
-    // call without effect.
-    treeshake: false,
-    // Of others' packages, those that every start or every thread reads, in many files.
-    external: (name) => /^[@\w]/.test(name) && !/^(@tallystick\/|@noble\/|commander$)/.test(name),
+  const outputs = inputs.map(async (path) => {
+    const bundle = await rolldown({
+      input: { [nameOf(path)]: path },
+      platform: "node",
+      // Nothing is dropped: rolldown takes decodeURIComponent(target), which is there to throw, for a
+      // call without effect.
+      treeshake: false,
+      external: isOutside,
+      plugins: [namesOfThreads],
+    })
+    const { output } = await bundle.generate({
+      format: "esm",
+      minify: false,
+      chunkFileNames: ({ name }) => `${nameOf(path)}-${name.split("~")[0]}-[hash].js`,
+      codeSplitting: { groups: loadedTogether(path) },
+    })
+    expectNoWayBack(output)
+    return output
   })
-  const { output } = await bundle.generate({ format: "esm", minify: false })
-  return output
+  return (await Promise.all(outputs)).flat()
+}
+
+/** The commands of a program share most of their code, which would be a file for each set of them. */
+function loadedTogether(entry) {
+  const test = (path) => path !== entry
+  return [
+    { name: "first", test, tags: ["$initial"], priority: 1 },
+    // What a command reads in vain costs it less than more files would.
+    {
+      name: "shared",
+      test,
+      minShareCount: 2,
+      entriesAware: true,
+      entriesAwareMergeThreshold: 40_000,
+    },
+  ]
+}
+
+/** An entry waits for what it starts, which must not wait for it in turn. */
+function expectNoWayBack(output) {
+  const entry = output.find(({ isEntry }) => isEntry).fileName
+  const waiting = output.find(({ imports }) => imports.includes(entry))
+  if (waiting !== undefined)
+    throw new Error(`${waiting.fileName} imports ${entry}, which awaits it`)
+}
+
+/** Of others' packages, those are inside that every start or every thread reads, in many files. */
+function isOutside(name, importer = "") {
+  if (isBuiltin(name)) return true
+  const isInside = /^(@tallystick\/|@noble\/|@prometheus-io\/|commander$|pino$)/.test(name)
+  return /^[@\w]/.test(name) && !isInside && !importer.includes("node_modules")
 }
 
 /** Two engines have a `reader.ts` each. */

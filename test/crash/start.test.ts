@@ -1,5 +1,14 @@
 import assert from "node:assert/strict"
-import { appendFile, cp, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises"
+import {
+  appendFile,
+  cp,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -66,8 +75,10 @@ test("compiled code is cached while the service runs, so the next start after a 
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })
   await eventually("compiled code to be kept", async () => {
-    const files = await readdir(folder.path, { recursive: true })
-    return files.length > 100 || undefined
+    const files = await readdir(folder.path, { recursive: true, withFileTypes: true })
+    const sizes = files.map(async (file) => (await stat(join(file.parentPath, file.name))).size)
+    const bytes = (await Promise.all(sizes)).reduce((sum, each) => sum + each, 0)
+    return bytes > 500_000 || undefined
   })
 })
 
