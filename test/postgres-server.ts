@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import {
   chmodSync,
   chownSync,
   closeSync,
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -105,31 +106,59 @@ export async function startPostgres(): Promise<PostgresServer> {
 /** A server that the test may kill, restart and copy: only in tests with `onOwnServer`. */
 export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgresServer> {
   removeForgotten()
+  const template = await templateOf(postgresBinaries())
   const folder = makeFolder()
-  const password = randomBytes(16).toString("hex")
-  writeFileSync(join(folder, "password"), password, { mode: 0o644 })
-  // Ids sort otherwise by ICU than by their bytes, as they do with most operators: a statement that
-  // relies on the order of bytes must say so.
+  copyOwned(join(template, "data"), join(folder, "data"))
+  const password = readFileSync(join(template, "password"), "utf8")
+  return await startIn(folder, password, { ...usualSettings, ...options.settings })
+}
+
+/** A cluster that was never started, made once by these binaries: all others are copies of it. */
+async function templateOf(binaries: string): Promise<string> {
+  const { mtimeMs } = statSync(join(binaries, "initdb"))
+  const of = createHash("sha256").update(JSON.stringify([binaries, mtimeMs, account, initialized]))
+  const name = `tallystick-postgres-template-${of.digest("hex").slice(0, 16)}`
+  const template = join(tmpdir(), `${name}-of-${process.getuid?.() ?? 0}`)
+  if (!existsSync(template)) await makeTemplate(binaries, template)
+  // Anybody may make a folder of this name in /tmp.
+  if (statSync(template).uid !== (process.getuid?.() ?? 0))
+    throw new Error(`${template} belongs to somebody else`)
+  return template
+}
+
+/**
+ * Ids sort otherwise by ICU than by their bytes, as they do with most operators: a statement that
+ * relies on the order of bytes must say so.
+ */
+const initialized = [
+  "--username=postgres",
+  "--auth=password",
+  "--encoding=UTF8",
+  "--locale=C",
+  "--locale-provider=icu",
+  "--icu-locale=en",
+  "--no-sync",
+]
+
+/** Appears whole or not at all; of two tests that make it at once, one wins. */
+async function makeTemplate(binaries: string, template: string): Promise<void> {
+  const folder = makeFolder()
+  writeFileSync(join(folder, "password"), randomBytes(16).toString("hex"), { mode: 0o644 })
   const { code, output, errors } = await run(
-    join(postgresBinaries(), "initdb"),
-    [
-      `--pgdata=${join(folder, "data")}`,
-      "--username=postgres",
-      "--auth=password",
-      `--pwfile=${join(folder, "password")}`,
-      "--encoding=UTF8",
-      "--locale=C",
-      "--locale-provider=icu",
-      "--icu-locale=en",
-      "--no-sync",
-    ],
+    join(binaries, "initdb"),
+    [...initialized, `--pgdata=${join(folder, "data")}`, `--pwfile=${join(folder, "password")}`],
     { cwd: folder, environment: {}, ...(account === undefined ? {} : { uid: account }) },
   )
   if (code !== 0) {
     rmSync(folder, { recursive: true })
     throw new Error(`initdb ended with ${code}:\n${output}${errors}`)
   }
-  return await startIn(folder, password, { ...usualSettings, ...options.settings })
+  try {
+    renameSync(folder, template)
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    if (!existsSync(template)) throw error
+  }
 }
 
 async function startIn(folder: string, password: string, settings: Settings): Promise<Standby> {
@@ -210,14 +239,22 @@ function copyForStandby(
 ): string {
   const folder = makeFolder()
   const data = join(folder, "data")
-  cpSync(join(primary, "data"), data, { recursive: true })
+  copyOwned(join(primary, "data"), data)
   writeFileSync(join(data, "standby.signal"), "")
   const connection = `host=127.0.0.1 port=${port} user=postgres password=${password} application_name=standby`
   writeFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${connection}'\n`)
   if (account !== undefined)
-    for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" }))
-      chownSync(join(folder, path), account, account)
+    for (const name of ["standby.signal", "postgresql.auto.conf"])
+      chownSync(join(data, name), account, account)
   return folder
+}
+
+/** With the account's owner, and what is there already. */
+function copyOwned(from: string, to: string): void {
+  cpSync(from, to, { recursive: true })
+  if (account === undefined) return
+  for (const path of readdirSync(to, { recursive: true, encoding: "utf8" }))
+    chownSync(join(to, path), account, account)
 }
 
 /**
