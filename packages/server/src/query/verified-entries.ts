@@ -170,7 +170,8 @@ export async function findIncluded(
   if (integrity === "broken" || integrity === "pending") return found
   if (link === undefined || checkpoint === undefined || index >= checkpoint.size) return found
   const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
-  const hashes = await proveLeaf(source, epoch, checkpoint, index, link.hash, leavesOf)
+  const { nodeIn } = source.leaves
+  const hashes = await proveLeaf(source, epoch, checkpoint, index, link.hash, leavesOf, nodeIn)
   if (hashes !== undefined) return { ...found, inclusion: { checkpoint, hashes } }
   source.suspect(stored.workspace, stored.sequence)
   return { ...found, integrity: "broken" }

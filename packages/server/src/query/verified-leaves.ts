@@ -2,12 +2,14 @@
 // and then remembered: signed leaves never change. After that, verifying an entry takes one hash
 // and one comparison.
 
-import { equalBytes, tileWidth } from "@tallystick/proof"
+import { hash } from "node:crypto"
+import { equalBytes, nodeInTile, tileWidth } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import type { Log } from "../store/epochs.ts"
 import type { Store } from "../store/store.ts"
-import type { SignedTree } from "../store/tree-reads.ts"
+import type { NodeInTile, SignedTree } from "../store/tree-reads.ts"
 import { createLru } from "../runtime/lru-cache.ts"
+import { sha256 } from "../runtime/sha256.ts"
 
 export interface Leaves {
   /**
@@ -18,6 +20,8 @@ export interface Leaves {
   at(log: Log, tree: SignedTree, index: number): Promise<Uint8Array | undefined>
   /** The same if it is in memory. */
   known(log: Log, index: number): Uint8Array | undefined
+  /** A subtree of leaves that `tile` gave: a hash is computed once for all proofs that name it. */
+  readonly nodeIn: NodeInTile
 }
 
 const hashBytes = 32
@@ -71,6 +75,7 @@ export function createLeaves(
   return {
     tile,
     known,
+    nodeIn: createTileNodes(),
     async at(log, tree, index) {
       const leaf = known(log, index)
       if (leaf !== undefined) return leaf
@@ -78,6 +83,41 @@ export function createLeaves(
       return (await tile(log, tree, Math.floor(index / tileWidth)))?.subarray(at, at + hashBytes)
     },
   }
+}
+
+/** Tiles whose subtrees are in memory, 16 KiB each: those that pages and receipts are being read from. */
+const innerTilesMax = 64
+
+/** As `nodeInTile`, with the subtrees of the last tiles in memory. A tile may not change. */
+export function createTileNodes(): NodeInTile {
+  const inner = new Map<Uint8Array, Uint8Array>()
+  return (tile, start, count) => {
+    const nodes = inner.get(tile) ?? subtreesOf(tile)
+    inner.set(tile, nodes)
+    if (inner.size > innerTilesMax)
+      for (const [oldest] of inner.entries().take(1)) inner.delete(oldest)
+    const at = (tileWidth / count + start / count) * hashBytes
+    const isWhole = (start + count) * hashBytes <= tile.length
+    return isWhole
+      ? new Uint8Array(nodes.subarray(at, at + hashBytes))
+      : nodeInTile(tile, start, count, sha256)
+  }
+}
+
+/** Every whole subtree, where a heap has it: the tile's root at 1, and what is below n at 2n and 2n + 1. */
+function subtreesOf(tile: Uint8Array): Uint8Array {
+  const nodes = Buffer.alloc(2 * tileWidth * hashBytes)
+  nodes.set(tile.subarray(0, tileWidth * hashBytes), tileWidth * hashBytes)
+  const preimage = Buffer.alloc(1 + 2 * hashBytes, 1)
+  let whole = Math.min(tileWidth, tile.length / hashBytes)
+  for (let first = tileWidth / 2; first >= 1; first /= 2) {
+    whole = Math.floor(whole / 2)
+    for (let at = first; at < first + whole; at++) {
+      nodes.copy(preimage, 1, 2 * at * hashBytes, 2 * (at + 1) * hashBytes)
+      nodes.latin1Write(hash("sha256", preimage, "latin1"), at * hashBytes)
+    }
+  }
+  return nodes
 }
 
 export async function isLeaf(

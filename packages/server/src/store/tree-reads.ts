@@ -42,7 +42,15 @@ type TileReader = (level: number, tile: number) => Promise<Uint8Array>
 
 const hashBytes = 32
 
-/** The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. */
+/** As `nodeInTile`. */
+export type NodeInTile = (tile: Uint8Array, start: number, count: number) => Uint8Array
+
+const computed: NodeInTile = (tile, start, count) => nodeInTile(tile, start, count, sha256)
+
+/**
+ * The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. Of tiles of
+ * leaves, the subtrees are asked of `nodeIn`.
+ */
 export async function proveLeaf(
   kept: Pick<TreeStore, "index">,
   log: Log,
@@ -50,11 +58,12 @@ export async function proveLeaf(
   index: number,
   leaf: Uint8Array,
   leavesOf: (tile: number) => Promise<Uint8Array | undefined>,
+  nodeIn = computed,
 ): Promise<readonly Uint8Array[] | undefined> {
   const keptTile = keptTiles(kept, log)
-  const nodes = await readNodes(inclusionNodes(index, size), async (level, tile) =>
-    level > 0 ? keptTile(level, tile) : ((await leavesOf(tile)) ?? new Uint8Array()),
-  )
+  const read: TileReader = async (level, tile) =>
+    level > 0 ? keptTile(level, tile) : ((await leavesOf(tile)) ?? new Uint8Array())
+  const nodes = await readNodes(inclusionNodes(index, size), read, nodeIn)
   const hashes = within(() => inclusionProof(index, size, nodes, sha256))
   return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256)
     ? hashes
@@ -211,8 +220,15 @@ export function readRecords(
   return journal.records(workspace, first, Math.max(0, Math.min(count, end - first + 1)))
 }
 
-/** Reads the tiles of these nodes, and returns a reader of the nodes. */
-async function readNodes(nodes: readonly Subtree[], read: TileReader): Promise<NodeReader> {
+/**
+ * Reads the tiles of these nodes, and returns a reader of the nodes. Of tiles of leaves, the
+ * subtrees are asked of `nodeIn`.
+ */
+async function readNodes(
+  nodes: readonly Subtree[],
+  read: TileReader,
+  nodeIn = computed,
+): Promise<NodeReader> {
   const wanted = new Map(
     nodes
       .map(({ level, n }) => tileOf(level, n))
@@ -228,12 +244,8 @@ async function readNodes(nodes: readonly Subtree[], read: TileReader): Promise<N
   )
   return (level, n) => {
     const slice = tileOf(level, n)
-    return nodeInTile(
-      tiles.get(`${slice.level}/${slice.index}`) ?? new Uint8Array(),
-      slice.start,
-      slice.count,
-      sha256,
-    )
+    const tile = tiles.get(`${slice.level}/${slice.index}`) ?? new Uint8Array()
+    return (slice.level === 0 ? nodeIn : computed)(tile, slice.start, slice.count)
   }
 }
 
