@@ -16,8 +16,9 @@ import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
 
 // Killed at each step of packing and archiving: nothing is lost, and every segment is recorded once.
 
-const all = 2 * filed
 const segmentsPerRun = 3
+/** Enough for all kills. */
+const all = filed * Math.ceil((usualKills * segmentsPerRun) / (filed / 64))
 /** For a few segments, on a busy machine. */
 const patientMs = 60_000
 

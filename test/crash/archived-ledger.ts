@@ -12,7 +12,7 @@ export const filed = 4096
 export const idleArchiver = { TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "3600000" }
 /** Many small segments, as fast as they can be made. */
 export const busyArchiver = {
-  TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "5",
+  TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "50",
   TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
   TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: "64",
 }
