@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { zstdDecompressSync } from "node:zlib"
 import { databaseOf } from "./engine.ts"
 import { askDatabase } from "./postgres-server.ts"
+import { createTextSearch } from "./text-search.ts"
 
 /**
  * The names of the files below a folder that have one of these texts: in clear, or in what is
@@ -15,9 +16,8 @@ export async function filesWith(
   folder: string,
   texts: readonly string[],
 ): Promise<readonly string[]> {
-  const sought = texts.flatMap((text) => [text, text.toLowerCase()])
-  const has = (bytes: Uint8Array): boolean =>
-    sought.some((text) => Buffer.from(bytes).includes(text))
+  const search = createTextSearch(texts.flatMap((text) => [text, text.toLowerCase()]))
+  const has = (bytes: Uint8Array): boolean => search(bytes) !== undefined
   const database = await databaseOf(folder)
   const found = database === undefined ? [] : [...(await tablesWith(database, has))]
   for (const name of await readdir(folder, { recursive: true })) {
