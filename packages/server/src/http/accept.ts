@@ -1,6 +1,9 @@
 // Content negotiation by Accept or Accept-Encoding.
 
-/** The offer with the highest weight in the header. The first of equals, and without a header. */
+/**
+ * The offer with the highest weight in the header. The first offer wins a tie, or if there is no
+ * header.
+ */
 export function preferred<Offer extends string>(
   header: string | undefined,
   [usual, ...others]: readonly [Offer, ...Offer[]],

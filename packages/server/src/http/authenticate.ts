@@ -33,7 +33,9 @@ export function guard(service: Guarding): Guard {
   }
 }
 
-/** The caller, without counting a request: an answer without end asks again and again. */
+/**
+ * Recognises the caller without counting a request: an endless stream checks its caller repeatedly.
+ */
 export function createRecognise(service: Guarding): Guard {
   const { authenticate, rates, uses } = service
   const memberOf = memberReader(service)
@@ -43,13 +45,15 @@ export function createRecognise(service: Guarding): Guard {
     const text =
       access.queryToken === undefined ? bearer : oneOf(bearer, query["token"], access.queryToken)
     const caller = text === undefined ? await memberOf(incoming, access) : await authenticate(text)
-    // A request that is refused below is a use as well: somebody has the credential.
+    // A request that is refused below counts as a use too: it shows that somebody has the
+    // credential.
     if (caller?.kind === "api-key" || caller?.kind === "token") uses.note(caller, incoming)
     const own = caller?.kind === "instance" ? instanceWorkspace : workspaceOf(caller)
     if (own !== undefined) incoming.recognised(own)
     const workspace = params["workspaceId"]
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
-    // A browser sends its session with every request, so a session never closes what is public.
+    // A browser sends its session with every request, so a session never makes a public resource
+    // inaccessible.
     else if (
       caller !== undefined &&
       caller.kind !== "member" &&
@@ -64,7 +68,10 @@ export function createRecognise(service: Guarding): Guard {
   }
 }
 
-/** Admits a request with a body. It counts for its workspace, or for the network of a stranger. */
+/**
+ * Admits a request with a body. The request counts against its workspace, or against the network of
+ * an anonymous caller.
+ */
 export function admit(
   admission: Admission,
 ): (
@@ -82,7 +89,7 @@ export function admit(
   }
 }
 
-/** The workspace that a caller belongs to, if it is one alone. */
+/** The workspace of a caller that belongs to exactly one. */
 function workspaceOf(caller: Caller): string | undefined {
   return caller !== undefined && "workspace" in caller ? caller.workspace : undefined
 }
@@ -128,7 +135,7 @@ function refuseOtherSites(
   if (!isOurs) throw fromElsewhere()
 }
 
-/** A browser that says nothing may be an old one, or may have been given the address by a person. */
+/** An old browser does not send the header. Otherwise, a person may have typed the address. */
 function isFromAnotherSite({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
   return site === "cross-site" || site === "same-site"
 }
@@ -152,8 +159,8 @@ export function unknownResource(caller: Caller, workspaceId?: string): LedgerErr
 }
 
 /**
- * URLs are logged and shared, so a URL may contain the type of token that its endpoint is for, and
- * no credential that can do more.
+ * URLs are logged and shared, so a URL may contain only the token type of its endpoint, and no
+ * credential that can do more.
  */
 function oneOf(
   bearer: string | undefined,

@@ -17,7 +17,8 @@ export interface BatchBodyRules {
 }
 
 /**
- * `{"events":[…]}`. An event that is too large is not parsed: its refusal stands in its place.
+ * `{"events":[…]}`. An event that is too large is not parsed: the list contains its refusal
+ * instead.
  */
 export async function readBatch(
   bytes: Buffer,
@@ -53,7 +54,10 @@ export async function readBatch(
   return { events }
 }
 
-/** Throws what the shape says of such an envelope. The shape accepts none that comes here. */
+/**
+ * Throws the refusal of the shape for this envelope. The shape accepts no envelope that reaches
+ * this function.
+ */
 function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner): never {
   check(envelope)
   return text.fail()
@@ -91,8 +95,8 @@ async function readItem(
 }
 
 /**
- * An object with the member whose name comes next, after the text `before`. Names are as strict as
- * anywhere. A long name is cut.
+ * An object with the member whose name comes next, after the text `before`. The usual rules for
+ * names apply. A long name is cut.
  */
 function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObject {
   if (text.next() !== 0x22) text.fail()
@@ -113,7 +117,7 @@ function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObj
 /** Longer than any spelling of `events`, even with every letter as an escape. */
 const nameBytesMax = 100
 
-/** Reads what stands between the values. */
+/** Reads the punctuation and white space between values. */
 class Scanner {
   readonly bytes: Buffer
   at = 0
@@ -147,7 +151,7 @@ class Scanner {
   }
 }
 
-/** Finds the end of a JSON value. The parser decides later whether it is JSON. */
+/** Finds the end of a JSON value. The parser checks later that the value is valid. */
 class ValueEnd {
   readonly #bytes: Buffer
   at: number
@@ -160,7 +164,7 @@ class ValueEnd {
     this.at = start
   }
 
-  /** Scans so many more bytes. Returns whether it found the end. */
+  /** Scans at most `bytesMax` more bytes. Returns whether it found the end. */
   lookOn(bytesMax: number): boolean {
     const stop = Math.min(this.#bytes.length, this.at + bytesMax)
     while (this.at < stop) {

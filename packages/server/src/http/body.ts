@@ -1,4 +1,4 @@
-// Reads a request's body into memory: within its own limit, and within the limit of all bodies.
+// Reads a request's body into memory, within its own limit and the limit for all bodies together.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
@@ -11,7 +11,7 @@ export interface BodyRules {
   readonly place: Pick<Place, "take"> | undefined
 }
 
-/** Stands for an absent body. */
+/** Represents an absent body. */
 export const none: Buffer = Buffer.alloc(0)
 
 /** Throws if the headers are refused. Most bodies have arrived and are returned at once. */
@@ -63,7 +63,7 @@ function checkMediaType(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** `length` is that of the headers. Without it, room is taken for each chunk. */
+/** `length` is the Content-Length. Without it, memory is reserved chunk by chunk. */
 function collect(
   raw: IncomingMessage,
   length: number | undefined,
@@ -113,8 +113,8 @@ function collect(
 }
 
 /**
- * Joins chunks to one buffer. A single chunk, the usual case, is not copied. Several are, because
- * tiny chunks take up a hundred times their size.
+ * Joins chunks into one buffer. A single chunk, the usual case, is not copied. Several chunks are
+ * copied as they arrive, because tiny chunks take up a hundred times their size.
  */
 class Chunks {
   readonly #length: number | undefined

@@ -1,5 +1,5 @@
-// The files of the pages, as scripts/pages.mjs built them. A file never changes under its name, and
-// was compressed by the build. An index says which files a page loads first.
+// The files of the pages, which scripts/pages.mjs builds and compresses. The content of a file name
+// never changes. An index says which files a page loads first.
 
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
@@ -11,7 +11,7 @@ import { preferred } from "./accept.ts"
 import { isKnown } from "./cacheable-text.ts"
 import type { Answer } from "./endpoint.ts"
 
-/** Where they are in a clone and in the npm package; and where they are for a bundle. */
+/** Their folder, seen from the sources and the npm package, or from a bundle. */
 const folders = ["../../pages", "../pages"].map((path) => join(import.meta.dirname, path))
 
 /** The files that a page loads first, as paths below the service. */
@@ -40,8 +40,7 @@ export interface BuiltPages {
 }
 
 /**
- * Reads a file at its first request and caches it: a few hundred kilobytes, because it reads only
- * files that the build wrote.
+ * Reads a file at its first request and caches it. All files together have a few hundred kilobytes.
  */
 export function createBuiltPages(): BuiltPages {
   const folder = folders.find((path) => existsSync(path))

@@ -1,6 +1,6 @@
-// Bounds the open connections. A connection beyond the limit is closed, or, if another network has
-// more connections than that of the newcomer, one of those: nobody keeps others out by holding
-// connections.
+// Bounds the open connections. A connection beyond the limit is closed. But if another network has
+// more connections than the newcomer's, one of that network's is closed instead. So nobody can keep
+// others out by holding connections.
 
 import type { Socket } from "node:net"
 import { networkOf } from "./rates.ts"
@@ -48,7 +48,7 @@ export class ConnectionShares {
   }
 }
 
-/** The first that is idle, or else the first. */
+/** The first idle one, or else the first. */
 function firstOf(
   sockets: ReadonlySet<Socket>,
   isIdle: (socket: Socket) => boolean,

@@ -1,5 +1,5 @@
-// What the server does below requests: bounds pipelining, answers bytes that are no HTTP request,
-// and closes connections at a stop.
+// Handles connections: bounds pipelining, answers bytes that are no HTTP request, and closes
+// connections at a stop.
 
 import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -55,11 +55,11 @@ export class Connections {
   attach(server: Server): void {
     const shares = new ConnectionShares(this.#limits.connectionsMax, isIdle)
     server.on("connection", (socket: Socket) => shares.add(socket))
-    // headersBytesMax bounds the headers. Node silently drops those above a count.
+    // Node silently drops headers above a count. `headersBytesMax` bounds them instead.
     server.maxHeadersCount = 0
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
     server.on("connect", (_request, socket) => {
-      // Node no longer handles this socket, and an unhandled error ends the process.
+      // Node no longer handles errors of this socket, and an unhandled error ends the process.
       socket.on("error", () => socket.destroy())
       this.#write(
         socket,
@@ -110,7 +110,10 @@ export class Connections {
     )
   }
 
-  /** Finishes requests that have begun, accepts no new ones, and closes what is left in the end. */
+  /**
+   * Finishes requests that have begun, accepts no new ones, and finally closes the remaining
+   * connections.
+   */
   close(server: Server): Promise<void> {
     this.#isClosing = true
     // Node closes the connections that are idle now. Those that become idle later close at once.
@@ -127,8 +130,8 @@ export class Connections {
     const last = socket[lastAnswer]
     if (last === undefined || (last.writableFinished && last.req.complete))
       return this.#write(socket, this.#problem(error))
-    // A complete request is being handled, and these bytes came after it. The client would take an
-    // answer for that of the request, which may have been recorded.
+    // A complete request is being handled, and these bytes came after it. The client would take
+    // this refusal for the answer to that request, which may have been recorded.
     if (last.req.complete && !last.writableFinished)
       return void last.once("close", () => socket.destroy())
     if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()

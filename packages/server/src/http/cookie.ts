@@ -1,6 +1,6 @@
 // The session cookie, the only one of the service. It is parsed by hand: we need one name with a
-// value of a known grammar, and whatever a general parser does beyond that (decoding, quotes, the
-// last of two) could go wrong.
+// value of a known grammar. Everything that a general parser does beyond that (decoding, quotes,
+// taking the last of two) could go wrong.
 
 import { isLoopback } from "./framing.ts"
 

@@ -1,5 +1,4 @@
-// The reference page: the description, laid out for people. It needs no script, and nothing from
-// anywhere else.
+// The reference page: the API description as HTML. It needs no script, and loads nothing.
 
 import { join, pageOf, tag, type Html } from "./html.ts"
 
@@ -135,7 +134,7 @@ function contents({ name, operations }: Group): Html {
   return tag`<section><h2>${name}</h2><ul>${items}</ul></section>\n`
 }
 
-/** A path may go on in the next line after each of its parts. */
+/** A path may wrap after each of its parts. */
 function signature(method: string, path: string): Html {
   const parts = path.split(/(?<=.\/)/).map((part) => tag`${part}<wbr>`)
   return tag`<span class="method ${method}">${method.toUpperCase()}</span> ${parts}`
@@ -237,7 +236,7 @@ function goodAnswer(media: readonly (readonly [type: string, media: Media])[]): 
 }
 
 function example(of: string, value: unknown): Html {
-  // A keyboard must be able to scroll what is too wide.
+  // It has a tabindex, so that the keyboard can scroll it if it is too wide.
   return value === undefined
     ? tag``
     : tag`<pre tabindex="0" role="region" aria-label="${of}, for example"><code>${JSON.stringify(value, null, 2)}</code></pre>\n`

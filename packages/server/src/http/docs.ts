@@ -15,7 +15,7 @@ const info = {
 }
 const access = { action: "open", anonymous: true } as const
 
-/** Both also describe these two endpoints. Each is made at its first request. */
+/** Both describe these two endpoints as well. Each is made at its first request. */
 export function docsEndpoints(
   others: readonly ServiceEndpoint[],
   version: string,

@@ -21,12 +21,12 @@ export type AnswerHeader = "X-Ledger-Sequence" | "X-Ledger-Receipt"
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** What is asked, such as `GET /v1/workspaces/{workspaceId}`. */
+/** Method and path, such as `GET /v1/workspaces/{workspaceId}`. */
 export type RouteName = `${Method} /${string}`
 
 /** The method and the path of a route. */
 export function placeOf(route: RouteName): Pick<Endpoint, "method" | "path"> {
-  // The type of a route says what it has.
+  // The type of a route guarantees both parts.
   const [method, path] = route.split(" ") as [Method, `/${string}`]
   return { method, path }
 }
@@ -40,12 +40,12 @@ export interface Endpoint<
   B extends TSchema = TSchema,
 > extends Handled<Access, Caller, P, Q, H, B> {
   readonly method: Method
-  /** As OpenAPI writes it. A last `{name*}` matches the rest of the path, slashes included. */
+  /** In OpenAPI's notation. A last `{name*}` matches the rest of the path, slashes included. */
   readonly path: `/${string}`
   readonly params?: P
 }
 
-/** Who may ask, with what, and who answers. `Access` says who, and only the guard reads it. */
+/** Who may call an endpoint, with which input, and its handler. Only the guard reads `Access`. */
 export interface Handled<
   Access = unknown,
   Caller = unknown,
@@ -183,7 +183,7 @@ class EndpointRoute<Access, Caller> implements Route {
 
   async answer(incoming: Incoming): Promise<Answer> {
     const { guard, admit } = this.#options
-    // A query that is ambiguous is refused before anything else.
+    // Throws for an ambiguous query, before anything else.
     const { query } = incoming
     const caller = await guard(incoming, this.#endpoint)
     const hasBody = this.#checks.body !== undefined
@@ -211,7 +211,7 @@ class EndpointRoute<Access, Caller> implements Route {
     const bytes = body instanceof Promise ? await body : body
     const turn = place?.turn()
     if (turn !== undefined) await turn
-    // A body that is larger than an event is checked part by part.
+    // A body that is larger than one event is checked in slices.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const pace = isLarge ? this.#paceOf(place) : unpaced
     const call = {
@@ -257,7 +257,7 @@ class EndpointRoute<Access, Caller> implements Route {
     if (pace.isUp()) await pace.next()
     const body =
       readInPieces === undefined ? this.#checks.body?.(bytes) : await readInPieces(bytes, pace)
-    // The handler begins with a slice of its own.
+    // The handler gets a time slice of its own.
     if (pace.isUp()) await pace.next()
     return body
   }
@@ -274,7 +274,10 @@ const hiding: ReadonlySet<ErrorCode> = new Set([
 
 // Checks ------------------------------------------------------------------------------------------
 
-/** The checks of an endpoint, compiled once. Without a shape for its query, it has none. */
+/**
+ * The checks of an endpoint, compiled once. An endpoint without a shape for its query accepts no
+ * query.
+ */
 function checksOf<Access, Caller>(
   endpoint: Endpoint<Access, Caller>,
   options: RouteOptions<Access, Caller>,
@@ -293,7 +296,7 @@ function checksOf<Access, Caller>(
       try {
         return checkParams?.(given)
       } catch (error) {
-        // An id that cannot exist is answered like one that does not.
+        // A malformed id gets the same answer as an unknown one.
         throw error instanceof LedgerError ? unknownResource(caller, given["workspaceId"]) : error
       }
     },
@@ -307,7 +310,10 @@ function checksOf<Access, Caller>(
 
 // Other origins -----------------------------------------------------------------------------------
 
-/** Any origin may read the answer, but not with cookies: for those a browser wants its origin. */
+/**
+ * Any origin may read the answer, but not with cookies: for a request with cookies, a browser
+ * accepts no wildcard.
+ */
 const crossOrigin = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "X-Request-Id, Retry-After, WWW-Authenticate, Ledger-State",

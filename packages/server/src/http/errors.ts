@@ -5,15 +5,15 @@ export interface Refusal {
   readonly status: number
   readonly code: ErrorCode
   readonly detail: string
-  /** In lower case, the type of the body included. */
+  /** Names in lower case. They include the Content-Type. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /**
- * Turns a thrown error into an answer. An error that no caller can cause is our fault: `report`
- * gets it, and the answer says nothing about it. `report` also gets a refusal that has a cause,
- * because somebody must find out why the disk is full.
+ * Turns a thrown error into an answer. An error that no caller can cause is our fault: it goes to
+ * `report`, and the answer does not describe it. A refusal that has a cause goes to `report` too,
+ * because an operator must find out, for example, why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
   if (thrown instanceof LedgerError) {
@@ -41,15 +41,15 @@ function refusal(error: LedgerError): Refusal {
   return { status, code: error.code, detail: error.detail, headers, body: problemJson(error) }
 }
 
-/** What a refusal says, as JSON: the answer to a request, or to one event of a batch. */
+/** A refusal as JSON: the answer to a request, or to one event of a batch. */
 export function problemJson({ code, detail, receipt }: LedgerError): string {
   const problem = JSON.stringify({ error: code, detail })
   return receipt === undefined ? problem : `${problem.slice(0, -1)},"receipt":${receipt}}`
 }
 
 /**
- * When to come back if the error does not say: soon for what passes by itself, later for what needs
- * a person.
+ * Retry-After if the error has none: short for conditions that pass by themselves, longer for those
+ * that need a person.
  */
 const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   storage_full: 30,

@@ -1,6 +1,6 @@
 // Limits log lines of unexpected failures. One cause can fail every request, and somebody may
-// repeat it on purpose. The first failures of a minute are logged in full, the others are counted
-// in one line, so that no request can fill the disk with stack traces.
+// repeat it on purpose. The first failures of a minute are logged in full, and the others are
+// counted in one line, so no client can fill the disk with stack traces.
 
 import type { Clock } from "../clock.ts"
 import type { Log } from "./server.ts"

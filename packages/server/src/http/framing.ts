@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { headerName } from "./shapes/check.ts"
 
-// Checks the line and the headers of a request before it is routed: what two programs in a row
-// could read differently, and the host name.
+// Checks the request line and headers before routing. Refuses a request that a proxy and this
+// server could read differently (request smuggling), or that has a wrong host name.
 
 export interface FramingLimits {
   readonly uriBytesMax: number
@@ -12,7 +12,9 @@ export interface FramingLimits {
 /** Whether requests with this Host header are answered. */
 export type HostRule = (host: string) => boolean
 
-/** Throws for the first fault. Runs for every request, so a sound one costs a few comparisons. */
+/**
+ * Throws for the first fault. Runs for every request, so a valid one costs only a few comparisons.
+ */
 export function checkFraming(
   request: IncomingMessage,
   mayAnswer: HostRule,
@@ -21,7 +23,8 @@ export function checkFraming(
   const { headers, rawHeaders } = request
   checkEnd(request)
   checkTarget(request.url ?? "", headers.host, limits)
-  // Node joins repeated headers, so there are fewer members than headers only if one is repeated.
+  // Node joins repeated headers into one member, so there are fewer members than headers only if
+  // one is repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
@@ -29,18 +32,19 @@ export function checkFraming(
 }
 
 /**
- * The end of such a request is unknown, so the connection must end with it, and the answer must say
- * so. Checked first, because the refusals of other faults leave the connection open.
+ * Throws if the end of the request is unclear. The connection must then end with this request, and
+ * the answer must say so. Checked first, because the refusals of other faults leave the connection
+ * open.
  */
 function checkEnd({ httpVersion, headers }: IncomingMessage): void {
   const close = { headers: { connection: "close" } }
-  // Node's parser also takes the versions 0.9 and 2.0, in which a request would end elsewhere.
+  // Node's parser also accepts the versions 0.9 and 2.0, in which a request would end elsewhere.
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)
   const coding = headers["transfer-encoding"]
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", close)
-  // A proxy that speaks HTTP/1.0 does not know chunks, and sees another end.
+  // A proxy that speaks HTTP/1.0 does not know chunks, and finds another end.
   if (coding !== undefined && httpVersion === "1.0")
     throw new LedgerError("bad_request", "Transfer-Encoding needs HTTP/1.1", close)
 }
@@ -92,7 +96,7 @@ function checkHost(host: string | undefined, httpVersion: string, mayAnswer: Hos
     )
 }
 
-/** Headers that may stand only once. A proxy could have read the other value of the two. */
+/** Headers that may occur only once. A proxy could have used the other one of two values. */
 const single: ReadonlyMap<string, ErrorCode> = new Map([
   ["authorization", "ambiguous_credentials"],
   ["content-encoding", "bad_request"],
@@ -125,8 +129,9 @@ function checkRepeated(rawHeaders: readonly string[]): void {
 
 /**
  * On a loopback address, only requests to a loopback name or to the public address are answered. A
- * web page can have its own name resolve to 127.0.0.1, and then call this service as if it were the
- * page's server (DNS rebinding). On other addresses we cannot know all names, so any is answered.
+ * web page can let its own name resolve to 127.0.0.1, and then call this service as if it were the
+ * page's server (DNS rebinding). On other addresses we cannot know all names, so any name is
+ * accepted.
  */
 export function hostRule(listenHost: string, publicUrl: string): HostRule {
   if (!isLoopback(listenHost)) return () => true

@@ -1,4 +1,4 @@
-// HTML pages without scripts and without anything that is loaded.
+// HTML pages that have no scripts and load nothing.
 
 import { createHash } from "node:crypto"
 import { style } from "./page-style.ts"

@@ -46,7 +46,7 @@ export class Incoming {
     return this.#addressOf(this.raw)
   }
 
-  /** The connection's next requests wait in the line of this workspace. */
+  /** The connection's next requests wait in the queue of this workspace. */
   recognised(workspace: string): void {
     noteWorkspace(this.raw.socket, workspace)
   }

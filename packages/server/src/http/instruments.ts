@@ -1,4 +1,4 @@
-// The counters, gauges and histograms of the service, with what is said of each.
+// The counters, gauges and histograms of the service, and their help texts.
 
 import { Counter, Gauge, Histogram, type Registry } from "@prometheus-io/client"
 

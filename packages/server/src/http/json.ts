@@ -3,18 +3,18 @@ import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 
 // Parses the JSON of requests. JSON.parse alone accepts text that two parsers read differently: a
-// member given twice, a lone surrogate, a number that no double holds. Hashed text must have one
-// meaning, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
+// member given twice, a lone surrogate, a number that no double holds exactly. Hashed text must
+// have one meaning, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
 //
-// On the hot path there are three passes: one over the bytes, which counts colons and looks at
+// On the hot path there are three passes: one over the bytes, which counts colons and checks
 // numbers, escapes, lengths and depth; JSON.parse; and one over the value, which counts members and
-// looks at their names. If there are as many colons as members, no name occurs twice. A text that
-// looks odd to the first or the third pass is read again by `Reader`, which is slow, knows the path
-// of everything, and words all refusals.
+// checks their names. If there are as many colons as members, no name occurs twice. If the first or
+// the third pass finds something odd, `Reader` reads the text again. It is slow, but knows the path
+// of every value, and throws all refusals.
 //
-// A member's name with an escape in it is odd, because V8 gets it wrong (nodejs/node#63785, also in
-// Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text {"a":1,"\u0062":1} has a member `\`
-// and no `b`. One workspace's names could so change another's.
+// A member's name with an escape in it counts as odd, because of a bug in V8 (nodejs/node#63785,
+// also in Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text {"a":1,"\u0062":1} has a
+// member `\` and no `b`. So names in one workspace could change names in another.
 
 /** Json that is still being built. */
 type Made = null | boolean | number | string | Made[] | { [name: string]: Made }
@@ -30,7 +30,7 @@ const forbiddenNames: ReadonlySet<string> = new Set(["__proto__", "_sd", "_sd_al
 
 /**
  * The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that
- * is too long. `within` is where the text lies in the body, if it is not all of it.
+ * is too long. `within` is the path of the text in the body, if the text is only a part of it.
  */
 export function parseStrict(
   bytes: Buffer,
@@ -43,7 +43,7 @@ export function parseStrict(
   if (!isUtf8(bytes)) throw invalid(`${placeOf(within)} is not valid UTF-8`)
   const text = bytes.toString()
   const colons = scan(bytes, limits)
-  // Also before JSON.parse because eight million open brackets would cost it hundreds of megabytes.
+  // Before JSON.parse, which would need hundreds of megabytes for eight million open brackets.
   if (colons === odd) return new Reader(text, limits, within).read()
   const value = parse(text)
   return value !== undefined && countMembers(value) === colons
@@ -68,8 +68,8 @@ export function invalid(detail: string): LedgerError {
 const odd = -1
 
 /**
- * Counts the colons outside strings, of text that may not be JSON; `odd` if anything needs a closer
- * look. If it returns a count, there is nothing to look at.
+ * Counts the colons outside strings in a text that may not be JSON. Returns `odd` if the text needs
+ * a closer look.
  */
 function scan(bytes: Buffer, limits: JsonLimits): number {
   const end = bytes.length
@@ -90,8 +90,8 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
           at += bytes[at + 1] === 0x75 ? unicodeEscapeLength(bytes, at) : 2
         } else at += 1
       }
-      // An escape is longer than what it stands for, so this looks at some that are not too long,
-      // and misses none.
+      // An escape is longer than its character, so this finds every string that is too long, and
+      // some that are not.
       if (at > end || at - start > stringBytesMax) return odd
       at += 1
     } else if (byte === 0x3a) {
@@ -122,8 +122,8 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
 }
 
 /**
- * The bytes to step over at a `\u`: one escape, or a pair of surrogates. Past the end of
- * everything, which is odd, for NUL and for half a pair.
+ * The bytes to skip at a `\u`: one escape, or a pair of surrogates. For NUL and for half a pair, a
+ * length beyond the end of the text, which counts as odd.
  */
 function unicodeEscapeLength(bytes: Buffer, at: number): number {
   const first = bytes[at + 2]
@@ -140,7 +140,7 @@ function unicodeEscapeLength(bytes: Buffer, at: number): number {
 }
 
 /**
- * Of the second hex digit after a d: 0 for no surrogate (0 to 7), 1 for a high one (8 to b), 2 for
+ * Classifies the hex digit after a d: 0 for no surrogate (0 to 7), 1 for a high one (8 to b), 2 for
  * a low one (c to f).
  */
 function surrogateHalf(digit: number | undefined): 0 | 1 | 2 {
@@ -163,8 +163,8 @@ function isOfNumber(byte: number): boolean {
 // The third pass ----------------------------------------------------------------------------------
 
 /**
- * The members of all objects in a value; NaN, which equals nothing, if one has a forbidden name. As
- * deep as the first pass let the text be.
+ * Counts the members of all objects in a value. Returns NaN, which equals nothing, if one has a
+ * forbidden name. The first pass has bounded the depth of the recursion.
  */
 function countMembers(value: Made): number {
   if (typeof value !== "object" || value === null) return 0
@@ -197,13 +197,13 @@ const exactCharacters = 15
 const exactExponent = 290
 
 /**
- * From here on a double has a canonical form with an exponent, which no parser takes for an
+ * From this value on, the canonical form of a double has an exponent, so no parser reads it as an
  * integer.
  */
 const exponentFrom = 1e21
 
 /**
- * Why a JSON number is refused; undefined if all parsers read the same from it and from its
+ * Why a JSON number is refused. Undefined if all parsers read the same value from it and from its
  * canonical form.
  */
 export function numberFault(number: string): string | undefined {
@@ -232,8 +232,8 @@ function isExact(number: string, double: number): boolean {
 }
 
 /**
- * One text per decimal value: its digits without zeros on either side, and the power of ten of the
- * last one. Zero has no digits and no sign.
+ * One text for each decimal value: its digits without leading and trailing zeros, and the power of
+ * ten of the last digit. Zero has no digits and no sign.
  */
 function decimalOf(number: string): string {
   const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e")
@@ -251,8 +251,8 @@ function decimalOf(number: string): string {
 // The slow reader ---------------------------------------------------------------------------------
 
 /**
- * Reads a whole text into a value, or throws for the first thing in it that is refused, saying
- * where. Linear, and no deeper than `depthMax`.
+ * Reads a whole text into a value. Throws for the first fault, and names its place. Takes linear
+ * time, and recurses no deeper than `depthMax`.
  */
 class Reader {
   readonly #text: string
@@ -329,7 +329,7 @@ class Reader {
     let at = this.#text.indexOf('"', start + 1)
     while (at !== -1 && this.#isEscaped(at)) at = this.#text.indexOf('"', at + 1)
     const token = at === -1 ? undefined : this.#text.slice(start, at + 1)
-    // Most have neither an escape nor a control character, and stand for themselves.
+    // Most strings have neither an escape nor a control character, and need no parsing.
     const string =
       token === undefined ? undefined : unusual.test(token) ? decode(token) : token.slice(1, -1)
     if (string === undefined) return this.#fail(at === -1 ? this.#text.length : start)
@@ -416,9 +416,7 @@ function placeOf(path: readonly (string | number)[]): string {
   return path.length === 0 ? "the body" : memberPath(path)
 }
 
-/**
- * `metadata.items[3].price`: where a member is, for a sentence. Never long, whatever the input is.
- */
+/** The path of a member for a message, such as `metadata.items[3].price`. Its length is bounded. */
 export function memberPath(path: readonly (string | number)[]): string {
   let text = ""
   for (const step of path) {
@@ -430,9 +428,7 @@ export function memberPath(path: readonly (string | number)[]): string {
   return text.length > pathCharactersMax ? `${text.slice(0, pathCharactersMax)}…` : text
 }
 
-/**
- * A member's name, for a sentence: in quotation marks unless it is plain, and cut if it is long.
- */
+/** A member's name for a message: in quotation marks unless it is plain, and cut if it is long. */
 export function memberName(name: string): string {
   const short = name.length > 64 ? `${name.slice(0, 64)}…` : name
   return /^[\w$.-]+…?$/.test(short) ? short : JSON.stringify(short)

@@ -1,5 +1,5 @@
-// Pages of lists, newest first. A cursor contains when something was made, so it is encrypted:
-// nobody learns from it what others do. It is bound to its list, and is refused for another one.
+// Pages of lists, newest first. A cursor contains a creation time, so it is encrypted: it must not
+// tell what others do. It is bound to its list, and another list refuses it.
 
 import { LedgerError } from "../error.ts"
 import type { ListPlace } from "../store/documents.ts"
@@ -20,8 +20,9 @@ type Read<T> = (before: ListPlace | undefined, limit: number) => Promise<readonl
 export interface Lists {
   /**
    * A page of the list of this name. Large items make it shorter than `limit`. With `sees`, the
-   * page contains only items that pass, but is still full: a short page would tell how many others
-   * there are. If the signal is aborted, reading stops, and the call rejects with its reason.
+   * page contains only items that pass, but it is still full: a short page would reveal how many
+   * items are hidden. If the signal is aborted, reading stops, and the call rejects with its
+   * reason.
    */
   page<T extends ListPlace>(
     list: string,
@@ -32,7 +33,7 @@ export interface Lists {
   ): Promise<Page<T>>
 }
 
-/** Items that are read at once if some of them may not pass. */
+/** Items that are read at once if some of them may be hidden. */
 const readAtOnce = 100
 
 export function createLists(secret: Uint8Array): Lists {
@@ -74,7 +75,7 @@ export function createLists(secret: Uint8Array): Lists {
   }
 }
 
-/** Reads until so many items pass, or none are left. */
+/** Reads until enough items pass, or none are left. */
 async function seen<T extends ListPlace>(
   count: number,
   from: ListPlace | undefined,

@@ -16,7 +16,7 @@ export interface Metrics extends FollowerMetrics {
   readonly commit: (entries: number, durationMs: number) => void
   readonly entry: (lane: string) => void
   readonly replay: () => void
-  /** A chain has grown to this sequence. */
+  /** The chain of this workspace has grown to this sequence. */
   readonly advanced: (workspace: string, sequence: number) => void
   readonly failedLogin: () => void
   /** Entries were given out in an export of this format. */
@@ -46,7 +46,7 @@ const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const entriesPerCommit = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
 const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
 
-/** Their 99th percentile is that of ten. */
+/** So ten commits are above the 99th percentile. */
 const lastCommitsMax = 1000
 
 /** Values that are read at each scrape. */
@@ -85,7 +85,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   const { commit, lastCommits, entry, replay, failedLogin } = countWrites(instruments)
   const audited = countAudit(instruments, gauges.clock)
   const exports = counter("tallystick_exported_entries_total", "format")
-  // So that each is there before its first export.
+  // Each format has a series before its first export.
   for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(instruments, gauges.clock, audited.left)
   return {
@@ -189,7 +189,10 @@ function countFollowing(
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
-  /** Workspaces with entries that no checkpoint covers: from which to which, and since when. */
+  /**
+   * Workspaces with entries that no checkpoint covers: the first and the last of them, and since
+   * when.
+   */
   const uncovered = new Map<string, { first: number; last: number; sinceMs: number }>()
   const lags: Metrics["lags"] = () => [
     { follower: "auditor", entries: auditorLeft() },
@@ -214,7 +217,7 @@ function countFollowing(
     advanced(workspace, sequence) {
       for (const workspaces of behind.values()) {
         const known = workspaces.get(workspace)
-        // Unknown before the first report: assume that the follower was up to date.
+        // There was no report yet, so assume that the follower was up to date.
         if (known === undefined) workspaces.set(workspace, { end: sequence, taken: sequence - 1 })
         else known.end = sequence
       }
@@ -238,7 +241,7 @@ function countFollowing(
     covered(workspace, sequence) {
       const waiting = uncovered.get(workspace)
       if (waiting === undefined || sequence < waiting.first) return
-      // The entries that it does not cover are newer than those that it covers.
+      // The entries after it are newer than those that it covers.
       if (waiting.last <= sequence) uncovered.delete(workspace)
       else uncovered.set(workspace, { ...waiting, first: sequence + 1, sinceMs: clock.elapsed() })
     },

@@ -35,7 +35,9 @@ export const securitySchemes = {
 /** One way to call: a scheme and what it must be. */
 type Way = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>
 
-/** Any of these is enough. The empty one is an anonymous caller, who may see public resources. */
+/**
+ * Any one of these is enough. The empty one is an anonymous caller, who may see public resources.
+ */
 export function securityOf({ access }: Pick<ServiceEndpoint, "access">): readonly Way[] {
   const {
     action,

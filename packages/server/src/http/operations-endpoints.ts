@@ -8,7 +8,7 @@ import { PlainText } from "./shapes/path.ts"
 
 /** Anyone may ask. */
 const access = { action: "open", anonymous: true } as const
-/** And as often as it wants to. */
+/** No rate limit applies. */
 const unmetered = { ...access, unmetered: true } as const
 
 interface Check {
@@ -68,7 +68,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
 async function readiness(service: Service, verbose: boolean): Promise<Answer> {
   const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
   const failed = checks.find(({ ok }) => !ok)
-  // A broken chain concerns one workspace. Writers to the others must not be sent away for it.
+  // A broken chain concerns one workspace. Writers to the others must not be refused because of it.
   checks.push(chainsCheck(service), auditCheck(service))
   const body = {
     ready: failed === undefined,

@@ -1,5 +1,5 @@
-// The pages for people: each is a frame that loads its script, and asks the API for the rest. A
-// receipt that anyone may see is drawn here as well, for browsers without scripts.
+// The pages for people. Each is a frame that loads a script, and the script calls the API. For
+// browsers without scripts, the server renders a receipt that anyone may see.
 
 import type { TSchema } from "typebox"
 import type { ReceiptAnswer } from "@tallystick/client/wire"
@@ -88,7 +88,7 @@ const dashboardRoutes = [
   "GET /ui/{page}/{type}/{thing}",
 ] as const
 
-/** The script tells its pages apart; the server knows only how deep their files are. */
+/** The script chooses the page from the path. The server knows only the depth of the path. */
 function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
   return dashboardRoutes.map((route, depth) =>
     page({
@@ -107,7 +107,7 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
     page({
       route: "GET /assets/{file}",
       access: open,
-      // The element loads its parts from here, in pages of others.
+      // The element loads its parts from here, from pages of other sites.
       cors: true,
       answers,
       handle: ({ params: { file }, incoming }) =>
@@ -132,13 +132,13 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
   ]
 }
 
-/** The file has its policy in itself, where a browser ignores this part. */
+/** The file contains its own policy, but browsers ignore this directive there. */
 const unframed = "frame-ancestors 'none'"
 
-/** Its handler decides who sees what, like that of the receipt itself. */
+/** Its handler decides what the caller may see, like that of the receipt itself. */
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
 
-/** Its script reads the parameters, and the API refuses those that cannot be. */
+/** Its script reads the parameters, and the API refuses malformed ones. */
 function page<const Route extends RouteName, Q extends TSchema>({
   route,
   ...value
@@ -163,8 +163,8 @@ function pageAnswer(html: string): Answer {
 const checkParams = checkOf(paramsOf("/r/{workspaceId}/{receiptId}"), "path parameter")
 
 /**
- * Undefined of what the caller may not see: its link may have a token that only the browser knows.
- * As with every refusal, the time that it takes does not tell what is private from what is not there.
+ * Undefined for a receipt that the caller may not see: the link may have a token that only the
+ * browser knows. As with every refusal, its time does not tell whether the receipt exists.
  */
 async function receiptFor(
   service: Service,

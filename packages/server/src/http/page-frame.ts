@@ -1,11 +1,11 @@
-// The frame that every page for people stands in.
+// The HTML frame of every page for people.
 
 import type { PageFiles } from "./built-pages.ts"
 import { tag, type Html } from "./html.ts"
 
 interface Frame {
   readonly title: string
-  /** How many folders below the service its path is, because links to files are relative. */
+  /** Depth of its path below the service, because links to files are relative. */
   readonly depth: number
   readonly files: PageFiles
   /** The script that sets the theme before anything is drawn. */
@@ -26,7 +26,7 @@ export const framePolicy = [
   "form-action 'self'",
 ].join("; ")
 
-/** Three notches. */
+/** A stick with three notches. */
 const icon =
   "data:image/svg+xml," +
   encodeURIComponent(

@@ -1,12 +1,12 @@
-// Memory, processor and event loop of the process, under the names of Prometheus' clients for Node,
-// so that existing dashboards show them.
+// Memory, processor and event loop of the process. The names are those of the Prometheus client for
+// Node, so that existing dashboards show them.
 
 import { readdir, readFile } from "node:fs/promises"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Counter, Gauge, type Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 
-/** The sampling interval of those clients. Each measured delay includes it. */
+/** The sampling interval of that client. Each measured delay includes it. */
 const lookEveryMs = 10
 
 export function describeProcess(registry: Registry, clock: Clock): void {
@@ -108,7 +108,7 @@ function describeDelays(gauge: AddGauge, clock: Clock): void {
       delays.count === 0 ? 0 : nanoseconds() / 1e9,
     )
   }
-  // The registry asks in this order: the others have read by now.
+  // The registry collects in this order, so the other gauges have been read already.
   gauge(
     "nodejs_eventloop_lag_seconds",
     "How long the main thread's event loop took to its next turn, at the scrape",
@@ -122,7 +122,7 @@ function describeDelays(gauge: AddGauge, clock: Clock): void {
 }
 
 async function openDescriptors(): Promise<number> {
-  // The folder itself is open while it is read.
+  // Reading the folder opens one more descriptor.
   return (await readdir("/proc/self/fd")).length - 1
 }
 

@@ -1,4 +1,4 @@
-// Rate limits by address or key: a token bucket for each, which fills again over a minute.
+// Rate limits by address or key: a token bucket for each, which refills within a minute.
 
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
@@ -8,7 +8,7 @@ import { createLru } from "../runtime/lru-cache.ts"
 export interface Rate {
   /** Counts one. Throws `rate_limited` if the bucket is empty. */
   take(name: string): void
-  /** Takes a count back. */
+  /** Undoes one `take`. */
   giveBack(name: string): void
 }
 
@@ -72,7 +72,7 @@ export function networkOf(named: string): string {
   const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
   const address = inner ?? bare ?? named
   if (isIPv4(address)) return address
-  // A proxy may send anything. All that are no addresses share one bucket.
+  // A proxy may send anything. All texts that are no address share one bucket.
   if (!isIPv6(address)) return "none"
   const groups = groupsOf(address.replace(/%.*$/, ""))
   const [, , , , , mapped, high = 0, low = 0] = groups
@@ -85,8 +85,8 @@ export function networkOf(named: string): string {
 }
 
 /**
- * The eight groups of a valid IPv6 address, of which `::` leaves some out and an IPv4 address at
- * the end is two.
+ * The eight groups of a valid IPv6 address. `::` stands for some of them, and an IPv4 address at
+ * the end for two.
  */
 function groupsOf(address: string): readonly number[] {
   const hex = address.replace(

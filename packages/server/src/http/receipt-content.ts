@@ -1,5 +1,5 @@
-// A receipt that anyone may see, drawn by the service: what it states, for browsers without scripts.
-// With scripts the page takes its place, and shows what it has recomputed.
+// A public receipt, rendered by the server for browsers without scripts: it shows what the server
+// states. With scripts, the page replaces it, and shows what it has recomputed.
 
 import { printable } from "@tallystick/proof"
 import type { Party, ReceiptAnswer } from "@tallystick/client/wire"

@@ -1,5 +1,5 @@
-// The error codes of an endpoint, for the API description. Every black-box test compares the
-// answers that it gets with it.
+// The error codes of an endpoint, for the API description. Every black-box test compares its
+// answers with the description.
 
 import { statusOf, type ErrorCode } from "../error.ts"
 import { namesWorkspace, propertiesOf, type ServiceEndpoint } from "./service.ts"
@@ -40,7 +40,7 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     [true, ...always, ...refuses],
     [isOfWorkspace || isWrite || access.anonymous !== true, "insufficient_scope"],
     [isOfWorkspace || isWrite, "workspace_forbidden", "not_found"],
-    // A caller of some projects can neither administer nor reach the entries of the service.
+    // A credential for some projects can neither administer nor read the service's own entries.
     [isWrite || (access.action === "read" && isOfWorkspace), "project_forbidden"],
     [isChange && !isWrite, "csrf_failed", "conflict"],
     [access.isRecorded === true, "csrf_failed", ...ofChanges],

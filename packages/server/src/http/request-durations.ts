@@ -1,5 +1,6 @@
 // A Prometheus histogram of request times, by route, method and status. It counts in plain arrays,
-// because the library's histogram looks its series up at every observation, so at every request.
+// because the library's histogram looks up its series at every observation, that is, at every
+// request.
 
 export interface Durations {
   readonly observe: (route: string, method: string, status: number, durationMs: number) => void
@@ -8,7 +9,7 @@ export interface Durations {
 
 interface Series {
   readonly labels: string
-  /** Counts by bucket, not cumulative. The last one is for what fits in no bucket. */
+  /** Counts by bucket, not cumulative. The last one counts times above all buckets. */
   readonly counts: number[]
   sum: number
 }

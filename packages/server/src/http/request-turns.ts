@@ -1,13 +1,14 @@
-// A limited number of requests begins in each turn of the event loop. The others wait in lines: one
-// for each workspace, and one for each network of unknown clients. Otherwise a thousand connections
-// of one client, even if all their requests are refused, would delay every other client.
+// A limited number of requests begins in each turn of the event loop. The others wait in queues:
+// one for each workspace, and one for each network of unknown clients. Otherwise a thousand
+// connections of one client, even if all their requests are refused, would delay every other
+// client.
 
 import type { Socket } from "node:net"
 import type { Clock } from "../clock.ts"
 import { PartyLines } from "../runtime/party-lines.ts"
 
 export interface RequestTurns {
-  /** Undefined if a request may begin now. `sender` says in whose line it waits. */
+  /** Undefined if a request may begin now. `sender` names the queue. */
   wait(sender: () => string): Promise<void> | undefined
 }
 

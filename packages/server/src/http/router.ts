@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
 
-/** In the order of the Allow header. */
+/** The Allow header lists them in this order. */
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
 type Params = Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ interface Node<Route> {
   leaf?: Leaf<Route>
 }
 
-/** The routes of one method. A path can lead to different places by different methods. */
+/** The routes of one method. One path can match different routes for different methods. */
 interface Tree<Route> {
   readonly root: Node<Route>
   /** Paths without parameters, so that most requests cost one look-up. */
@@ -64,7 +64,7 @@ export class Router<Route> {
   }
 }
 
-/** Returns whether the place was free. */
+/** Returns false if there is such a route already. */
 function addLeaf<Route>(root: Node<Route>, path: string, leaf: Leaf<Route>): boolean {
   let node = root
   for (const segment of path.slice(1).split("/")) {
@@ -98,7 +98,9 @@ function findIn<Route>(
   return [leaf.route, params]
 }
 
-/** A fixed segment goes before a parameter. Adds the values of the parameters to `values`. */
+/**
+ * A fixed segment takes precedence over a parameter. Adds the values of the parameters to `values`.
+ */
 function walk<Route>(
   node: Node<Route>,
   segments: readonly string[],

@@ -1,5 +1,5 @@
 // The HTTP server: finds the route of a request, and writes the route's answer to the socket. Every
-// refusal has our own format, also where Node would refuse without asking.
+// refusal has our own format, also where Node would refuse by itself.
 
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, Server } from "node:http"
@@ -34,8 +34,8 @@ export interface ServerLimits extends FramingLimits, ReaderLimits, ConnectionLim
    */
   readonly keepAliveTimeoutMs: number
   /**
-   * How long nothing may move on a connection during a request, for example because the client does
-   * not read its answer.
+   * How long a connection may be idle during a request, for example because the client does not
+   * read its answer.
    */
   readonly stillTimeoutMs: number
   /** How many requests begin in one turn of the event loop. */
@@ -62,7 +62,9 @@ export interface ServerOptions {
 
 export interface Route {
   readonly method: string
-  /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`; `{name*}` takes the rest of the path. */
+  /**
+   * In OpenAPI's notation: `/v1/workspaces/{workspaceId}`; `{name*}` takes the rest of the path.
+   */
   readonly path: string
   /** Headers of all its answers, including refusals. */
   readonly headers?: Readonly<Record<string, string>>
@@ -92,7 +94,7 @@ interface Common {
   readonly headersWithBody: Headers
 }
 
-/** Node's response with what we need when it is sent. */
+/** Node's response with fields that we need when it is sent. */
 class Response extends ServerResponse {
   requestId = ""
   startedMs = 0
@@ -274,7 +276,7 @@ function listenerOptions(limits: ServerLimits) {
   }
 }
 
-/** The options that node:http gives its own listener. */
+/** The options that node:http sets for its own listener. */
 const asHttp = { allowHalfOpen: true, noDelay: true }
 
 /** On most machines `localhost` has an IPv4 and an IPv6 address. */

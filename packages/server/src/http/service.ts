@@ -1,4 +1,4 @@
-// What all endpoints use, and the checks that several of them share.
+// The parts of the service that endpoints use, and checks that several of them share.
 
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
@@ -72,7 +72,7 @@ export interface Service {
   readonly reading: FairQueue
   /** Slices long work, so that all requests share the thread. */
   readonly pace: SharedPace
-  /** What entries are verified against when they are read. */
+  /** The tree and checkpoints that entries are verified against when they are read. */
   readonly source: VerificationSource
   readonly keys: Keys
   readonly cascade: Cascade
@@ -101,16 +101,16 @@ export interface Service {
   readonly metrics: Metrics
   /** Signs a workspace's chain to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
-  /** Which chains are broken, and how far the auditor has come. */
+  /** Which chains are broken, and the auditor's progress. */
   readonly health: Pick<Health, "broken" | "audit">
-  /** What runs, since when, on which data, and its settings without secrets. */
+  /** Version, start time, data, and settings without secrets. */
   readonly program: {
     readonly version: string
     readonly startedMs: number
     readonly data: string
     readonly settings: readonly ShownSetting[]
   }
-  /** Why writes are refused, to this workspace or to all. Undefined if they are not. */
+  /** The refusal of writes to this workspace or to all. Undefined if writes are accepted. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }
 
@@ -173,7 +173,7 @@ export function propertiesOf(shape: TSchema | undefined): Readonly<Record<string
   return properties
 }
 
-/** The workspace. Throws if it may not be changed now. */
+/** Returns the workspace. Throws if it cannot be changed now. */
 export async function changeable(service: Service, workspace: string): Promise<Workspace> {
   permitWriting(service, workspace)
   return service.workspaces.get(workspace)
@@ -198,7 +198,7 @@ export async function pageOf<K extends Exclude<DocumentKind, "workspace">>(
 ): Promise<Page<Listed<K>>> {
   const { id } = await workspaces.get(params.workspaceId)
   const read = (before: ListPlace | undefined, limit: number) =>
-    // TypeScript does not resolve the condition of a type parameter.
+    // TypeScript does not resolve a conditional type of a type parameter.
     store.registry.list(kind, id as ListedIn<K>, before, limit)
   return lists.page(`${id}/${name}`, query, signal, read, sees)
 }

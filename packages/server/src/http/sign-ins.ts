@@ -1,7 +1,7 @@
 // Limits how many passwords are checked at once. A check takes a core for a tenth of a second, so a
-// flood from many addresses would take all cores. Half of the places are for networks from which
-// somebody has signed in before. The limits look at the network and the e-mail of an attempt, never
-// at whether the account exists, so neither the answer nor its time tells that.
+// flood from many addresses would take all cores. Half of the places are reserved for networks from
+// which somebody has signed in before. The limits depend on the network and the e-mail of an
+// attempt, never on whether the account exists, so neither the answer nor its time reveals that.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -20,8 +20,8 @@ export interface SignIn {
 
 export interface SignIns {
   /**
-   * Does the work in its turn, or throws `overloaded`. If the work succeeds, its network is known
-   * from then on.
+   * Runs the work in its turn, or throws `overloaded`. If the work succeeds, its network counts as
+   * known from then on.
    */
   run<T>(signIn: SignIn, work: () => Promise<T>): Promise<T>
   /** A signed-in member uses this address. */
@@ -62,7 +62,7 @@ export function createSignIns(clock: Clock, limits: Limits): SignIns {
   }
 }
 
-/** Limits the attempts for one e-mail, so that places are left for other e-mails. */
+/** Limits the attempts for one e-mail, so that others get places too. */
 function createNames(atOnceMax: number) {
   const atOnce = new Map<string, number>()
   return {

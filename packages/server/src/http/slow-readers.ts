@@ -1,22 +1,25 @@
-// Disconnects clients that do not read their answers, which then fill our memory. Node disconnects
-// a client that reads nothing for `stillTimeoutMs`. This file handles clients that read very
-// slowly, and too many of them at once.
+// Disconnects clients that do not read their answers, because unread answers fill our memory. Node
+// disconnects a client that reads nothing for `stillTimeoutMs`. This file handles clients that read
+// very slowly, and too many of them at once.
 
 import type { Server, Socket } from "node:net"
 import type { Clock } from "../clock.ts"
 
 export interface ReaderLimits {
   readonly stillTimeoutMs: number
-  /** How fast a client must read what waits for it, after the first `stillTimeoutMs`. */
+  /** How fast a client must read its answer after the first `stillTimeoutMs`. */
   readonly answerBytesPerSecondMin: number
-  /** Unread bytes of all answers. Above it, the clients that have not read for longest go. */
+  /**
+   * Unread bytes of all answers. Above it, the clients that have been idle longest are
+   * disconnected.
+   */
   readonly unreadBytesMax: number
 }
 
 interface Unread {
   readonly socket: Socket
   readonly bytes: number
-  /** How many bytes the client has read, and since when that has not changed. */
+  /** How many bytes the client has read, and when that number last changed. */
   readonly taken: number
   readonly sinceMs: number
 }
@@ -69,7 +72,10 @@ function unreadOf(
   return unread
 }
 
-/** The clients to disconnect: each that is too slow, then the slowest until the rest fits. */
+/**
+ * The clients to disconnect: all that are too slow, then the slowest of the others until the rest
+ * fits.
+ */
 export function tooSlow<T extends Omit<Unread, "socket">>(
   all: readonly T[],
   nowMs: number,

@@ -23,8 +23,8 @@ export function batchOf(eventsMax: number) {
 }
 
 /**
- * Checks the batch as a whole. The items are checked one by one later, because a bad one must not
- * cost the good ones.
+ * Checks the batch as a whole. The items are checked one by one later, because an invalid one must
+ * not affect the others.
  */
 export function batchEnvelopeOf(eventsMax: number) {
   const events = Type.Array(Type.Unknown(), { minItems: 1, maxItems: eventsMax })

@@ -24,9 +24,9 @@ type ReadonlyDeep<T> = T extends string
 type Place = "field" | "header" | "query parameter" | "path parameter"
 
 /**
- * Returns a function that returns a value that matches the shape, with its type, and throws
- * `invalid_field` with a sentence about the first fault of any other. `at` is the path of the value
- * in the request, unless it is the root.
+ * Returns a check: it returns a value that matches the shape, with its type, and otherwise throws
+ * `invalid_field` with a sentence about the first fault. `at` is the path of the value in the
+ * request, unless it is the root.
  */
 export function checkOf<S extends TSchema>(
   shape: S,
@@ -35,7 +35,7 @@ export function checkOf<S extends TSchema>(
   const faultIn = faultsOf(shape, place)
   return (value, at = []) => {
     const fault = faultIn(value)
-    if (fault === undefined) return value as Of<S> // The shape has just said so.
+    if (fault === undefined) return value as Of<S> // The shape has just checked it.
     throw new LedgerError(
       "invalid_field",
       `${where([...at, ...fault.at.toReversed()], place)} ${fault.says}`,
@@ -47,7 +47,7 @@ type Path = readonly (string | number)[]
 
 /** The first rule that a value breaks. */
 interface Fault {
-  /** The path, from the inside out. It is only built for a fault. */
+  /** The path, innermost part first. It is built only for a fault. */
   readonly at: (string | number)[]
   /** The end of a sentence. */
   readonly says: string

@@ -6,7 +6,7 @@ import { ProjectFilter } from "./id.ts"
 import { Search } from "./page.ts"
 import { Time } from "./time.ts"
 
-/** Without those by age, which changes. */
+/** All filters but those by age, because an entry's age changes. */
 export const lastingFilters = {
   projectId: Type.Optional(Type.String({ ...ProjectFilter, default: undefined })),
   query: Type.Optional(Search),

@@ -43,7 +43,7 @@ export const scopes = ["write", "read", "admin"] as const satisfies readonly Sco
 export const roles = ["viewer", "admin"] as const satisfies readonly Role[]
 export const visibilities = ["public", "private"] as const
 
-/** For an answer: one of these today. */
+/** For an answer: these values today, and perhaps others later. */
 export function open<Known extends string>(known: readonly Known[]): Shape<Open<Known>> {
   return Type.Unsafe<Open<Known>>(
     Type.String({

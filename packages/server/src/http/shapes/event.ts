@@ -17,7 +17,7 @@ export const Action = Type.String({
   docs: { examples: ["billing.invoice.approve"] },
 })
 
-/** It may have further members of the writer's own. */
+/** The writer may add members of its own. */
 export const extensible = { additionalProperties: true }
 
 const Actor = shapeOf<wire.Actor>()(
@@ -69,7 +69,7 @@ export const checkEvent = checkOf(Event)
 
 const text = Type.Optional(Type.String())
 
-/** Where a write comes from: kept with the entry, as its provenance. */
+/** Headers about the origin of a write. They become the provenance of the entry. */
 export const contextHeaders = {
   "x-service-environment": text,
   "x-service-server": text,

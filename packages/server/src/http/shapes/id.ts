@@ -1,6 +1,6 @@
 import { Type } from "./type.ts"
 
-// Ids: those that a creator chooses, and those that the service makes.
+// Ids: some are chosen by callers, the others are made by the service.
 
 const name = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 const nameRule =
@@ -38,7 +38,7 @@ export const ReceiptId = Type.String({
   docs: { examples: ["rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
-/** Of an entry that is shown: empty if its content was destroyed, or cannot be read. */
+/** The event id in an answer: empty if the content was destroyed or cannot be read. */
 export const ShownEventId = Type.String({
   pattern: `^(?:evt_${made})?$`,
   rule: "must be the id of an event, or empty",

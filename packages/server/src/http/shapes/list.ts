@@ -19,7 +19,7 @@ type ListOf<Name extends string, Item extends TSchema> = TObject<
   { readonly [N in Name]: TArray<Item> } & { readonly nextCursor: typeof NextCursor }
 >
 
-/** A page of items, and where the next one begins. */
+/** A page of items, and the cursor of the next page. */
 export function listOf<Wire>() {
   return <Name extends string, Item extends TSchema & { readonly "~example": unknown }>(
     title: string,
@@ -28,6 +28,6 @@ export function listOf<Wire>() {
   ): WireShape<Wire> => {
     const fields = { [name as Name]: Type.Array(item), nextCursor: NextCursor }
     const example = { [name as Name]: [item["~example"]], nextCursor: null }
-    return answerOf<Wire>()(title, fields as never, example as Wire) // SameAs has shown it.
+    return answerOf<Wire>()(title, fields as never, example as Wire) // SameAs has checked the type.
   }
 }

@@ -8,7 +8,7 @@ import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** No full grammar of addresses: only its owner can show that an address is real. */
+/** Not the full grammar of addresses: only a mail to its owner can show that an address is real. */
 export const Email = Type.String({
   minLength: 3,
   maxLength: 254,
@@ -24,7 +24,7 @@ export const NewMember = requestOf<wire.NewMember>()(
   { email: sample.email, role: "viewer" },
 )
 
-/** A request whose path says everything. */
+/** The body of a request that needs only its path. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
 export const MemberChange = requestOf<wire.MemberChange>()(

@@ -8,7 +8,7 @@ const text = Type.Optional(Type.String())
 /** A member that may have any value, because the writer chose it. */
 const own = Type.Optional(Type.Unsafe<string>({}))
 
-// In answers. A member that is withheld from the reader is absent.
+// For answers. A member that the reader may not see is absent.
 export const ShownActor = shapeOf<wire.Party>()(
   Type.Object(
     { id: Type.String(), type: text, email: text, name: own },

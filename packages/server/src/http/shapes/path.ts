@@ -13,7 +13,7 @@ import {
 } from "./id.ts"
 import { Type } from "./type.ts"
 
-/** The parameters of paths. A name means the same in every path. */
+/** The parameters of paths. A name has the same meaning in every path. */
 const parameters: Readonly<Record<string, TSchema>> = {
   workspaceId: WorkspaceId,
   receiptId: ReceiptId,
@@ -51,7 +51,7 @@ export function paramsOf<Path extends string>(
     assert(shape !== undefined, `the parameter ${name} of ${path} has a shape`)
     return [name, shape] as const
   })
-  // It has the names that the type has.
+  // It has the names of the type.
   return Type.Object(Object.fromEntries(shapes)) as unknown as ParamsOf<Path>
 }
 

@@ -8,7 +8,7 @@ import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** The project whose policy is meant if a request names none. */
+/** The default project of a request about a policy. */
 export const usualProject = "core"
 
 const NonEmpty = Type.String({ minLength: 1 })

@@ -8,7 +8,7 @@ import { open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-/** A sentence of a few words: a line of a person's activity. */
+/** A short sentence that describes an action in a person's activity. */
 const Phrase = shapeOf<wire.Phrase>()(
   Type.Object({ action: Action, text: Label }, { additionalProperties: false }),
 )

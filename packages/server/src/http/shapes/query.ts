@@ -34,9 +34,9 @@ interface Parameter {
 }
 
 /**
- * Makes a check of query parameters. They arrive as text. Integers and booleans have one spelling
- * per value, so that a filter never means something else than it looks like. An absent parameter
- * gets the default of its shape.
+ * Makes a check of query parameters. They arrive as text. Integers and booleans have only one
+ * spelling for each value, so that a filter cannot be misread. An absent parameter gets the default
+ * of its shape.
  */
 export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => Of<S> {
   const parameters = Object.entries(

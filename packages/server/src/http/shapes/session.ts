@@ -8,16 +8,14 @@ import { sample } from "./sample.ts"
 
 const passwordMax = 256
 
-/**
- * Long enough that it needs no rules about its characters, and short enough to be hashed quickly.
- */
+/** Long enough to need no rules about characters, and short enough to be hashed quickly. */
 const NewPassword = Type.String({
   minLength: 12,
   maxLength: passwordMax,
   rule: `must be 12 to ${passwordMax} characters`,
 })
 
-/** A password to compare. It has no rules, because a rule would be a hint. */
+/** A password to check. It has no rules, because a rule would help an attacker to guess. */
 const Given = Type.String({ minLength: 1, maxLength: passwordMax })
 
 export const Setup = requestOf<wire.Setup>()(

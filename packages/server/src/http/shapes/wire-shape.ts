@@ -1,5 +1,5 @@
-// Shapes of what the client's wire types describe. A shape whose type differs from its wire type
-// does not compile.
+// Shapes for the client's wire types. A shape whose type differs from its wire type does not
+// compile.
 
 import type { TObject, TObjectOptions, TProperties, TSchema } from "typebox"
 import type { Of, Shape } from "./check.ts"
@@ -14,7 +14,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 /** A type without its index signature, which a shape cannot express. */
 type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
-/** Says what differs, where a shape has another type than its wire type. */
+/** Names the difference if the type of a shape is not its wire type. */
 export type SameAs<Wire, S extends TSchema, Given> =
   Same<Of<S>, Named<Wire>> extends true ? Given : { differs: [shape: Of<S>, wire: Named<Wire>] }
 
@@ -44,14 +44,14 @@ export function queryOf<Wire>() {
     shapeWith({}, fields, undefined)
 }
 
-/** Any other shape. */
+/** A shape of any other kind. */
 export function shapeOf<Wire>() {
   return <S extends TSchema>(shape: SameAs<Wire, S, S>, example?: Wire): WireShape<Wire> =>
     withExample(shape, example)
 }
 
 function shapeWith(options: TObjectOptions, fields: unknown, example: unknown): never {
-  return withExample(Type.Object(fields as TProperties, options), example) // SameAs has shown it.
+  return withExample(Type.Object(fields as TProperties, options), example) // SameAs has checked the type.
 }
 
 function withExample(shape: object, example: unknown): never {

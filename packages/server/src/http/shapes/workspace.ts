@@ -9,12 +9,10 @@ import { sample } from "./sample.ts"
 
 const openings = ["open", "closed"] as const
 
-/** A hundred years: after that nothing is hot anyway. */
+/** At most a hundred years. */
 const HotDays = Type.Integer({ minimum: 0, maximum: 36_500 })
 
-/**
- * A list of more projects would be too long to use; one key reaches a thousand at most anyway.
- */
+/** A longer list of projects would be unusable, and one key reaches a thousand at most. */
 const ProjectsMax = Type.Integer({ minimum: 1, maximum: 100_000 })
 
 const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
@@ -39,7 +37,10 @@ const LaneRule = shapeOf<wire.LaneRule>()(
   ),
 )
 
-/** A hundred years, as of `hotDays`. Less than a day would expire what has just been written. */
+/**
+ * At most a hundred years, as for `hotDays`. A rule of less than a day would expire entries that
+ * have just been written.
+ */
 const RetentionRuleShape = shapeOf<wire.RetentionRule>()(
   Type.Object(
     {
@@ -52,7 +53,7 @@ const RetentionRuleShape = shapeOf<wire.RetentionRule>()(
   ),
 )
 
-/** More rules than anyone can follow. */
+/** Nobody can keep an overview of more rules. */
 export const RetentionRules = Type.Array(RetentionRuleShape, { maxItems: 100 })
 
 const settings = {

@@ -1,4 +1,4 @@
-// Writing consents: a person agreed to a version of a policy, or agrees no more.
+// Writing consents and their withdrawals.
 
 import type { JsonObject } from "@tallystick/proof"
 import { consentDraft, withdrawalDraft } from "../../ledger/consent.ts"
@@ -58,7 +58,7 @@ type Writing = Pick<
   "caller" | "context" | "headers" | "receivedAtMs" | "pace"
 >
 
-/** What consents and withdrawals have in common. */
+/** Fields that consents and withdrawals share. */
 interface Said {
   readonly projectId: string
   readonly metadata: JsonObject
@@ -66,7 +66,7 @@ interface Said {
 
 interface Recording {
   readonly route: "/v1/consents" | "/v1/consents/withdrawals"
-  /** Throws if it must not be recorded. Something that was recorded before may be repeated. */
+  /** Throws if it must not be recorded. A retry of a recorded one is always allowed. */
   readonly refuse?: (
     workspace: Workspace,
     projectId: string,

@@ -140,7 +140,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
   ]
 }
 
-// ---- Of one person.
+// ---- One person.
 
 /** What one person agreed to and withdrew. */
 export function consentsOf(caller: Principal, subject: string, projectId: string): Wanted {
@@ -202,7 +202,7 @@ async function stateOf(
 
 /** Undefined if the content of the entry was removed on purpose. */
 function actOf(event: Uint8Array): Act | undefined {
-  // Written by `showEntry`, which makes what the wire types say.
+  // `showEntry` wrote it, in the form of the wire types.
   const entry = JSON.parse(Buffer.from(event).toString("utf8")) as wire.ListedEntry
   const { integrity, action, policyVersion, sequence } = entry
   if (integrity === "broken")
@@ -229,7 +229,7 @@ function shownState({
   return {
     state,
     ...(version !== undefined && { policyVersion: version }),
-    // They may be personal, and erased.
+    // These may be personal, and so may have been erased.
     ...(typeof mode === "string" && { mode }),
     ...(typeof surface === "string" && { surface }),
     ...(deciding !== undefined && { receipt: deciding.receipt, since: deciding.timestamp }),
@@ -248,18 +248,20 @@ async function textOf(
   const policy = await policies.find(workspaceId, projectId, consent.policyVersion)
   if (policy === undefined || Date.parse(policy.value.publishedAt) > atMs) return {}
   const { publishedAt, sectionHash, sections } = policy.value
-  // Published through the shape that wants these members.
+  // The shape of a publication requires these members.
   return { publishedAt, sectionHash, sections } as Pick<
     wire.ConsentState,
     "publishedAt" | "sectionHash" | "sections"
   >
 }
 
-// ---- Of all.
+// ---- All persons.
 
 type CountOf = (counting: Counting) => Promise<ReadonlyMap<string, wire.ConsentCount>>
 
-/** Of the surfaces, which callers choose freely. There are fewer of all else. */
+/**
+ * A limit for surfaces, which callers choose freely. There are fewer values of the other fields.
+ */
 const surfacesMax = 1000
 
 /** Both kinds of entries, counted in the same way. */
@@ -299,7 +301,8 @@ async function summaryOf(
   const values = (field: string, limit = valuesMax) =>
     countOf({ kind: "values", field, limit, valuesMax })
   const byDay = await countOf({ kind: "days" })
-  // The version as the target has it, which is never personal: `core:3`, or `core` for all.
+  // The version from the target's id, which is never personal: `core:3`, or `core` for all
+  // versions.
   const byTarget = await values("target")
   const byMode = await values("metadata.mode")
   const bySurface = await values("metadata.surface", surfacesMax)

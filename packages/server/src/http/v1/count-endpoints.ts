@@ -69,7 +69,7 @@ function timelineOf(
   if (to.ms < from.ms || (to.ms === from.ms && to.ns <= from.ns))
     throw new LedgerError("invalid_field", "to must be later than from")
   const { ms: fromMs } = from
-  // A millisecond of which only a part is before the end has entries as well.
+  // Entries have nanoseconds, so a last millisecond that is only partly in the range counts too.
   const spanMs = to.ms + Math.sign(to.ns) - fromMs
   const bucketMs = Math.ceil(spanMs / 1000 / most) * 1000
   return { kind: "timeline", fromMs, bucketMs, buckets: Math.ceil(spanMs / bucketMs), by }

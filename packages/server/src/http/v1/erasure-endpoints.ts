@@ -1,4 +1,4 @@
-// Erasures: what the ledger has about a person is destroyed, and recorded as destroyed.
+// Erasures: the ledger destroys the data of a person, and records that it did.
 
 import type * as wire from "@tallystick/client/wire"
 import type { Document, Listed } from "../../store/documents.ts"

@@ -73,7 +73,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       readInPieces: (bytes, pace) => readBatch(bytes, batchRules, pace),
       documentedBody: batchOf(limits.batchEventsMax),
       bodyBytesMax: limits.batchBytesMax,
-      // Each event of a batch may be as deep as one that comes alone.
+      // Each event of a batch may be nested as deeply as a single event.
       bodyDepthAround: 2,
       answers: { 202: BatchAnswer },
       async handle(call) {
@@ -113,8 +113,9 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /**
- * What to throw for a batch if writing to some of its workspaces has failed. A refusal says that
- * nothing was recorded, so every failure must be a refusal, and no workspace may have an entry.
+ * The error for a batch if writing to some of its workspaces has failed. A refusal states that
+ * nothing was recorded, so it is returned only if every failure is a refusal and no workspace has
+ * recorded an entry.
  */
 function refusalOfAll(failures: readonly unknown[], hasRecorded: boolean): unknown {
   const unknown = failures.find(
@@ -215,7 +216,7 @@ function saidOf(
   const policyVersion =
     typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
   const { keyId, context: kept } = sender(caller, context)
-  // A literal, because every event passes here.
+  // A literal for speed, because every event passes here.
   return {
     kind: "event",
     projectId: event.projectId,
@@ -248,7 +249,10 @@ export function sender(
   }
 }
 
-/** The answer with the receipt of a new or a replayed write. `wrap` adds what is around it. */
+/**
+ * The answer with the receipt of a new or a replayed write. `wrap` adds the text around the
+ * receipt.
+ */
 export function receiptAnswer(
   service: Service,
   caller: Principal | undefined,
@@ -300,7 +304,7 @@ function reusedKey(
   })
 }
 
-/** The requests cannot be compared any more, so nothing of the entry is told but its place. */
+/** The requests cannot be compared any more, so only the entry's sequence is revealed. */
 function recordedAndGone({ sequence }: RecordOutcome & { readonly kind: "gone" }): LedgerError {
   return new LedgerError(
     "content_gone",
@@ -308,7 +312,10 @@ function recordedAndGone({ sequence }: RecordOutcome & { readonly kind: "gone" }
   )
 }
 
-/** A refusal of one event is answered in its place. An error that is our fault fails the batch. */
+/**
+ * A refusal of one event is its result in the batch. An error that is our fault fails the whole
+ * batch.
+ */
 function problemOf(error: unknown): string {
   if (!(error instanceof LedgerError) || statusOf[error.code] >= 500) throw error
   return problemJson(error)

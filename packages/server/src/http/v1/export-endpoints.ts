@@ -1,5 +1,6 @@
-// Exports of entries; and records of exports that others make: the export command writes its files
-// from the data folder itself, and a page reads what was found, page by page.
+// Exports of entries, and records of exports that the service does not write itself: the export
+// command writes files from the data folder, and a web page saves the entries that it has read page
+// by page.
 
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
@@ -65,7 +66,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
         }
         const workspace = await changeable(service, workspaceId)
         const headers = { "content-type": mediaTypes[format] }
-        // HEAD gives nothing out, so nothing is recorded.
+        // HEAD sends no content, so nothing is recorded.
         if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
         const { sequence, receipt, content } = await service.entryExports.begin(
           caller,

@@ -11,7 +11,7 @@ import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { EventsFeed, EventsStream, FeedHeaders, FeedQuery } from "../shapes/page.ts"
 import { entriesJson, storageOf, wantedOf } from "./query-endpoints.ts"
 
-/** The workspace that a follower follows, and whether it still may. */
+/** The workspace that a client follows, and a check that it still may. */
 interface Following {
   readonly workspaceId: string
   readonly request: FeedRequest
@@ -68,7 +68,7 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
 const streamHeaders = {
   "content-type": `${streamType}; charset=utf-8`,
   vary: "Accept",
-  // nginx would keep entries until its buffer is full.
+  // Otherwise nginx would hold entries back until its buffer is full.
   "x-accel-buffering": "no",
 }
 
@@ -133,7 +133,7 @@ async function holds(recheck: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Made once for all streams that get the same page. */
+/** Cached, so that all streams that get the same page share it. */
 const known = new WeakMap<FeedPage, Buffer>()
 
 function messagesOf(page: FeedPage): Buffer {

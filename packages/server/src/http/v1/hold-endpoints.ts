@@ -1,4 +1,4 @@
-// Legal holds: what they cover is neither expired nor erased.
+// Legal holds: contents under a hold are neither expired nor erased.
 
 import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
@@ -88,7 +88,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Says of entries whether they are held, to whoever may read the workspace. */
+/** Whether each of these entries is held, for callers who may read the workspace. */
 export async function heldFor(
   { holds }: Service,
   caller: Caller,
@@ -105,7 +105,7 @@ function scopeOf({ filter, subject, receiptIds }: wire.HoldScope): HoldScope {
     throw new LedgerError("invalid_field", "give one of filter, subject and receiptIds")
   if (subject !== undefined) return { subject }
   if (receiptIds !== undefined) return { receiptIds }
-  // Throws for a search that is none.
+  // Throws for a malformed search.
   wantedIn(filter ?? {}, undefined, "filter.")
   // It was read from JSON.
   return { filter: { ...filter } as unknown as JsonObject }

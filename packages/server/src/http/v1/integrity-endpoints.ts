@@ -1,5 +1,5 @@
-// What the service knows about a workspace's chain: what is signed, what was checked again, and
-// where it is broken.
+// The state of a workspace's chain: how far it is signed, which entries were re-verified, and where
+// it is broken.
 
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
@@ -33,7 +33,7 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
 
 async function stateOf(service: Service, workspace: Workspace): Promise<wire.ChainState> {
   const { store, source, queries, clock } = service
-  // Read before the head, so that the chain has all that they cover.
+  // Read before the head, so that the chain contains every entry that they cover.
   const audit = await store.index.audit(workspace.id)
   const checkpoint = await checkpointOf(service, workspace)
   const archived = await queries.archived(workspace, clock.now())
@@ -54,7 +54,7 @@ async function stateOf(service: Service, workspace: Workspace): Promise<wire.Cha
   }
 }
 
-/** A forged checkpoint counts as none: it proves nothing. The fault says that there is one. */
+/** A forged checkpoint counts as none, because it proves nothing. The fault reports it. */
 async function checkpointOf(
   { store, source }: Service,
   workspace: Workspace,
@@ -67,22 +67,22 @@ async function checkpointOf(
   return { sequence: epoch.before + size, size, signedAt: isoTime(signedMs), vkey }
 }
 
-/** What was found before a start counts until the auditor has looked again. */
+/** A fault that was found before a restart counts until the auditor has checked again. */
 function faultOf({ health }: Service, workspaceId: string, audit: Audit | undefined) {
   const found = health.broken.get(workspaceId)
   return found ?? (health.audit() === undefined ? audit?.finding : undefined)
 }
 
 /**
- * Nothing behind a fault counts, nor does the entry before it: a changed record may show only in
- * the link of the next.
+ * Nothing after a fault counts as verified, nor does the entry before it: a changed record may only
+ * show in the link of the next entry.
  */
 function rangesOf(
   audit: Audit | undefined,
   size: number,
   fault: Pick<Fault, "sequence"> | undefined,
 ): wire.ChainState["checked"] {
-  // A chain that has lost its end is shorter than what was checked of it.
+  // A chain that has lost its end may be shorter than the checked range.
   const end = Math.min(size, (fault?.sequence ?? Infinity) - 2)
   let from = 1
   return (audit?.checked ?? []).flatMap(({ to, sinceMs }) => {

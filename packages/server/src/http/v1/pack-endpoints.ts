@@ -152,7 +152,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
                 "content-disposition": `attachment; filename="${packId}.zip"`,
               }
             : { "content-type": "application/json; charset=utf-8" }
-        // HEAD gives nothing out, so nothing is made or recorded, and the size is unknown.
+        // HEAD sends no content, so nothing is made or recorded, and the size is unknown.
         if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
         if (caller.kind === "token") service.rates.downloads.take(caller.id)
         const { bytes, content } = await service.packs.download(
@@ -175,7 +175,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** The sequences of what a new pack is to have, ascending. */
+/** The sequences of the entries for a new pack, ascending. */
 async function findFor(
   service: Service,
   caller: Principal,
@@ -196,7 +196,7 @@ async function findFor(
   const wanted = consentsOf(caller, subject, projectOf("consents", consents, projectId))
   await recordConsentLookup(service, caller, workspace, { subject, reason: title })
   const found = await matches("consents", { wanted, storage: "all" })
-  // The entries of publications belong to no project: not to be seen by a key of some projects.
+  // The entries of publications belong to no project, so a key for some projects must not see them.
   if (reachOf(caller) !== undefined) return found
   const [{ before }] = epochsOf(workspace)
   const ofThisEpoch = { ...publications(caller), firstSequence: before + 1 }
@@ -227,7 +227,7 @@ function projectOf(
   return own ?? ofPack ?? "all"
 }
 
-/** The sequences of all matches, ascending: as many as a pack may have. */
+/** The sequences of all matches, ascending. Throws if they are more than a pack may have. */
 async function matchesOf(
   { queries, limits, clock }: Service,
   workspace: Workspace,

@@ -1,4 +1,4 @@
-// Published policies. They are public or private, as the workspace says.
+// Published policies. The workspace's settings say whether they are public.
 
 import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
@@ -77,7 +77,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
           page,
           signal,
           async (before, limit) =>
-            // The place in a list of policies is the version.
+            // A list of policies is ordered by version.
             (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
               ...policy,
               created: policy.value.version,
@@ -99,7 +99,8 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: PolicyAnswer },
       async handle({ caller, params: { workspaceId, version }, query: { projectId } }) {
         const wanted = version === "latest" ? version : Number(version)
-        // The same look-ups for a workspace that does not exist, so that time tells nothing.
+        // The same look-ups for a workspace that does not exist, so that the time does not reveal
+        // that.
         const [workspace, found] = await Promise.all([
           service.store.registry.get("workspace", workspaceId, workspaceId),
           service.policies.find(workspaceId, projectId, wanted),

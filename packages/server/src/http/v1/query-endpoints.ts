@@ -101,8 +101,8 @@ export function storageOf({
 }
 
 /**
- * What a query asks for, limited to what the caller may see. `at` is the path of its parameters in
- * a body.
+ * The entries that a query asks for, limited to those that the caller may see. `at` is the path of
+ * the query's parameters in a body.
  */
 export function wantedOf(caller: Principal, asked: wire.EventsFilter, at = ""): Wanted {
   const { projectId, includeSystem } = asked
@@ -111,7 +111,7 @@ export function wantedOf(caller: Principal, asked: wire.EventsFilter, at = ""): 
   return wantedIn(asked, reachOf(caller), at)
 }
 
-/** What a filter in a body finds: the same as a query with these parameters. */
+/** A filter in a body matches the same entries as a query with these parameters. */
 export function filteredFor(
   caller: Principal,
   {
@@ -137,7 +137,9 @@ export function pageJson(
   return entriesJson(events, { returned, total, nextCursor, hasMore, verified, ...about })
 }
 
-/** A buffer: joining large entries to a string and encoding that again would take too long. */
+/**
+ * Returns a buffer: joining large entries into a string and encoding it again would take too long.
+ */
 export function entriesJson(events: readonly Uint8Array[], about: object): Buffer {
   const rest = JSON.stringify(about)
   const joined = events.flatMap((event, place) => (place === 0 ? [event] : [comma, event]))

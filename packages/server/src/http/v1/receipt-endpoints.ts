@@ -22,7 +22,7 @@ import { ReceiptAnswer } from "../shapes/entry.ts"
 import { heldFor } from "./hold-endpoints.ts"
 import { PlainText } from "../shapes/path.ts"
 
-/** Decides who sees what, once the entry was found. */
+/** The handler decides what the caller may see, once it has found the entry. */
 const ofReceipt = {
   action: "read",
   anonymous: true,
@@ -161,8 +161,7 @@ async function mayRead(
     return (
       caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
     )
-  // A key sees that its own entry is broken, as long as it can be read, and nothing of other
-  // entries.
+  // A key also sees a broken entry, if the entry names a project that the key reaches.
   return (
     caller !== undefined &&
     refusal(caller, "read", workspaceId) === undefined &&

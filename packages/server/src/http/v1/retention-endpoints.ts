@@ -1,4 +1,4 @@
-// How long contents are kept: what rules would expire, and expiring it now.
+// Retention: a preview of what rules would expire, and expiry on demand.
 
 import { LedgerError } from "../../error.ts"
 import type { RetentionRule, Workspace } from "../../store/documents.ts"
@@ -67,8 +67,8 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
 }
 
 /**
- * Throws if new rules would expire entries that exist, and the caller has not seen which: a slip of
- * the pen must not destroy seven years.
+ * Throws if new rules would expire existing entries, unless the caller has seen a preview: a typing
+ * error must not destroy seven years.
  */
 export async function confirmRetention(
   { previews, limits }: Service,

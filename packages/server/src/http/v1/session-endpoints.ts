@@ -130,8 +130,8 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
 const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
 
 /**
- * Limits the wrong passwords and set-up tokens of an address. Counts before the check, so that many
- * attempts at once are no more than one after the other.
+ * Limits the wrong passwords and set-up tokens of an address. Counts before the check, so that
+ * concurrent attempts get no more guesses than sequential ones.
  */
 async function attempt<T>(
   service: Service,
@@ -153,7 +153,7 @@ async function attempt<T>(
   }
 }
 
-/** Shows the first of several accounts, and the workspaces of all of them. */
+/** Shows the first of several accounts, and the workspaces of all of them together. */
 async function sessionJson(
   { accounts }: Service,
   members: readonly Account[],

@@ -1,4 +1,4 @@
-// What an operator looks at first: the program, its disk, what waits, and its settings.
+// The overview for an operator: the program, its disk, its queues, and its settings.
 
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
@@ -58,7 +58,7 @@ async function systemOf(service: Service): Promise<wire.System> {
   }
 }
 
-/** Its disk is not ours to see, and nothing is refused because of this one. */
+/** We cannot see the database's disk, and free space on our own does not limit writes. */
 function dataOf(databaseBytes: number | undefined): wire.System["data"] | undefined {
   if (databaseBytes === undefined) return undefined
   return { engine: "postgres", bytes: databaseBytes, files: [], reserveBytes: 0 }

@@ -30,7 +30,7 @@ import { Nothing } from "../shapes/member.ts"
 import { RecordsQuery } from "../shapes/page.ts"
 import { Bytes, PlainText } from "../shapes/path.ts"
 
-/** What all endpoints of a log have in common. */
+/** Fields that all endpoints of a log share. */
 const ofLog = {
   tag: "Log",
   access: { action: "read", anonymous: true },
@@ -99,7 +99,7 @@ type TileCall = Pick<
   "caller" | "params" | "incoming"
 >
 
-/** Each is an endpoint of the current epoch, and one of any epoch. */
+/** Each exists twice: for the current epoch, and for a named epoch. */
 function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
   const ofCheckpoint = {
     ...ofText,
@@ -218,7 +218,9 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Where a tile is 256 entries, a whole log would be thousands of requests. */
+/**
+ * A tile has only 256 entries, so reading a whole log by tiles would take thousands of requests.
+ */
 function recordsEndpoint(service: Service): ServiceEndpoint {
   return endpoint({
     ...ofLog,
@@ -238,7 +240,7 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
         readRecords(service.store.journal, log.epoch, after, count),
       )
       const body = Buffer.from(records.buffer, records.byteOffset, records.length)
-      // The last ones may become more.
+      // The last records are an incomplete piece, to which more may be added.
       const headers = count < limit ? noCache : immutable
       return { status: 200, body, headers: caller === undefined ? headers : {} }
     },
@@ -246,8 +248,8 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
 }
 
 /**
- * How many entries are served. Of a former epoch all, also those after its last checkpoint: the
- * next epoch commits to them.
+ * The number of entries that are served. A former epoch serves all its entries, also those after
+ * its last checkpoint, because the next epoch commits to them.
  */
 async function sizeOf(service: Service, { workspace, epoch }: NamedLog): Promise<number> {
   if (epoch.end !== undefined) return epoch.end - epoch.before

@@ -1,5 +1,5 @@
-// Scoped tokens: a caller who may read something may create a token for that alone. Administrators
-// list and revoke them.
+// Scoped tokens: a caller who may read a resource may create a token for that resource alone.
+// Administrators list and revoke tokens.
 
 import type * as wire from "@tallystick/client/wire"
 import { definedOf } from "@tallystick/proof"
@@ -36,7 +36,7 @@ import {
 } from "../shapes/token.ts"
 import { packFor } from "./pack-endpoints.ts"
 
-/** What the endpoints that make tokens have in common. */
+/** Fields that the endpoints that make tokens share. */
 const ofNewToken = {
   tag: "Tokens",
   access: { action: "read" },
@@ -287,7 +287,7 @@ async function tokenJson(
   }
 }
 
-/** Usual types of persons in events. */
+/** Common types of persons in events. */
 const personTypes = ["user", "subject", "person", "member", "customer", "account"]
 
 function subjectOf(
