@@ -1,17 +1,24 @@
 // Admission control for writes. It limits the bytes of bodies in memory, the bodies that are parsed
-// in one turn of the event loop, and the entries that wait for storage. What does not fit is refused
-// at once, before its body is read: work that is done in vain is what makes an overload last.
+// in one turn of the event loop, and the entries that wait for storage. A request that does not fit
+// is refused at once, before its body is read: work that is done in vain is what makes an overload
+// last.
 
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 
-/** Who shares room with whom. */
+/** A party to which requests are counted. Requests of one party share its limits. */
 export interface Party {
-  /** A workspace; the network of a stranger; empty for callers that belong to no workspace. */
+  /**
+   * A workspace, or the network of an anonymous caller. Empty for callers that belong to no
+   * workspace.
+   */
   readonly name: string
-  /** Has no credential. */
+  /** Whether it has no credential. */
   readonly isStranger: boolean
-  /** Whether its body becomes entries. If it has a workspace, they are entries of that. */
+  /**
+   * Whether its body becomes entries. If the party is a workspace, they are entries of that
+   * workspace.
+   */
   readonly isWriter: boolean
 }
 
@@ -26,15 +33,16 @@ export type AdmissionLimits = Pick<
 >
 
 /**
- * A workspace may have four times the places in the queue that are free: alone most of them. However
- * much some send, places are left for the next workspace.
+ * A workspace may have up to four times as many entries in the queue as there are free places. One
+ * workspace alone can take most of the queue, but however much some send, places are left for the
+ * next one.
  */
 const timesFreeMax = 4
-/** The share of one party in the room for bodies, so that a few parties cannot take all of it. */
+/** The share of one party in the memory for bodies, so that no party can take all of it. */
 const shareMax = 1 / 4
 /**
- * The part of the room, and of a share, for bodies that are larger than an event. So a client that
- * announces batches and sends nothing stops no single events.
+ * The part of the memory, and of a share, for bodies that are larger than an event. So a client
+ * that announces batches and sends nothing cannot block single events.
  */
 const largeMax = 7 / 8
 /** A small body is at most this part of a turn, which is some two hundred ordinary events. */
@@ -44,7 +52,10 @@ export class Admission {
   readonly #limits: AdmissionLimits
   readonly #queue = new Counts()
   readonly #bodies = new Counts()
-  /** Separate, so that strangers and callers with a credential cannot take each other's room. */
+  /**
+   * Separate, so that anonymous callers and callers with a credential cannot take each other's
+   * memory.
+   */
   readonly #strangersBodies = new Counts()
   /**
    * Workspaces that were refused since the last entry was written. Their next request would most
@@ -62,7 +73,7 @@ export class Admission {
     this.#later = later
   }
 
-  /** Admits a request with a body. The caller must call `leave` in the end. */
+  /** Admits a request with a body. The caller must finally call `leave`. */
   enter(party: Party): Place {
     return new Place(this, party)
   }
@@ -81,11 +92,11 @@ export class Admission {
   /** Called when entries were written or failed. */
   giveBackEntries(workspace: string, entries: number): void {
     this.#queue.add(workspace, -entries)
-    // To clear an empty set makes a new table of it.
+    // Clearing an empty set would allocate a new table.
     if (this.#closed.size > 0) this.#closed.clear()
   }
 
-  /** For a `Place`, whose body has taken `held` bytes already. */
+  /** Called by a `Place`, whose body has taken `held` bytes already. */
   takeBytes(party: Party, bytes: number, held: number): void {
     this.#checkQueue(party)
     if (!this.#hasRoom(party, bytes, held))
@@ -106,7 +117,7 @@ export class Admission {
     if (!party.isWriter) return undefined
     this.#checkQueue(party)
     const { turnBytesMax, turnsWaitingBytesMax } = this.#limits
-    // Small bodies go before large ones, until they have taken a turn of their own.
+    // Small bodies go before large ones, until they have used one turn.
     const isSmall = bytes * smallParts <= turnBytesMax
     if (this.#turnBytes < (isSmall ? 2 : this.#waiting.length === 0 ? 1 : 0) * turnBytesMax) {
       this.#begin(bytes)
@@ -175,14 +186,14 @@ export class Admission {
 
   /** Throws `overloaded` for a body whose entries would have no room. */
   #checkQueue({ name, isWriter }: Party): void {
-    // A caller of no workspace names one in the body.
+    // A caller without a workspace names one in the body, which was not read yet.
     if (isWriter && name !== "" && (this.#closed.has(name) || !this.#hasQueue(name, 1)))
       this.#refuse(name)
   }
 
   #refuse(workspace: string): never {
     const { all } = this.#queue
-    // If the queue is empty, no write would open the workspace again.
+    // If the queue is empty, no write would reopen the workspace.
     if (all > 0) this.#closed.add(workspace)
     const limit = `the limit is ${this.#limits.queuedEventsMax}, and no workspace may have all of it`
     throw new LedgerError(
@@ -199,7 +210,7 @@ interface Waiting {
   refuse(reason: unknown): void
 }
 
-/** What one request may use until it is answered. */
+/** The resources of one request until it is answered. */
 export class Place {
   readonly #admission: Admission
   readonly #party: Party
@@ -210,14 +221,14 @@ export class Place {
     this.#party = party
   }
 
-  /** The name of who has it. */
+  /** The name of its party. */
   get party(): string {
     return this.#party.name
   }
 
   /**
-   * Takes room for so many more bytes of the body. Throws `overloaded` if there is none, or if the
-   * queue has no room for an entry.
+   * Reserves memory for more bytes of the body. Throws `overloaded` if there is none, or if the
+   * queue has no place for an entry.
    */
   take(bytes: number): void {
     this.#admission.takeBytes(this.#party, bytes, this.#bytes)
@@ -235,7 +246,7 @@ export class Place {
   }
 }
 
-/** An amount, in total and of each party. */
+/** An amount, in total and by party. */
 class Counts {
   readonly #of = new Map<string, number>()
   all = 0
@@ -244,7 +255,7 @@ class Counts {
     return this.#of.get(party) ?? 0
   }
 
-  /** A negative amount takes away. */
+  /** The amount may be negative. */
   add(party: string, count: number): void {
     const of = this.of(party) + count
     if (of === 0) this.#of.delete(party)

@@ -1,5 +1,5 @@
-// A consent, and its withdrawal, become entries about their subject: who agreed to which version of
-// which project's policy, how, and where; and who agrees no more.
+// Makes entries of consents and withdrawals. The entry is about the subject: who agreed to which
+// version of which project's policy, how, and where, or who withdrew that.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -23,7 +23,7 @@ export interface Withdrawal {
   readonly metadata: JsonObject
 }
 
-/** What the actor of every consent is. */
+/** The type of the actor of every consent. */
 export const subjectType = "subject"
 
 export const consentAction = "policy.consent.record"

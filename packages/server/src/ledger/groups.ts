@@ -1,5 +1,5 @@
-// A group: entries of a workspace that are taken from its line together and linked to a head. Linking
-// computes the record, its hash and the link to the entry before.
+// A group: entries of a workspace that are taken from its queue together and linked to a head.
+// Linking computes the record, its hash and the link to the entry before.
 
 import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
@@ -11,7 +11,7 @@ import type { Change } from "../store/documents.ts"
 import type { Group, Head, Linked } from "../store/entries.ts"
 import type { SealedEntry } from "./seal.ts"
 
-/** What became of an entry: it has its place, or an earlier one has its key. */
+/** The outcome of an entry: it has its place in the chain, or an earlier entry has its key. */
 export type Placed =
   | { readonly kind: "placed"; readonly link: Link }
   | { readonly kind: "used"; readonly sequence: number }
@@ -19,18 +19,21 @@ export type Placed =
 export interface Chain {
   readonly workspace: string
   readonly ledgerId: Uint8Array
-  /** Entries that the ledger goes on from, which its sequences count and its indexes do not. */
+  /**
+   * The number of entries of former epochs: sequences count them, the indexes of this ledger do
+   * not.
+   */
   readonly before: number
 }
 
-/** Entries that were handed in together, and who is told of them. */
+/** Entries that were submitted together, and the callbacks for their outcome. */
 export interface Submission {
   readonly chain: Chain
   changes: readonly Change[]
   readonly placed: (Placed | undefined)[]
-  /** Those that have no place yet. */
+  /** Entries that have no place in the chain yet. */
   waiting: readonly Waiting[]
-  /** It was in a group before, and some of it is left. */
+  /** Whether a former group has taken a part of it. */
   again: boolean
   relinks: number
   resolve(placed: readonly Placed[]): void
@@ -44,9 +47,9 @@ export interface Waiting {
 }
 
 /**
- * Takes submissions from the front of a line until they are enough for a group; one is never
- * divided. Lines that start at once have as much together as one has alone, so that they can share
- * a commit.
+ * Takes submissions from the front of a queue until they fill a group. A submission is never
+ * divided. Queues that start at once share the size limits of one group, so that their groups fit
+ * into one commit.
  */
 export function takeGroup(
   line: Submission[],
@@ -55,8 +58,8 @@ export function takeGroup(
 ): readonly Submission[] {
   let [count, entries, bytes] = [0, 0, 0]
   for (const { waiting, again } of line) {
-    // Those that were refused for a companion's sake go without newcomers, who could have them
-    // refused again, and so on for ever.
+    // Submissions that failed because of another one in their group are retried without new ones,
+    // which could make them fail again and again.
     if (count > 0 && line[0]?.again === true && !again) break
     count += 1
     entries += waiting.length
@@ -75,8 +78,8 @@ export interface LinkedGroup {
 }
 
 /**
- * Links the waiting entries of a workspace's submissions. Times never decrease, whatever the clock
- * says.
+ * Links the waiting entries of a workspace's submissions. Times never decrease, even if the clock
+ * is set back.
  */
 export function linkAll(
   submissions: readonly Submission[],
@@ -95,7 +98,8 @@ export function linkAll(
     for (const one of submission.waiting) {
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {
-        // Of several entries with one key, only the first is linked; its outcome settles the others.
+        // If several entries have one key, only the first is linked. Its outcome settles the
+        // others.
         if (keys.get(idem) !== undefined) continue
         keys.set(idem, entries.length)
       }

@@ -53,8 +53,8 @@ export const sameRequest: SameRequest = (kind, recorded, asked) =>
   })
 
 /**
- * The new request with only what is left of the recorded one, whose sealed fields with these digests
- * were destroyed: nobody can say whether those are the same.
+ * The new request, reduced to the parts that the recorded one still has. The recorded one's sealed
+ * fields with these digests were destroyed, so they cannot be compared.
  */
 export function withoutErased(
   asked: Content,
@@ -69,7 +69,7 @@ export function withoutErased(
     return Array.isArray(digests) && digests.some((one) => missing.includes(String(one)))
   }
   const { actor, target, metadata } = asked
-  // Metadata that was sealed as a whole is not in the body, and its digest stands at the top.
+  // Metadata that was sealed as a whole is not in the body. Its digest is at the top level.
   const isSealedWhole = parts["metadata"] === undefined
   const lacksMetadata = lacks(parts["metadata"]) || (isSealedWhole && lacks(parts))
   return {
@@ -80,7 +80,7 @@ export function withoutErased(
   }
 }
 
-/** The members that the recorded one still has. */
+/** The members that the recorded part still has. */
 function left<T extends JsonObject>(asked: T, recorded: JsonObject): T {
   // A party keeps its id and type, which are never sealed.
   return Object.fromEntries(

@@ -40,7 +40,9 @@ function timeText(timeMs: number): string {
 }
 
 const letters = Buffer.from(alphabet, "latin1")
-/** Written anew for each id: one string for it, and not one for each character. */
+/**
+ * A buffer that each id overwrites, so that an id costs one string and not one for each character.
+ */
 const text = Buffer.alloc(randomCharacters)
 
 /** Five bits for each character. */

@@ -12,7 +12,7 @@ const builtIn: Readonly<Record<Exclude<Lane, "operations">, string>> = {
 }
 
 const builtInLanes: ReadonlyMap<string, Lane> = new Map(
-  // Object.entries forgets that the names are lanes.
+  // The type of Object.entries loses that the names are lanes.
   (Object.entries(builtIn) as [Lane, string][]).flatMap(([lane, prefixes]) =>
     prefixes.split(" ").map((prefix): [string, Lane] => [prefix, lane]),
   ),

@@ -1,5 +1,5 @@
-// The write side: makes entries of drafts, seals them, has them appended, and returns what is
-// recorded now or was recorded before.
+// The write side: makes entries of drafts, seals and appends them, and returns the new entries or
+// those that were recorded before.
 
 import type { Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
@@ -69,13 +69,13 @@ export interface Ledger {
   readonly makeId: MakeId
   readonly random: Random
   readonly sequencer: Sequencer
-  /** Every entry passes it, and every request with a body. */
+  /** Admission control for every entry and every request with a body. */
   readonly admission: Admission
 }
 
 export interface LedgerParts {
   readonly journal: Journal
-  /** Says what was destroyed of entries. */
+  /** Knows the destroyed contents. */
   readonly registry: Pick<Registry, "get">
   readonly clock: Clock
   readonly limits: Limits
@@ -127,7 +127,7 @@ export function createLedger({
       let at = 0
       for (const { kind } of drafts) {
         if (pace.isUp()) await pace.next()
-        // Each draft has a content and a place.
+        // Each draft has a content at the same index.
         const content = contents[at] as Content
         const place = placed[at++] as Placed
         if (place.kind === "placed") {
@@ -135,7 +135,8 @@ export function createLedger({
         } else {
           if (originals === undefined) {
             originals = await originalsOf(journal, chain, placed)
-            // They arrived in this turn, which was long for 8 MiB of them: the next one opens them.
+            // The answer arrived in this turn. Copying 8 MiB of entries took long, so they are
+            // opened in the next turn.
             pace.isUp()
             await pace.next()
           }
@@ -150,7 +151,7 @@ export function createLedger({
   }
 }
 
-/** What is answered for a key that an earlier entry has. */
+/** The outcome for a key that an earlier entry has. */
 async function recordedBefore(
   { registry, same }: Required<Pick<LedgerParts, "registry" | "same">>,
   kind: Kind,
@@ -172,7 +173,8 @@ async function recordedBefore(
     const kept = same(kind, original.content, left)
     return kept ? { kind: "replayed", opened: original } : { kind: "reused", original }
   }
-  // Requests are equal here, so drop one copy of each part: 8 MiB of small parts take hundreds.
+  // The requests are equal, so keep only one copy of each part: 8 MiB of small parts take hundreds
+  // of MiB.
   const { actor, target, metadata } = content
   return {
     kind: "replayed",
@@ -180,7 +182,7 @@ async function recordedBefore(
   }
 }
 
-/** Whether these sealed fields were erased; false if there are none. */
+/** Whether these sealed fields were erased. False if the list is empty. */
 async function areErased(
   registry: Pick<Registry, "get">,
   { workspace, sequence }: Stored,
@@ -217,7 +219,7 @@ function sealOne(
   random: Random,
 ): SealedEntry {
   const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
-  // The service's own entries concern no customer and stay readable: genesis and keys above all.
+  // The service's own entries, such as genesis and keys, concern no customer and stay readable.
   const personalKeys = kind === "event" || kind === "consent" ? value.personalKeys : []
   return seal(kind, content, idem, { personalKeys, random })
 }
@@ -263,7 +265,7 @@ function idemIn({ idemSecret }: KeyedChain, { route, key }: Idempotency): string
   return idemOf(idemSecret, route, key)
 }
 
-/** The constant facts of each workspace's chain, computed once. */
+/** The constants of each workspace's chain, computed once. */
 function chains(keyring: Keyring): (workspace: Workspace) => KeyedChain {
   const known = new Map<string, KeyedChain>()
   return (workspace) => {
@@ -273,7 +275,7 @@ function chains(keyring: Keyring): (workspace: Workspace) => KeyedChain {
     const epochs = epochsOf(workspace)
     const [{ ledgerId, before }] = epochs
     if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
-    // Derived from the first ledger in all epochs, so a key is found whatever the epoch.
+    // All epochs derive it from the first ledger, so a key is found in any epoch.
     const first = epochs.at(-1) ?? epochs[0]
     const chain = {
       workspace: id,

@@ -3,7 +3,7 @@
 
 import { randomFillSync } from "node:crypto"
 
-/** Fills with bytes that nobody can predict. */
+/** Fills the array with unpredictable bytes. */
 export type Random = (into: Uint8Array) => void
 
 const poolBytes = 65_536

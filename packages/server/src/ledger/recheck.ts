@@ -11,7 +11,7 @@ import type { JournalReader, Registry } from "../store/store.ts"
 
 export interface CheckedJournal {
   readonly journal: JournalReader
-  /** Says what was destroyed of entries. */
+  /** Knows the destroyed contents. */
   readonly registry: Pick<Registry, "get">
 }
 
@@ -55,7 +55,7 @@ export async function recheck(
       held(at, chain.previousHash)
     }
   }
-  // What is appended next is linked to this.
+  // The next entry will be linked to this hash.
   if (!equalBytes(head.hash, chain.previousHash))
     return `the head of workspace ${workspace.id} has another hash than its last entry, ${head.sequence}`
   return undefined

@@ -49,7 +49,7 @@ export function seal(
 ): SealedEntry {
   let disclosures = ""
   let used = salts.length
-  // Each salt is used once. One call makes four, enough for most entries.
+  // Each salt is used once. One call to the generator makes four, which is enough for most entries.
   const nextSalt = (): number => {
     if (used === salts.length) {
       random(salts)
@@ -108,7 +108,7 @@ interface Member<Form, Name> {
 }
 type Plain = "word" | "text" | "value"
 
-/** Everything that a body may have in clear, in canonical order. */
+/** All members that a body may have in clear text, in canonical order. */
 const members: readonly (Member<Plain, FieldWith<"form", Plain>> | Member<"made", keyof Made>)[] = [
   ...fieldsWith("form", "word", "text", "value").map((name) =>
     memberOf(entryFields[name].form, name),
@@ -169,7 +169,7 @@ function bodyJson(
 }
 
 /**
- * Seals everything but id and type: e-mail and name as claims of their own, all other members as
+ * Seals all members but id and type: e-mail and name as claims of their own, the others together as
  * one claim.
  */
 function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
@@ -182,7 +182,10 @@ function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string
   return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
 }
 
-/** Canonical JSON of the other members, without an object in between: a party may have 30,000. */
+/**
+ * Canonical JSON of the other members, made without a temporary object, because a party may have
+ * 30,000.
+ */
 function furtherJson(party: Party): string {
   const names = Object.keys(party).filter(
     (name) => name !== "id" && name !== "type" && name !== "email" && name !== "name",
@@ -193,7 +196,7 @@ function furtherJson(party: Party): string {
   return `{${members.join(",")}}`
 }
 
-/** Undefined if metadata is sealed as a whole. Its digest is then one of the top level. */
+/** Undefined if metadata is sealed as a whole. Its digest is then at the top level. */
 function sealedMetadata(
   metadata: JsonObject,
   personalKeys: readonly string[],

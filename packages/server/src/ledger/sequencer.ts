@@ -1,10 +1,10 @@
-// Gives entries their place in the chain. Each workspace has a line: gather a group, link it,
-// append it. While one group is appended, the next one gathers. Workspaces do not wait for each
+// Gives entries their place in the chain. Each workspace has a queue: a group is gathered, linked
+// and appended. While one group is appended, the next one gathers. Workspaces do not wait for each
 // other.
 //
-// A line appends one group at a time, linked to the head that storage confirmed. After an error the
-// head is read again, because an append that failed may have happened. Where another process has
-// appended to the same workspace, an engine that can links the group to the head there is.
+// A queue appends one group at a time, linked to the head that storage confirmed. After an error
+// the head is read again, because an append that failed may have happened. If another process has
+// appended to the same workspace, an engine may link the group to the new head itself.
 
 import { strict as assert } from "node:assert"
 import { equalBytes } from "@tallystick/proof"
@@ -26,9 +26,10 @@ import type { SealedEntry } from "./seal.ts"
 
 export interface Sequencer {
   /**
-   * Resolves, in the order given, when every entry is on stable storage or was found to be there
-   * already. The changes commit with the entries, or not at all. A `LedgerError`
-   * `ledger_unavailable` means that the outcome is unknown; any other, that nothing was recorded.
+   * Resolves when every entry is on stable storage, or was recorded before. The result has the
+   * order of the entries. The changes commit with the entries, or not at all. The `LedgerError`
+   * `ledger_unavailable` means that the outcome is unknown. Any other one means that nothing was
+   * recorded.
    */
   submit(
     chain: Chain,
@@ -93,9 +94,9 @@ export function createSequencer(
   }
 
   /**
-   * Starts a line in the next turn of the event loop. Requests that arrive in this turn share its
-   * group. After an append, answers leave and waiting requests come in before the next group is
-   * closed: larger groups cost less per entry.
+   * Starts a queue in the next turn of the event loop, so that requests which arrive in this turn
+   * share its group. After an append, answers are sent and waiting requests are read before the
+   * next group is closed: larger groups cost less per entry.
    */
   function start(line: Line): void {
     if (line.isBusy) return
@@ -177,8 +178,8 @@ export function createSequencer(
   }
 
   /**
-   * Answers a submission if all its entries have their place. Otherwise its other entries go first
-   * in the next group.
+   * Answers a submission if all its entries have their place. Otherwise its remaining entries go
+   * first in the next group.
    */
   function goOn(submission: Submission, outcome: Outcome): void {
     if (submission.waiting.length === 0) return
@@ -206,7 +207,7 @@ export function createSequencer(
   }
 }
 
-/** The group as the engine has linked it. */
+/** The group as the engine has relinked it. */
 function asRelinked(gathered: LinkedGroup, outcome: Outcome): LinkedGroup {
   const relinked = outcome.kind === "done" ? outcome.relinked : undefined
   const last = gathered.links.at(-1)
@@ -219,14 +220,14 @@ function asRelinked(gathered: LinkedGroup, outcome: Outcome): LinkedGroup {
   return again
 }
 
-/** Whether an entry of it was left out of a group, because another one has its key. */
+/** Whether a group left out one of its entries, because another entry has the same key. */
 function hasCopies({ waiting, placed }: Submission): boolean {
   return waiting.some(({ place }) => placed[place] === undefined)
 }
 
 /**
- * Answers every waiting entry whose key is known to belong to an entry: `sequenceOf` says to which,
- * by the places of `taken`.
+ * Answers every waiting entry whose key belongs to a recorded entry. `sequenceOf` has that entry's
+ * sequence, by the places of `taken`.
  */
 function settleKeys(
   submissions: readonly Submission[],

@@ -1,5 +1,5 @@
-// A test aid: random entries, sealed as the ledger seals them, and random searches for what they
-// say. Names and values that are hard to search come as often as plain ones.
+// A test aid: random entries, sealed as the ledger seals them, and random searches for their words.
+// Names and values that are hard to search are as frequent as plain ones.
 
 import { strict as assert } from "node:assert"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
@@ -147,14 +147,14 @@ export function storedBy(chance: Chances, sequence: number): Stored {
   return { ...rest, body: isOlder ? withKeyInClear(chance, body) : body }
 }
 
-/** As older versions wrote it. What cannot be read stays so. */
+/** In the form of older versions. An unreadable body stays unreadable. */
 function withKeyInClear(chance: Chances, body: Uint8Array): Uint8Array {
   const members = parseJson(Buffer.from(body).toString())
   if (!isJsonObject(members)) return body
   return Buffer.from(canonicalize({ ...members, keyId: one(chance, keyIds) }))
 }
 
-/** One entry. What every fifth has of a body or of disclosures is gone or cannot be read. */
+/** One entry. In one of five, the body or the disclosures are missing or unreadable. */
 export function sealedBy(chance: Chances, sequence: number): Stored {
   const random: Random = (into) => {
     for (let at = 0; at < into.length; at++) into[at] = chance.below(256)
@@ -213,7 +213,7 @@ function damagedBy(chance: Chances, stored: Stored): Stored {
 
 // ---- Searches.
 
-/** A search, more often than not for something that one of these entries says. */
+/** A search, in most cases for a word of one of these entries. */
 export function wantedBy(chance: Chances, entries: readonly Filed[]): Wanted {
   const maybe = <T extends object>(times: number, make: () => T): T | object =>
     chance.below(times) === 0 ? make() : {}

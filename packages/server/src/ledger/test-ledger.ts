@@ -1,4 +1,4 @@
-// A test aid: a workspace, an ordinary event, and a ledger that reports to nobody.
+// A test aid: a workspace, an ordinary event, and a ledger without metrics.
 
 import { createHash } from "node:crypto"
 import type { Clock } from "../clock.ts"
@@ -9,7 +9,7 @@ import type { WorkspaceDocument, Document } from "../store/documents.ts"
 import type { Journal } from "../store/store.ts"
 import { createLedger, type Ledger, type LedgerParts, type Draft } from "./ledger.ts"
 
-/** Stands still. */
+/** A clock that stands still. */
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep: async () => {} }
 
 export const testKeyring = firstKeyring(new Uint8Array(32))

@@ -17,7 +17,7 @@ import type { SegmentParts } from "../store/search/segments.ts"
 import type { Stored } from "../store/entries.ts"
 import { storedBy, wantedBy, type Chances } from "./test-entries.ts"
 
-/** Asks by chance, and says how many questions had an answer. */
+/** Asks random questions, and returns how many had matches. */
 export function compareSegments(chance: Chances, rounds: number, questions: number): number {
   let answered = 0
   for (let round = 0; round < rounds; round++) {
@@ -25,13 +25,13 @@ export function compareSegments(chance: Chances, rounds: number, questions: numb
     const entries = Array.from({ length: 20 + chance.below(120) }, (_, at) =>
       storedBy(chance, first + at),
     )
-    // Of many blocks, or of one.
+    // Segments have many blocks, or one.
     const bounds = round % 2 === 0 ? { blockRows: 16 } : {}
     const builder = createSegmentBuilder(first, entries.length, bounds)
     for (const entry of entries) builder.add(entry)
     const made = builder.finish()
     const parts = packSegment(made)
-    // Every part is read anew, or none.
+    // Each part is read from the store each time, or all are cached.
     const kept = openSegment(parts[0] ?? new Uint8Array(), createPartCache(0))
     const inMemory = openMade(made)
     const turns = [kept, inMemory, inMemory, inMemory]
@@ -40,7 +40,7 @@ export function compareSegments(chance: Chances, rounds: number, questions: numb
   return answered
 }
 
-/** Asks segments of the same entries by turns, and says how many questions had an answer. */
+/** Asks segments of the same entries in turn, and returns how many questions had matches. */
 export function compareAnswers(
   chance: Chances,
   segments: readonly Segment[],
