@@ -1,4 +1,4 @@
-// `tallystick archive`: what an operator does with the archive.
+// `tallystick archive`: lists, verifies and moves archived bodies.
 
 import {
   archiveNow,

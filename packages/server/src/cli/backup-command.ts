@@ -25,7 +25,7 @@ export async function runBackup(
       "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
     )
   const show = (step: BackupProgress): void => progress(lineOf(step))
-  // Object storage is another place already, and may be larger than any disk here.
+  // Object storage is a separate place already, and may be larger than any disk of this machine.
   const withArchive = mayHaveArchive && archive.kind === "folder"
   const { workspaces, entries, secrets, segments, isNoted } = await backUp({
     ...config,
@@ -55,7 +55,7 @@ export async function runBackup(
     )
 }
 
-/** What the copy needs besides, and how that is copied. */
+/** The archive segments that the copy needs, and how to copy them. */
 function archiveLine(segments: number, archive: ArchivePlace, target: string): string {
   const list = join(target, archiveList)
   const needs = `The copy needs ${counted(segments, "segment")} of the archive, which ${list} names.`

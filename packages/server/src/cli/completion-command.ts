@@ -6,7 +6,7 @@ import type { Command } from "commander"
 
 export type Shell = "bash" | "zsh" | "fish"
 
-/** What can follow some words, such as "keys create". */
+/** The possible next words after some words, such as "keys create". */
 interface Place {
   readonly words: string
   readonly commands: readonly { readonly name: string; readonly description: string }[]

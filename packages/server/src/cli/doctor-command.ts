@@ -1,6 +1,6 @@
 // `tallystick doctor`: checks everything that the service depends on, and says what is wrong and
-// what to do. It changes nothing: the file that it writes into the data folder as a test, it
-// removes. The service may run.
+// what to do. It changes nothing: it removes the test file that it writes into the data folder. The
+// service may run.
 
 import {
   closeSync,
@@ -382,13 +382,13 @@ async function checkHeads(
   )
 }
 
-/** Of one workspace, which takes some tenths of a second. */
+/** For one workspace. Hashing them takes some tenths of a second. */
 const hashedEntriesMax = 100_000
 const recordsPerRead = 4096
 
 /**
  * Root of the tree over the first `size` records of an epoch, or over fewer if the data ends
- * before.
+ * earlier.
  */
 async function rootOf(
   journal: Snapshot["journal"],
@@ -428,7 +428,7 @@ async function checkClock(
 }
 
 /**
- * systemd-timesyncd makes this file when it has set the clock. Other time services leave nothing
+ * systemd-timesyncd makes this file when it has set the clock. Other time services have no sign
  * that is as cheap to check.
  */
 const synchronised = "/run/systemd/timesync/synchronized"

@@ -28,12 +28,15 @@ export const shownEntry: Shown<ListedEntry> = {
   csv: entryColumns.map(({ name, valueOf }) => [name, valueOf]),
 }
 
-/** A broken entry may have neither. */
+/** A broken entry may have neither id nor name. */
 function nameOf(id: string | undefined, name: string | undefined): string {
   return id === undefined || name === undefined ? (id ?? name ?? "") : `${id} ${name}`
 }
 
-/** To the second, so that rows can be compared; as it was written, if it is no time. */
+/**
+ * The time in UTC to the second, so that rows can be compared. A text that is no time is returned
+ * unchanged.
+ */
 function inUtc(time: string): string {
   const date = new Date(time)
   return Number.isNaN(date.getTime())

@@ -51,7 +51,7 @@ function foundIn({ entries, fields }: Pick<Erasure, "entries" | "fields">): stri
   return `${counted(fields, "sealed field")} in ${entries} entries`
 }
 
-/** What keeps the erasure waiting, and what it cannot reach. */
+/** The holds that the erasure waits for, and the copies that it cannot reach. */
 function sayRest(
   { remark }: AskingTerminal,
   { holds = [], handedOut }: Pick<Erasure, "holds" | "handedOut">,

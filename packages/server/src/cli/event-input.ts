@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "@tallystick/proof"
 import { LedgerError, StartError } from "../error.ts"
 import { parseStrict, type JsonLimits } from "../http/json.ts"
 
-/** A line with an event, or with something else and why. */
+/** A line with an event, or the problem of a line that has none. */
 export type InputLine =
   | { readonly line: number; readonly bytes: number; readonly event: JsonObject }
   | { readonly line: number; readonly bytes: number; readonly problem: Problem }
@@ -16,8 +16,8 @@ interface InputLimits extends JsonLimits {
 }
 
 /**
- * Gives out what has arrived, without waiting for more: an input may go on for ever. Empty lines
- * are left out.
+ * Yields the lines that have arrived, without waiting for more, because an input may be endless.
+ * Empty lines are left out.
  */
 export async function* readInput(
   input: AsyncIterable<Uint8Array>,
@@ -39,7 +39,7 @@ function parsed(line: number, text: Buffer, limits: InputLimits): InputLine {
   return { line, bytes: text.length, ...("object" in read ? { event: read.object } : read) }
 }
 
-/** As strictly as the service reads it: a number that loses digits would be another number. */
+/** Parses as strictly as the service: a number that loses digits would be another number. */
 export function objectIn(
   text: Buffer,
   limits: JsonLimits,
@@ -54,7 +54,10 @@ export function objectIn(
   }
 }
 
-/** The lines that each piece of the input completes. An object over several lines counts as one. */
+/**
+ * The lines that each chunk of the input completes. An object over several lines counts as one
+ * line.
+ */
 async function* linesOf(
   input: AsyncIterable<Uint8Array>,
   bytesMax: number,
@@ -77,7 +80,7 @@ async function* linesOf(
   yield [unread]
 }
 
-/** Whether the first line only begins an object. Undefined as long as there is no first line. */
+/** Whether the first line only begins an object. Undefined until the first line is complete. */
 function beginsObject(text: Buffer): boolean | undefined {
   const [, first] = /^\s*(\S.*)\n/.exec(text.toString("latin1")) ?? []
   return first === undefined ? undefined : first.startsWith("{") && !first.trimEnd().endsWith("}")

@@ -39,7 +39,7 @@ export function fieldsOf(options: EventOptions): EventFields {
   })
 }
 
-/** Without a time, it occurs now. */
+/** The default time of the event is now. */
 export function eventOf(workspaceId: string, fields: EventFields): AuditEvent {
   const { action, actor, target } = fields
   if (action === undefined || actor === undefined || target === undefined) {

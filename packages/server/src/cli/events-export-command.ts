@@ -1,4 +1,5 @@
-// `tallystick events export`: all entries of a filter as one file, which is checked to its end.
+// `tallystick events export`: writes all entries of a filter into one file, and checks that it is
+// complete.
 
 import { createHash, type Hash } from "node:crypto"
 import { createReadStream, existsSync, statSync } from "node:fs"
@@ -13,24 +14,24 @@ import { counted, type Terminal } from "./terminal.ts"
 
 export interface ExportOptions {
   readonly format: ExportFormat
-  /** A file; standard output without it. */
+  /** The path of a file. Undefined for standard output. */
   readonly output: string | undefined
   readonly after: number
   readonly proof: boolean
   readonly resume: boolean
 }
 
-/** `broken`: an entry is not what was recorded. */
+/** `broken`: an entry differs from what was recorded. */
 const exitCodes = { good: 0, broken: 3 } as const
 
-/** An export waits for its turn. It is asked for once, because each one is recorded. */
+/** An export waits for its turn. It is requested only once, because each request is recorded. */
 const patience = { attemptTimeoutMs: 60_000, retriesMax: 0 } as const
 
-/** Lines of a file that an export was cut short in. */
+/** The lines of a file from an incomplete export. */
 interface Lines {
   count: number
   broken: number
-  /** The sequence of the last one. */
+  /** The sequence of the last line. */
   last: number
   bytes: number
   readonly hash: Hash
@@ -74,7 +75,7 @@ export async function exportEvents(
   if (output === undefined) return write((bytes) => terminal.write(bytes))
   const file = await open(output, isThere ? "r+" : "wx", 0o600)
   try {
-    // The end of a last line may be all that it lacks.
+    // The last line may lack only its newline.
     if ((await file.stat()).size < before.bytes) await file.write("\n", before.bytes - 1)
     await file.truncate(before.bytes)
     let at = before.bytes
@@ -85,7 +86,7 @@ export async function exportEvents(
     await file.sync()
     return code
   } catch (error) {
-    // Nobody could tell them from whole ones.
+    // An incomplete file in these formats looks complete, so remove it.
     if (format !== "jsonl") await rm(output)
     throw error
   } finally {
@@ -104,7 +105,7 @@ function refuseWrong(
     throw new StartError("standard output is a terminal; name a file with --output")
 }
 
-/** Reads whole lines of entries up to the first that is none. */
+/** Reads complete lines up to the first that is no entry. */
 async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"> {
   const file = createReadStream(path)
   try {
@@ -134,13 +135,13 @@ async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"
 
 function parsed(line: string): ListedEntry | ExportEnd | undefined {
   try {
-    return JSON.parse(line) as ListedEntry | ExportEnd // what else a line is, the service did not write
+    return JSON.parse(line) as ListedEntry | ExportEnd // the service writes no other lines
   } catch {
     return undefined
   }
 }
 
-/** Writes the lines behind those before, and a last one that counts them all. */
+/** Appends the new lines to the file, and a last line that counts all lines. */
 async function copyLines(
   { progress }: Terminal,
   { bytes, sequence }: EntriesExport,
@@ -150,7 +151,7 @@ async function copyLines(
   const arrived = createHash("sha256")
   const { hash } = before
   let [count, size] = [0, 0]
-  // The last line is not written before it is checked.
+  // The last line is checked before it is written, so it is held back.
   let rest = Buffer.alloc(0)
   for await (const some of bytes) {
     const all = Buffer.concat([rest, some])

@@ -1,4 +1,4 @@
-// `tallystick events list`, `values` and `timeline`: what a ledger has, and how much of what.
+// `tallystick events list`, `values` and `timeline`: lists and counts entries.
 
 import type { EventsAsked, EventsPage, FieldValues, Timeline } from "@tallystick/client"
 import { queryFields } from "@tallystick/client/grammar"
@@ -12,13 +12,13 @@ import type { Terminal } from "./terminal.ts"
 
 type ListTerminal = Terminal & AskingTerminal
 
-/** Which entries: the options of the API by their names. */
+/** The filter: the API's parameters under their names. */
 export type Filter = Omit<EventsAsked, "cursor" | "limit" | "include">
 
-/** `broken`: an entry is not what was recorded. */
+/** `broken`: an entry differs from what was recorded. */
 const exitCodes = { good: 0, broken: 3 } as const
 
-/** `limit`: Infinity for all. */
+/** With the `limit` Infinity it lists all entries. */
 export async function listEvents(
   terminal: ListTerminal,
   workspaceId: string,
@@ -46,17 +46,17 @@ export async function listEvents(
       if (remark !== undefined) terminal.remark(`tallystick: ${remark}\n`)
       return code
     }
-    // Otherwise it might never end.
+    // Otherwise the loop might never end.
     if (page.nextCursor < 1 || (!isFirst && page.nextCursor >= cursor))
       throw new StartError("the service's next page does not go further back than the one before")
     cursor = page.nextCursor
   }
 }
 
-/** The API's. */
+/** The API's limit. */
 const pageLimitMax = 100
 
-/** What a reader may miss. */
+/** A hint for the reader about entries that are not shown. */
 function remarkOn(
   { hasMore, total }: EventsPage,
   shown: number,
@@ -71,7 +71,7 @@ function remarkOn(
   return `no entry matches${archive}`
 }
 
-/** The first name before a colon, outside of quotation marks, that is not of a field. */
+/** The first name before a colon, outside quotation marks, that is no field. */
 function unknownFieldIn(query: string): string | undefined {
   const names = query.replace(/"[^"]*"?/g, "").matchAll(/(?<=^|\s|-)([^\s:-]+):/g)
   const known: readonly string[] = queryFields

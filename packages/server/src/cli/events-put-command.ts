@@ -46,7 +46,7 @@ export async function putEvents(
   const service = userServiceOf(terminal, { isPatient: true })
   if (file === undefined && (fields.action ?? fields.actor ?? fields.target) !== undefined) {
     const event = eventOf(workspaceId, fields)
-    // An event that occurs now is a new one each time.
+    // An event without a time occurs now, so it is a new event each time.
     const made = options.occurredAt === undefined ? undefined : contentKey(event)
     return await putOne(terminal, service, event, idempotencyKey ?? made, json)
   }
@@ -58,7 +58,7 @@ export async function putEvents(
     throw new StartError(
       "nothing to record: give --action, --actor and --target, or JSON in a file or on standard input (--help says more)",
     )
-  // Half an import, because somebody looked at its first receipts, would be no import.
+  // An import must not stop halfway because the reader of its output, such as `head`, has ended.
   terminal.outliveReader()
   const input =
     file === undefined || file === "-"
@@ -67,7 +67,7 @@ export async function putEvents(
   return await putMany(terminal, service, input, { workspaceId, fields, json })
 }
 
-/** Reading a folder would fail without its name. */
+/** The error of reading a folder would not name the folder. */
 async function openedFile(path: string): Promise<FileHandle> {
   const file = await open(path)
   if (!(await file.stat()).isDirectory()) return file
@@ -78,7 +78,7 @@ async function openedFile(path: string): Promise<FileHandle> {
 /** About a batch of ordinary events. */
 const highWaterMark = 512 * 1024
 
-/** The same content has the same key, so that it is recorded once, however often it is put. */
+/** The same content has the same key, so it is recorded once, however often the command is run. */
 function contentKey(event: object): string {
   // Its members are JSON: they were parsed, or are options.
   const text = canonicalize(event as JsonObject)
@@ -164,14 +164,14 @@ async function putMany(
 
 const again = "You can run the command again: what is recorded will not be recorded twice"
 
-/** What became of these lines, and of those after them. */
+/** A sentence about the outcome of these lines and of those after them. */
 function fateOf(lines: readonly InputLine[], error: unknown): string {
   const [first, last] = [lines[0]?.line, lines.at(-1)?.line]
   if (!isUnknown(error)) return `from line ${first} on nothing is recorded`
   return `lines ${first} to ${last} may be recorded, and none after them is`
 }
 
-/** As many lines at a time as have arrived, and as a batch may have. */
+/** Batches of the lines that have arrived, up to the limits of a batch. */
 async function* batchesOf(
   input: AsyncIterable<Uint8Array>,
   limits: Limits,
@@ -212,7 +212,7 @@ async function putBatch(
     if (outcome === undefined)
       throw new StartError("the service answered for fewer events than it was sent")
     if (!("error" in outcome)) return { line, ...outcome }
-    // The place in a batch means nothing to somebody who counts lines.
+    // The user counts lines, so remove the place in the batch from the message.
     return { line, ...outcome, detail: outcome.detail.replace(/^events\[\d+\][. ]/, "") }
   })
 }
@@ -231,7 +231,7 @@ function itemOf(read: InputLine, { workspaceId, fields }: Many): Item {
     const detail = `its workspaceId is not ${workspaceId}`
     return { line, problem: { error: "invalid_field", detail } }
   }
-  // It may be anything: the service checks it.
+  // It may have any value, because the service checks it.
   const keyed = "idempotencyKey" in event ? event : { ...event, idempotencyKey: contentKey(event) }
   return { line, event: keyed as unknown as BatchEvent }
 }

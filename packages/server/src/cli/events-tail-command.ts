@@ -1,4 +1,4 @@
-// `tallystick events tail`: prints entries as they are recorded, until somebody stops it.
+// `tallystick events tail`: prints entries as they are recorded, until it is stopped.
 
 import { TallystickError, type Client } from "@tallystick/client"
 import { delay } from "../clock.ts"
@@ -8,7 +8,7 @@ import { rowPrinter, type Format } from "./rows-output.ts"
 import { requireAnswer, userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import type { Terminal } from "./terminal.ts"
 
-/** `after`: a sequence; undefined for what is recorded from now on. */
+/** `after` is a sequence. If it is undefined, only new entries are printed. */
 export async function tailEvents(
   terminal: Terminal & AskingTerminal,
   workspaceId: string,
@@ -16,7 +16,7 @@ export async function tailEvents(
   { after, format }: { readonly after: number | undefined; readonly format: Format },
 ): Promise<never> {
   return await userServiceOf(terminal).ask(async ({ events }) => {
-    // A wrong address or key ends the command here, before it begins to be patient.
+    // A wrong address or key ends the command here, before it begins to retry.
     const newest = await newestIn(events, workspaceId, filter)
     const print = rowPrinter(terminal, format, shownEntry, "usual")
     let last = after ?? newest
@@ -37,7 +37,7 @@ export async function tailEvents(
   })
 }
 
-/** The sequence of the newest entry that could match; what comes later has a higher one. */
+/** The sequence of the newest entry that could match. Later entries have a higher one. */
 async function newestIn(
   events: Client["events"],
   workspaceId: string,
@@ -51,7 +51,7 @@ async function newestIn(
 
 const retryMs = 1000
 
-/** Waiting may help: the service is away, or has too much to do. */
+/** Whether a retry may help: the service is away or overloaded. */
 function passes(error: unknown): boolean {
   if (!(error instanceof TallystickError)) return false
   return error.status === 0

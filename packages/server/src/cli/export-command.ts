@@ -33,8 +33,8 @@ export async function runExport(
         await asked(terminal, ({ workspaces }) =>
           workspaces.recordExport(workspace, { entries: count }),
         )
-      // Nothing can be recorded in data that is read-only, and it may be all that is left of the
-      // ledger.
+      // Nothing can be recorded in read-only data. Export it all the same: it may be all that is
+      // left of the ledger.
       else if (isCopy || !(await isRecorded(config, workspace, count))) remark(unrecorded)
     },
     progress: (done) => progress(`${done} entries`),

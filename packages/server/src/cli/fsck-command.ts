@@ -24,7 +24,7 @@ export interface FsckFlags {
   readonly json: boolean
 }
 
-/** Each thread has a heap of its own. More of them would only wait for the disk. */
+/** Each thread has a heap of its own, and more threads would only wait for the disk. */
 const threadsMax = 8
 
 const exitCodes = { good: 0, unreadable: 1, changed: 3 } as const
@@ -47,7 +47,7 @@ export async function runFsck(
 
 const everything = { workspaces: undefined, checkpoints: [], passes }
 
-/** Says what it finds, and returns the exit code. */
+/** Prints its findings, and returns the exit code. */
 export async function checkLedger(
   { say, remark, progress }: Terminal,
   config: Config,

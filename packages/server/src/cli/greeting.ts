@@ -66,7 +66,7 @@ function firstAdmin(url: string, token: string): string {
   return `The instance has no admin yet. Open this link to become the first one; it works once, for one day:\n\n  ${url}/ui/setup?first#t=${token}`
 }
 
-/** Adds the newline that answers lack. */
+/** Prints a newline after the answer, which has none. */
 function curl(url: string, headers: readonly string[], body: object): string {
   const sent = [...headers, "Content-Type: application/json"].map((header) => `  -H "${header}"`)
   return [`curl -sS -w '\\n' ${url}`, ...sent, `  -d '${JSON.stringify(body)}'`].join(" \\\n")

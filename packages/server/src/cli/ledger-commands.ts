@@ -122,7 +122,7 @@ function reading(command: ProgramCommand): ProgramCommand {
     .addOption(atUrl)
 }
 
-/** Which entries a command reads. */
+/** The options that filter the entries of a command. */
 function filtering(command: ProgramCommand): ProgramCommand {
   return command
     .argument(

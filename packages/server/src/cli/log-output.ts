@@ -11,9 +11,9 @@ export interface LogOutput {
   written(): Promise<void>
 }
 
-/** About an hour of a quiet log, or a minute of one full of errors. */
+/** About an hour of a quiet log, or a minute of a log full of errors. */
 const waitingBytesMax = 1024 * 1024
-/** A full pipe is tried again after this. */
+/** A write to a full pipe is retried after this time. */
 const againAfterMs = 20
 /** How long the end of the process waits for the last lines. */
 const lastWaitMs = 500
@@ -47,7 +47,7 @@ export function openLogOutput(
   const send = (bytes: Buffer): void =>
     write(file, bytes, (error, count) => {
       if (error?.code === "EAGAIN") return void clock.sleep(againAfterMs).then(() => send(bytes))
-      // Nobody reads the log any more, and there is no other place to say so.
+      // Nobody reads the log any more, and there is no other place to report that.
       if (error !== null || count === bytes.length) return next()
       send(bytes.subarray(count))
     })

@@ -1,4 +1,4 @@
-// Values of options, as the command line has them.
+// Parses values of options.
 
 import { InvalidArgumentError, Option } from "commander"
 import { isoTime, systemClock } from "../clock.ts"
@@ -29,7 +29,7 @@ export function secondsOf(text: string): number {
   return Number(count) * seconds[unit]
 }
 
-/** A time as the API takes it: of a time, a day in UTC, `now`, or so long ago. */
+/** A time for the API, from a time, a day in UTC, `now`, or a duration before now. */
 export function timeOf(text: string): string {
   if (text === "now") return isoTime(systemClock.now())
   if (/^[0-9]+[smhd]$/.test(text)) return isoTime(systemClock.now() - secondsOf(text) * 1000)

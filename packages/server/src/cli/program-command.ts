@@ -1,12 +1,12 @@
 import { Command } from "commander"
 
-/** A command with what its help says below the options. */
+/** A command with notes in its help below the options. */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name)
   }
 
-  /** Paragraphs are as wide as the terminal, and examples as they are. */
+  /** Paragraphs wrap at the width of the terminal. Examples do not wrap. */
   notes(text: string): this {
     return this.addHelpText("after", ({ command }) => {
       const width = command.configureOutput().getOutHelpWidth?.() ?? usualWidth
@@ -27,5 +27,5 @@ export class ProgramCommand extends Command {
   }
 }
 
-/** Where there is no terminal, as for the options above. */
+/** The width without a terminal, the same as for the options. */
 const usualWidth = 80

@@ -10,7 +10,7 @@ import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { exitCodeOf, textOf as textOfFinding } from "./verify-command.ts"
 
 interface Get {
-  /** Vkeys that the caller has from another source than the service. */
+  /** Vkeys that the caller got from another source than the service. */
   readonly trustedKeys: readonly string[]
   readonly out: string | undefined
   readonly json: boolean
@@ -47,29 +47,35 @@ export async function getReceipt(
   return exitCodeOf([finding])
 }
 
-/** It may have personal data. */
+/** The file may contain personal data. */
 const ownerOnly = 0o600
 
-/** With a checkpoint that covers it: the service signs one when it is asked for the proof. */
+/**
+ * The answer with a checkpoint that covers the entry: a request for the proof makes the service
+ * sign one.
+ */
 async function sealedAnswer(
   { receipts }: Client,
   workspaceId: string,
   receiptId: string,
 ): Promise<ReceiptAnswer> {
   const answer = await receipts.get(workspaceId, receiptId)
-  // Whatever a service answers is examined, `null` too.
+  // The answer may be anything, even `null`.
   if ((answer as ReceiptAnswer | null)?.proof?.tlogProof !== null) return answer
   try {
     await receipts.proof(workspaceId, receiptId)
   } catch (error) {
-    // The log of an epoch that ended is signed no more.
+    // The log of a former epoch is not signed any more.
     if (error instanceof TallystickError && error.code === "not_found") return answer
     throw error
   }
   return await receipts.get(workspaceId, receiptId)
 }
 
-/** For people: what the finding does not say itself, in whatever form the service sends it. */
+/**
+ * Members of the entry for people, without those that the finding already states. The service may
+ * send any form.
+ */
 function membersOf(entry: object | undefined): Readonly<Record<string, string>> {
   const members = Object.entries(entry ?? {})
     .filter(([name]) => !said.has(name))
@@ -81,7 +87,7 @@ function membersOf(entry: object | undefined): Readonly<Record<string, string>> 
   return Object.fromEntries(members)
 }
 
-/** The finding has these as what was computed; `integrity` is the service's word. */
+/** The finding states the recomputed values of these. `integrity` is only the service's claim. */
 const said: ReadonlySet<string> = new Set(["action", "hash", "timestamp", "integrity"])
 
 /** Prints the tlog-proof, which `verify` reads. */

@@ -5,8 +5,8 @@ import { knownSecrets } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
 /**
- * With `check`, changes nothing. Returns the exit code: 1 if the data does not hold together, so
- * that nothing was changed.
+ * With `check`, changes nothing. Returns the exit code: 1 if the data fails its integrity checks;
+ * then nothing was changed.
  */
 export async function runResume(
   terminal: Terminal,

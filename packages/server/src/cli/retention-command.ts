@@ -1,5 +1,5 @@
-// `tallystick retention run`: has the running service destroy the contents that have passed their
-// time now, with the instance key.
+// `tallystick retention run`: makes the running service destroy expired contents now, with the
+// instance key.
 
 import { asked, type AskingTerminal } from "./service-calls.ts"
 import { counted } from "./terminal.ts"

@@ -21,7 +21,8 @@ export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolea
     previous: revokesTokens ? undefined : oldKey(config),
     given: [config.rootKey, config.previousRootKey].filter((key) => key !== undefined),
   })
-  // Comes last: if the command is cut short before, the old key and all its tokens still work.
+  // The last step: if the command is interrupted earlier, the old key and all its tokens still
+  // work.
   if (config.rootKey === undefined) replaceRootKey(config, makeRootKey())
   terminal.say(
     config.rootKey === undefined

@@ -77,7 +77,10 @@ function givenSecrets({ secret, previousSecret }: Config): Exchange {
   return { secret, previous: previousSecret }
 }
 
-/** An operator can mend what the ledger refuses during a rotation, such as for lack of space. */
+/**
+ * Turns a refusal during a rotation, such as lack of space, into a message that tells the operator
+ * what to do.
+ */
 async function mendable<T>(rotation: Promise<T>): Promise<T> {
   try {
     return await rotation

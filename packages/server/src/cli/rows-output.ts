@@ -7,10 +7,10 @@ import type { Terminal } from "./terminal.ts"
 
 export type Format = "table" | "jsonl" | "csv"
 
-/** A value of a row, by its name. */
+/** A named value of a row. */
 export type Field<Row> = readonly [name: string, valueOf: (row: Row) => unknown]
 
-/** What is shown of a kind of row. As JSON it is shown whole. */
+/** The columns of a kind of row. JSON lines contain the whole row. */
 export interface Shown<Row> {
   readonly table: readonly (Column & { readonly cellOf: (row: Row) => string })[]
   readonly csv: readonly Field<Row>[]
@@ -18,10 +18,10 @@ export interface Shown<Row> {
 
 type Widths = "needed" | "usual"
 
-/** Prints rows below those before. */
+/** Prints further rows. */
 export type PrintRows<Row> = (rows: readonly Row[]) => void
 
-/** The columns of a table are as wide as the first rows need, or as usual. */
+/** The columns of a table are as wide as the first rows need, or have their usual widths. */
 export function rowPrinter<Row>(
   { say, columns }: Pick<Terminal, "say" | "columns">,
   format: Format,
@@ -38,13 +38,13 @@ export function rowPrinter<Row>(
   }
 }
 
-/** Also of no rows it prints the names. */
+/** Prints the names of the columns even if there are no rows. */
 function csvPrinter<Row>(
   say: Terminal["say"],
   columns: number | undefined,
   fields: readonly Field<Row>[],
 ): PrintRows<Row> {
-  // A file has the text as it is; a terminal must not obey it.
+  // A file gets the raw text. For a terminal, control characters are escaped.
   const cell = (text: string): string => (columns === undefined ? text : printable(text))
   let hasNames = false
   return (rows) => {
@@ -72,7 +72,10 @@ function tablePrinter<Row>(
   }
 }
 
-/** By RFC 4180, and no cell is a formula, as in the `entries.csv` of an evidence pack. */
+/**
+ * In the form of RFC 4180. No cell can act as a formula, as in the `entries.csv` of an evidence
+ * pack.
+ */
 function csvRow(cells: readonly string[]): string {
   return csvLine(cells, 2)
 }

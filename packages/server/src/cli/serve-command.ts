@@ -16,7 +16,7 @@ import { configOf } from "./terminal.ts"
 export interface ServeCommand {
   readonly environment: Environment
   readonly version: string
-  /** On empty data, makes a workspace `demo` with a key, and says how to write a first event. */
+  /** On empty data, makes a workspace `demo` with a key, and prints how to write a first event. */
   readonly demo: boolean
   readonly exit: (code: number) => void
   readonly faults?: Pick<ServeOptions, "wrapStore" | "same"> & {
@@ -24,7 +24,7 @@ export interface ServeCommand {
   }
 }
 
-/** A stop that takes longer ends the process with code 1. */
+/** If a stop takes longer, the process ends with code 1. */
 const stopWithinMs = 10_000
 
 export async function runServe({
@@ -77,7 +77,8 @@ export async function runServe({
   }
   process.once("SIGTERM", stop)
   process.once("SIGINT", stop)
-  // The signal handlers are set by now: a reader of the greeting may stop the process at once.
+  // The signal handlers must be set by now, because a reader of the greeting may stop the process
+  // at once.
   await greet(running, {
     demo,
     newRootKeyPath: secrets.newRootKeyPath,
@@ -86,9 +87,10 @@ export async function runServe({
   log.info({ url: running.url, data: config.data, version }, "listening")
   // Node writes its compile cache at exit, and a killed process has no exit.
   flushCompileCache()
-  // Most requests that wait for a commit are alive when V8 looks. It would put later ones among the
-  // old objects, where all that they hold waits for a collection of everything. Not earlier: under
-  // another flag V8 refuses code that was compiled before, that of Node itself too.
+  // Most requests that wait for a commit are alive during a young collection. V8 would therefore
+  // allocate later ones in the old generation, where they and everything that they reference wait
+  // for a full collection. The flag is not set earlier, because V8 rejects its code cache, also
+  // that of Node itself, if the flags differ.
   setFlagsFromString("--no-allocation-site-pretenuring")
   return running
 }

@@ -1,4 +1,4 @@
-// How commands ask a running service, and what they say when it refuses or does not answer.
+// How commands call a running service, and their messages when it refuses or does not answer.
 
 import { readFileSync } from "node:fs"
 import { createClient, TallystickError, type Client } from "@tallystick/client"
@@ -8,16 +8,19 @@ import { StartError } from "../error.ts"
 import { requiredRootKey } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
-/** A command that asks the running service. */
+/** The terminal of a command that calls the running service. */
 export interface AskingTerminal extends Pick<Terminal, "environment" | "say" | "remark"> {
   /** The option --url. */
   readonly url: string | undefined
 }
 
-/** A person waits: a service that does not answer soon is not running. */
+/** A person waits, so give up soon: a service that does not answer is not running. */
 const retries = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
 
-/** In the middle of many calls: longer than a service takes to start again, or a quota to pass. */
+/**
+ * For commands with many calls: longer than a restart of the service takes, or the wait for a new
+ * quota.
+ */
 export const patience = { retriesMax: 12, waitMaxMs: 60_000, timeoutMs: 180_000 } as const
 
 /**
@@ -45,13 +48,13 @@ export interface UserService {
   readonly client: Client
   /** Throws a StartError if the service refuses or does not answer. */
   readonly ask: <T>(ask: (client: Client) => Promise<T>) => Promise<T>
-  /** Says what to do, if a call has failed. Throws any other error. */
+  /** Turns the error of a failed call into a message with advice. Throws any other error. */
   readonly explain: (error: unknown) => StartError
 }
 
 /**
- * By --url or TALLYSTICK_URL, on this machine without them, and with TALLYSTICK_KEY. Asks nothing
- * yet. `isPatient`: waits for a service that restarts.
+ * The service at --url or TALLYSTICK_URL, or else on this machine, with the key TALLYSTICK_KEY.
+ * Makes no call yet. With `isPatient`, calls wait for a service that restarts.
  */
 export function userServiceOf(
   terminal: Pick<AskingTerminal, "environment" | "url">,
@@ -82,7 +85,7 @@ export function userServiceOf(
   return { client, ask, explain }
 }
 
-/** JSON that is no such answer comes from another service than ours, at a wrong address. */
+/** Throws if the answer cannot come from our service: the address is probably wrong. */
 export function requireAnswer(isOne: boolean): void {
   if (!isOne)
     throw new StartError("the answer is not one of a Tallystick service; is the address right?")
@@ -93,7 +96,7 @@ function explained(error: unknown, baseUrl: string, advice: string): StartError 
   return new StartError(`${printable(sentenceOf(error, baseUrl))}${advice}`, { cause: error })
 }
 
-/** What the service said, or what became of the connection. */
+/** The sentence of the service, or one about the failed connection. */
 function sentenceOf(error: TallystickError, baseUrl: string): string {
   const { status, code, systemCode, detail } = error
   if (code === "unexpected_answer") return `${detail}; is ${baseUrl} its address?`
@@ -104,14 +107,14 @@ function sentenceOf(error: TallystickError, baseUrl: string): string {
     : `nothing answers at ${baseUrl}${named}; is the service running there?`
 }
 
-/** The request may have arrived, and its answer did not. */
+/** Whether the request may have arrived although no answer came. */
 function isUnanswered({ status, outcome }: TallystickError): boolean {
   return status === 0 && outcome === "unknown"
 }
 
 /**
- * Address of the service on this machine. The instance key is sent nowhere else unless --url names
- * the place.
+ * Address of the service on this machine. The instance key is sent to no other address, unless
+ * --url names it.
  */
 export function addressOf({ host, port }: Config): string {
   if (port === 0)

@@ -1,17 +1,17 @@
-// Tables for people: aligned columns, in which characters that cannot be seen are shown by their
-// number. On a terminal a table is as wide as that.
+// Tables for people: aligned columns, in which invisible characters are shown by their number. A
+// table is as wide as the terminal.
 
 import { printable } from "@tallystick/proof"
 
 export interface Column {
   readonly title: string
-  /** The width that it has where the rows are not known yet. */
+  /** The width of the column if the rows are not known yet. */
   readonly usual?: number
-  /** On a narrow terminal it is cut. Others are left out whole, the last one first. */
+  /** Whether a narrow terminal cuts it. Other columns are left out, the last one first. */
   readonly canShrink?: boolean
 }
 
-/** Writes rows below each other, in the columns that a first few rows need. */
+/** Formats rows, with the column widths that the first rows need. */
 export type TableRows = (rows: readonly (readonly string[])[]) => string
 
 /** A short table, whose first row has the titles. */
@@ -20,7 +20,7 @@ export function tableOf(rows: readonly (readonly string[])[]): string {
   return tableLike(rows, columns, undefined)(rows)
 }
 
-/** As wide as the sample needs. Without a terminal, nothing is cut. */
+/** Columns are as wide as the sample needs. Without a terminal, nothing is cut. */
 export function tableLike(
   sample: readonly (readonly string[])[] | "usual",
   columns: readonly Column[],
@@ -48,7 +48,7 @@ function shownIn(row: readonly string[], at: number): string {
 }
 
 const gap = "  "
-/** A column is not cut below this: less says nothing. */
+/** A column is not cut below this width, because the rest would be useless. */
 const widthMin = 8
 
 function fitted(
@@ -94,7 +94,7 @@ const plain = /^[\u0020-\u007e]*$/
 const wide =
   /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\u3000-\u3020\uff01-\uff60\uffe0-\uffe6]|\ufe0f/u
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text in terminal columns. */
 function widthOf(text: string): number {
   if (plain.test(text)) return text.length
   let width = 0

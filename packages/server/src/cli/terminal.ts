@@ -1,4 +1,4 @@
-// What every command is given: the settings, and its ways to speak.
+// The environment of every command: its settings and its outputs.
 
 import { readFileSync } from "node:fs"
 import { readConfig, type Config, type Environment } from "../config.ts"
@@ -7,13 +7,13 @@ export interface Terminal {
   readonly environment: Environment
   /** Writes the result to standard output. */
   readonly say: (text: string) => void
-  /** The same for bytes. Resolves when they were taken: the next ones wait for a slow reader. */
+  /** The same for bytes. Resolves when they were taken, so that a slow reader slows the writer. */
   readonly write: (bytes: Uint8Array) => Promise<void>
   /** Writes errors and hints to standard error. */
   readonly remark: (text: string) => void
   /**
-   * Shows progress: each line replaces the one before, an empty one removes it. Silent unless
-   * standard error is a terminal.
+   * Shows progress: each line replaces the one before, and an empty one removes it. Does nothing
+   * unless standard error is a terminal.
    */
   readonly progress: (line: string) => void
   /** Width of standard output; undefined if that is no terminal. */
@@ -29,9 +29,7 @@ export interface Input {
   readonly read: () => AsyncIterable<Uint8Array>
 }
 
-/**
- * Reads the settings. From then on, only this account can read the files that the process makes.
- */
+/** Reads the settings. From then on, only this account can read files that the process makes. */
 export function configOf({ environment }: Pick<Terminal, "environment">): Config {
   process.umask(0o077)
   return readConfig(environment, (path) => readFileSync(path, "utf8"))

@@ -20,7 +20,7 @@ import { filesBelow, pathsBelow, readEvidence, Unreadable } from "./evidence-fil
 
 interface VerifyCommand {
   readonly files: readonly string[]
-  /** Vkeys that the caller trusts, from another source than the files. */
+  /** Vkeys that the caller trusts and got from another source than the files. */
   readonly trustedKeys: readonly string[]
   /**
    * File with the answer of GET …/tlog/epochs, or an export. With the epochs of the ledger, lost
@@ -31,10 +31,10 @@ interface VerifyCommand {
   readonly say: (text: string) => void
 }
 
-/** Only `notGenuine` says that something was changed. */
+/** Only `notGenuine` means that something was changed. */
 const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
 
-/** What was found about a file. */
+/** The finding about a file. */
 export type FileFinding = Omit<Finding, "item"> & { readonly file: string }
 
 export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyCommand): number {
@@ -50,7 +50,7 @@ export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyComma
   return exitCodeOf(findings)
 }
 
-/** A finding about an option that is not usable. */
+/** A finding about an unusable option. */
 function checkInput(
   trustedKeys: readonly string[],
   epochs: string | undefined,
@@ -73,7 +73,7 @@ export function exitCodeOf(findings: readonly Pick<Finding, "verdict">[]): numbe
   return verdicts.includes("unconfirmed") ? exitCodes.unconfirmed : exitCodes.genuine
 }
 
-// What a file is ----------------------------------------------------------------------------------
+// Kinds of files ----------------------------------------------------------------------------------
 
 function examine(file: string, input: TrustedInput): readonly Finding[] {
   const folder = exportFolder(file)
@@ -127,7 +127,7 @@ function attempt<T>(read: () => T): T | Finding {
   try {
     return read()
   } catch (error) {
-    // The message of the system names the path, as ours does.
+    // The system's message names the path, as ours does.
     if (error instanceof Unreadable || (error instanceof Error && "syscall" in error))
       return unreadable(error.message)
     throw error
