@@ -1,5 +1,5 @@
-// Files that survive a power cut. The bytes of a file are on the disk once the file is synced, its
-// name once its folder is synced.
+// Files that survive a power cut. The content of a file is on the disk once the file is synced, and
+// its name once its folder is synced.
 
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"

@@ -9,7 +9,8 @@ export interface FairQueueLimits {
   readonly atOnceMax: number
   readonly perWorkspaceMax: number
   /**
-   * Work that waits, in total. Beyond this, the workspace with the longest queue loses its newest.
+   * Work that waits, in total. Beyond this, the newest work of the workspace with the longest queue
+   * is refused.
    */
   readonly waitingMax: number
   readonly waitMs: number
@@ -22,9 +23,9 @@ export interface FairQueueOptions extends FairQueueLimits {
 
 export interface FairQueue {
   /**
-   * Does the work when it is the workspace's turn. Rejects with `overloaded` if the wait is too
-   * long, and with the signal's reason if the signal is aborted first; the work has not begun then.
-   * The signal does not stop work that has begun.
+   * Runs the work when it is the workspace's turn. If the wait is too long, rejects with
+   * `overloaded`. If the signal is aborted first, rejects with its reason. The work has not begun
+   * then. The signal does not stop work that has begun.
    */
   run<T>(workspace: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>
   /**
@@ -72,7 +73,7 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
   /** Undefined if the work may begin at once. */
   const enter = (workspace: string, signal: AbortSignal | undefined): Promise<void> | undefined => {
     signal?.throwIfAborted()
-    // The work that makes room for it counts it as running.
+    // When running work ends, it starts this work and counts it as running.
     if (!mayBegin(workspace)) return line.wait(workspace, signal)
     count(workspace)
     return undefined
@@ -107,7 +108,7 @@ interface Line {
 }
 
 function createLine(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions): Line {
-  /** Everything that waits, oldest first; and the same by workspace, next turn first. */
+  /** All waiting work, oldest first; and the same by workspace, in the order of their turns. */
   const waiting = new Set<Waiting>()
   const queues = new Map<string, Set<Waiting>>()
   let isExpiring = false
@@ -135,7 +136,7 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions):
     if (waiting.size > waitingMax) refuse(newestOf(longest(queues)))
     if (!isExpiring) void expire()
   }
-  /** The wait is the same for all, so the oldest expires first. */
+  /** All have the same time limit, so the oldest expires first. */
   const expire = async (): Promise<void> => {
     isExpiring = true
     for (let [oldest] = waiting; oldest !== undefined; [oldest] = waiting) {
@@ -184,8 +185,8 @@ function moveToEnd<T>(queues: Map<string, T>, workspace: string): void {
 }
 
 /**
- * Of several with the same length, the one whose turn is last: the longest wait is not lost to a
- * newcomer.
+ * The longest queue. Of several, the one whose turn is last, so that a newcomer does not displace
+ * older work.
  */
 function longest(queues: ReadonlyMap<string, ReadonlySet<Waiting>>): ReadonlySet<Waiting> {
   let found: ReadonlySet<Waiting> = new Set()

@@ -1,4 +1,4 @@
-// What a folder's files take, and what is left on its disk.
+// The sizes of a folder's files, and the free space on its disk.
 
 import { existsSync } from "node:fs"
 import { readdir, stat, statfs } from "node:fs/promises"
@@ -10,8 +10,8 @@ export interface FileSize {
 }
 
 /**
- * The files of a folder, by name; none if there is no folder. One that goes away meanwhile is left
- * out.
+ * The files of a folder, by name. Empty if there is no folder. A file that is deleted meanwhile is
+ * left out.
  */
 export async function filesIn(folder: string): Promise<readonly FileSize[]> {
   if (!existsSync(folder)) return []
@@ -24,7 +24,7 @@ export async function filesIn(folder: string): Promise<readonly FileSize[]> {
   return sizes.flat()
 }
 
-/** For the user of this process. */
+/** Free space for the user of this process. */
 export async function freeBytesAt(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize

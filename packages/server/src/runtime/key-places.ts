@@ -1,12 +1,11 @@
-// A map from keys to numbers. V8's own Map takes each string that it looks for into the table of
-// all names of the program, which costs as much as hashing an entry, and then keeps it there until
-// the next collection.
+// A map from keys to numbers. V8's own Map interns each string that it looks up, which costs as
+// much as hashing an entry, and keeps it in the string table until the next garbage collection.
 
 import { strict as assert } from "node:assert"
 
 export interface KeyPlaces {
   get(key: string): number | undefined
-  /** A key that is set again has the new number. */
+  /** Setting a key again replaces its number. */
   set(key: string, place: number): void
 }
 
@@ -19,7 +18,7 @@ export function createKeyPlaces(keysMax: number): KeyPlaces {
   const keys: string[] = []
   const places: number[] = []
 
-  /** The slot that has this key, or that is free for it. */
+  /** The slot of this key, or the free slot for it. */
   const slotOf = (key: string): number => {
     let slot = spread(key) & (size - 1)
     for (let held = slots[slot]; held !== undefined && held !== 0; held = slots[slot]) {

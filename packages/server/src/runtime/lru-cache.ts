@@ -1,4 +1,4 @@
-// A cache that keeps the values used last.
+// A cache that evicts the least recently used values.
 
 export interface Lru<V> {
   get(key: string): V | undefined
@@ -6,7 +6,7 @@ export interface Lru<V> {
   delete(key: string): void
 }
 
-/** What its values weigh is `most` together: their number, if nothing else is said. */
+/** `most` is the largest total weight. By default each value weighs 1. */
 export function createLru<V>(most: number, weigh: (value: V) => number = () => 1): Lru<V> {
   // A map keeps the order in which its keys were set.
   const values = new Map<string, V>()

@@ -1,6 +1,6 @@
-// Time slices of the event loop that all requests share. Long work asks now and then whether its
-// slice is over, and continues in a later turn of the loop. Each turn runs one slice. Parties take
-// turns, so that many requests of one do not make another wait for each of them.
+// Time slices of the event loop that all requests share. Long work checks now and then whether its
+// slice is over, and then continues in a later turn of the loop. Each turn runs one slice. Parties
+// take turns, so that many requests of one party do not delay another party.
 
 import type { Clock } from "../clock.ts"
 import { PartyLines } from "./party-lines.ts"

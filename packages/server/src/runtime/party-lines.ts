@@ -1,15 +1,15 @@
-// Work that waits. Each party has a line, and parties take turns, so that one with much work does
-// not make another wait for all of it.
+// Queues of waiting work. Each party has a queue, and parties take turns, so that one with much
+// work does not delay the others.
 
 export class PartyLines {
-  /** By party, the one whose turn it is first. */
+  /** By party, the party with the next turn first. */
   readonly #lines = new Map<string, (() => void)[]>()
 
   get isEmpty(): boolean {
     return this.#lines.size === 0
   }
 
-  /** Resolves when it is the turn of this work. */
+  /** Resolves when it is this work's turn. */
   wait(party: string): Promise<void> {
     return new Promise((resolve) => {
       const line = this.#lines.get(party)

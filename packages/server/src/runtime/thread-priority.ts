@@ -1,4 +1,4 @@
-// The priority of a thread: one that can wait leaves the processor to those that answer requests.
+// The priority of a thread: background threads leave the processor to those that answer requests.
 
 import { setPriority } from "node:os"
 

@@ -1,11 +1,12 @@
-// Remote calls to a worker thread. Questions that are asked at once are one message. Each answer is
-// one, so that the first of several does not wait for the last. A thread may also send reports.
+// Remote calls to a worker thread. Questions that are asked in the same turn share a message. Each
+// answer is a message of its own, so that it does not wait for others. A thread may also send
+// reports.
 
 import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData } from "node:worker_threads"
 import { LedgerError, type ErrorCode } from "../error.ts"
 
-/** The questions that a thread answers. What they are given and what they answer is copied. */
+/** The questions that a thread answers. Arguments and answers are copied. */
 export type Questions = Readonly<Record<string, (...given: never[]) => unknown>>
 
 export interface Thread<Q extends Questions> {
@@ -13,18 +14,21 @@ export interface Thread<Q extends Questions> {
     question: K,
     ...given: Parameters<Q[K]>
   ): Promise<Awaited<ReturnType<Q[K]>>>
-  /** Resolves when the thread has answered everything that it was asked, and has ended. */
+  /** Resolves when the thread has answered all questions and has ended. */
   close(): Promise<void>
 }
 
 export interface ThreadListener<R> {
-  /** The thread ended, and nobody called `close`. */
+  /** Called if the thread ends without a `close`. */
   readonly onDeath: (cause: Error) => void
   readonly onReport?: (report: R) => void
 }
 
 interface ThreadOptions<R> extends ThreadListener<R> {
-  /** For a thread that holds much for a while, which would be copied several times before it is old. */
+  /**
+   * For a thread whose objects live for a while: a small young generation would copy them several
+   * times before they become old.
+   */
   readonly youngGenerationMb?: number
 }
 
@@ -53,7 +57,10 @@ type ThreadMessage<R = unknown> =
 
 const closeQuestion = "close"
 
-/** A thread's objects die young, so it needs a smaller young generation than the main thread. */
+/**
+ * The objects of a thread are short-lived, so it needs a smaller young generation than the main
+ * thread.
+ */
 const youngGenerationMb = 12
 
 /** Starts a thread on a module that calls `answer`. Resolves when it is ready. */
@@ -130,8 +137,8 @@ export async function startThread<Q extends Questions, R = never>(
 }
 
 /**
- * A thread that starts with its first question. One that cannot start refuses what it was asked,
- * and the next question starts another.
+ * A thread that starts on demand, with its first question. If it cannot start, the question is
+ * refused, and the next question tries again.
  */
 export function startWhenAsked<Q extends Questions>(start: () => Promise<Thread<Q>>): Thread<Q> {
   const refusal = (cause?: unknown): LedgerError => {
@@ -152,7 +159,7 @@ export function startWhenAsked<Q extends Questions>(start: () => Promise<Thread<
     ask: (question, ...given) => started().then((thread) => thread.ask(question, ...given)),
     async close() {
       isClosed = true
-      // Who asked one that cannot start hears of it.
+      // The callers of the question get the error of a failed start.
       const noThread = (): void => {}
       await starting?.then((thread) => thread.close(), noThread)
     },
@@ -175,7 +182,7 @@ function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void
   }
 }
 
-/** For each of these questions the function that asks it. */
+/** For each of these questions, a function that asks it. */
 export function asking<Q extends Questions, const K extends keyof Q & string>(
   thread: Thread<Q>,
   ...questions: readonly K[]
@@ -184,13 +191,13 @@ export function asking<Q extends Questions, const K extends keyof Q & string>(
     question,
     (...given: Parameters<Q[K]>) => thread.ask(question, ...given),
   ])
-  // Each name has the function that asks it.
+  // Each name has its function.
   return Object.fromEntries(functions) as never
 }
 
-/** What this thread was started with; undefined if the module was only imported. */
+/** The argument that this thread was started with. Undefined if the module was only imported. */
 export function givenToThread<T>(module: string): T | undefined {
-  // Only startThread sets it.
+  // Only startThread sets the data.
   const started = workerData as ThreadStart | null
   return started?.module === module ? (started.given as T) : undefined
 }
@@ -207,12 +214,12 @@ export function answer<Q extends Questions, R = never>(
   const tell = (told: ThreadMessage<R>) => port.postMessage(told)
   const reply = async ({ id, question, given }: Question): Promise<void> => {
     try {
-      // The asking side is typed by `Q`, and nobody else can post to this port.
+      // The asking side has the type `Q`, and only it can post to this port.
       const answered =
         question === closeQuestion ? close() : questions[question]?.(...(given as never[]))
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
     } catch (error) {
-      // Of a LedgerError only the message would survive the copy between threads.
+      // A LedgerError would lose all but its message when it is copied between threads.
       if (error instanceof LedgerError)
         tell({ kind: "refusal", id, code: error.code, detail: error.detail })
       else tell({ kind: "error", id, error })

@@ -1,7 +1,7 @@
-// Packs and unpacks by zstd with contexts that are kept. The functions of zlib make one for each
-// call, which costs more than unpacking a frame, and what they allocate makes the garbage collector
-// run. The handle of a stream is not documented: it is used in the versions of Node in which it was
-// tested. Whatever it does not do in one call, the functions of zlib do.
+// Compresses and decompresses by zstd with cached contexts. The functions of node:zlib make a
+// context for each call, which costs more than decompressing a frame, and their allocations trigger
+// the garbage collector. The handle of a stream is undocumented, so it is used only in versions of
+// Node in which it was tested. If it does not finish in one call, the functions of zlib take over.
 
 import type { Transform } from "node:stream"
 import {
@@ -13,9 +13,9 @@ import {
 } from "node:zlib"
 
 const testedNodes = ["24", "26"]
-/** Of what is packed, and of what is unpacked, in one call. */
+/** The most bytes of input or output in one call. */
 const lengthMax = 1024 * 1024
-/** What cannot be compressed becomes a little longer. */
+/** Incompressible data becomes a little longer. */
 const scratchBytes = lengthMax + 16 * 1024
 
 export function packZstd(bytes: Uint8Array, level: number): Buffer {
@@ -25,7 +25,7 @@ export function packZstd(bytes: Uint8Array, level: number): Buffer {
   return owned(kept?.(bytes)) ?? zstdCompressSync(bytes, { params })
 }
 
-/** Throws if it is damaged, or has more than `maxOutputLength` bytes. */
+/** Throws if the input is damaged, or the output would have more than `maxOutputLength` bytes. */
 export function unpackZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
   return (
     owned(unpackedInScratch(bytes, maxOutputLength)) ??
@@ -33,7 +33,7 @@ export function unpackZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
   )
 }
 
-/** The same for whoever takes a part out of it: what it returns is valid until the next call. */
+/** The same without a copy: the result is valid only until the next call. */
 export function peekZstd(bytes: Uint8Array, maxOutputLength: number): Buffer {
   return unpackedInScratch(bytes, maxOutputLength) ?? zstdDecompressSync(bytes, { maxOutputLength })
 }
@@ -43,16 +43,18 @@ function unpackedInScratch(bytes: Uint8Array, maxOutputLength: number): Buffer |
   return length <= maxOutputLength ? unpacking(0, createZstdDecompress)?.(bytes, length) : undefined
 }
 
-/** Whether it unpacks to this text, without a copy of it. */
+/** Whether the bytes unpack to this text. Makes no copy. */
 export function unpacksTo(bytes: Uint8Array, text: Uint8Array): boolean {
   return peekZstd(bytes, Math.max(text.length, 1)).equals(text)
 }
 
 const magic = 0xfd2fb528
 
-/** How many bytes a frame says that it unpacks (RFC 8878, 3.1.1.1); Infinity if it does not. */
+/**
+ * The content size in the header of a frame (RFC 8878, 3.1.1.1). Infinity if the header has none.
+ */
 function textLength({ buffer, byteOffset, length }: Uint8Array): number {
-  // Longer than any header.
+  // No header is longer.
   if (length < 18) return Infinity
   const view = new DataView(buffer, byteOffset, length)
   const descriptor = view.getUint8(4)
@@ -72,12 +74,12 @@ function textLength({ buffer, byteOffset, length }: Uint8Array): number {
 }
 
 /**
- * What it makes is valid until the next call. Undefined if it did not come to its end, or makes
- * another length than this.
+ * The result is valid until the next call. Undefined if one call was not enough, or if the result
+ * does not have this length.
  */
 type Run = (bytes: Uint8Array, length?: number) => Buffer | undefined
 
-/** What a stream of zlib has inside. */
+/** The internals of a zlib stream. */
 interface Inside {
   readonly _handle: {
     writeSync(
@@ -90,7 +92,7 @@ interface Inside {
       outputLength: number,
     ): void
   }
-  /** How much is left of the output and of the input. */
+  /** The remaining lengths of the output and of the input. */
   readonly _writeState: Uint32Array
 }
 
@@ -98,7 +100,7 @@ const packing = keptRuns()
 const unpacking = keptRuns()
 let scratch: Buffer | undefined
 
-/** Those of a thread, by the level. One that failed is made anew. */
+/** The contexts of a thread, by level. A context that failed is replaced. */
 function keptRuns() {
   const isTested = testedNodes.includes(process.versions.node.split(".")[0] ?? "")
   const kept = new Map<number, Transform>()
@@ -118,18 +120,18 @@ function keptRuns() {
 }
 
 function runOnce(stream: Transform, bytes: Uint8Array, length?: number): Buffer | undefined {
-  // Only of tested versions.
+  // These members exist in the tested versions.
   const { _handle: handle, _writeState: left } = stream as unknown as Inside
   scratch ??= Buffer.allocUnsafeSlow(scratchBytes)
   handle.writeSync(constants.ZSTD_e_end, bytes, 0, bytes.length, scratch, 0, scratchBytes)
   const [outputLeft = 0, inputLeft = 0] = left
-  // A full output may not be all.
+  // If the output is full, there may be more.
   if (stream.destroyed || inputLeft > 0 || outputLeft === 0) return undefined
   const made = scratch.subarray(0, scratchBytes - outputLeft)
   return length === undefined || made.length === length ? made : undefined
 }
 
-/** In memory of its own size, because what is unpacked is remembered by its size. */
+/** Copied into memory of exactly its size, because caches count the size of their values. */
 function owned(made: Buffer | undefined): Buffer | undefined {
   if (made === undefined) return undefined
   const own = Buffer.allocUnsafeSlow(made.length)
