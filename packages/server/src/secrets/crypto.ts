@@ -24,9 +24,7 @@ export function deriveKey(
   return new Uint8Array(hkdfSync("sha256", secret, about, `tallystick ${purpose}`, secretBytes))
 }
 
-/**
- * Encrypts a secret for storage. It is bound to a name, so that nobody can exchange two of them.
- */
+/** Encrypts a secret for storage. It is bound to a name, so that nobody can swap two secrets. */
 export function wrap(key: Uint8Array, name: string, secret: Uint8Array): string {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(name))
@@ -38,7 +36,7 @@ export function wrap(key: Uint8Array, name: string, secret: Uint8Array): string 
   ]).toString("base64")
 }
 
-/** Throws if the key or the name is another, or a byte was changed. */
+/** Throws for another key or name, or if a byte was changed. */
 export function unwrap(key: Uint8Array, name: string, wrapped: string): Uint8Array {
   const bytes = Buffer.from(wrapped, "base64")
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes)).setAAD(

@@ -1,6 +1,6 @@
 // The keys of the service across rotations of the secret. Each secret is a generation, counted from
-// 1. New data is sealed under the newest secret. Keys that must never change outlive their secret
-// in here. A keyring is plain data, so that threads can receive it.
+// 1. New data is sealed under the newest secret. The keyring preserves keys that must never change
+// when their secret is replaced. A keyring is plain data, so that threads can receive it.
 
 import { deriveKey, unwrap, wrap } from "./crypto.ts"
 
@@ -11,14 +11,14 @@ export interface Keyring {
   readonly before: Uint8Array | undefined
   /** One per generation, the first one first: a credential keeps the MAC that it was made with. */
   readonly peppers: readonly Uint8Array[]
-  /** Derived from the first secret, for ever. */
+  /** Always derived from the first secret. */
   readonly passwords: Uint8Array
   readonly memberIds: Uint8Array
   /** Names of former instance keys whose tokens stay valid. */
   readonly instanceKeys: readonly string[]
   /**
-   * Name of an instance key under an old secret, to its name now: tokens made under either name
-   * live equally long.
+   * Maps the name of an instance key under an old secret to its name now: tokens made under either
+   * name are equally valid.
    */
   readonly formerNames: Readonly<Record<string, string>>
 }
@@ -94,7 +94,7 @@ export function unseal(
   return unwrap(deriveKey(secretOf(keyring, generation), sealing), name, text)
 }
 
-/** Seals the same bytes under the newest secret. Undefined if they are already. */
+/** Seals the same bytes under the newest secret. Undefined if they are sealed under it already. */
 export function sealAnew(
   keyring: Keyring,
   sealing: Sealing,
@@ -129,7 +129,10 @@ export function idempotencySecret(
     : unseal(keyring, "keyring", idempotencyName(ledgerId), kept)
 }
 
-/** The idempotency key, sealed under the newest secret for storage. Undefined if it is already. */
+/**
+ * The idempotency key, sealed under the newest secret for storage. Undefined if it is sealed under
+ * it already.
+ */
 export function idempotencyAnew(
   keyring: Keyring,
   ledgerId: Uint8Array,
