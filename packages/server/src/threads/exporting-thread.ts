@@ -1,6 +1,6 @@
-// Writes exports in threads of their own, with their own connections. The first starts with the first
-// export, the second when there is more to write than the first can do. Their priority is low, so that
-// they use what requests leave.
+// Writes exports in threads of their own, with their own connections. The first thread starts with
+// the first export, the second when the first is busy. Their priority is low, so that they use only
+// processor time that requests leave.
 
 import { createEntryExporter, type EntryExporter } from "../query/entry-exporter.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
@@ -29,11 +29,11 @@ export interface ExportingBeside extends EntryExporter {
   close(): Promise<void>
 }
 
-/** Main can send what two of them write. */
+/** The main thread can send as much as two of them write. */
 const exportThreads = 2
-/** What a piece needs is held until it is written. */
+/** The objects of a piece live until it is written. */
 const youngGenerationMb = 48
-/** Requests go before. */
+/** Requests have precedence. */
 const niceness = 5
 
 /** The first broken entry of each workspace whose chain is known to be broken. */
@@ -51,7 +51,7 @@ type ExportQuestions = {
 /** An entry that was found broken. */
 type Suspect = readonly [workspace: string, sequence: number]
 
-/** `suspect` hears of broken entries. Calls `onDeath` when the thread ends unexpectedly. */
+/** Calls `suspect` for broken entries, and `onDeath` when a thread ends unexpectedly. */
 export function exportBeside(
   options: ExportingOptions,
   halted: () => Halted,
@@ -68,7 +68,7 @@ export function exportBeside(
     threads.push(started)
     return started
   }
-  /** The thread with the fewest questions; a new one while all have some. */
+  /** The thread with the fewest open questions, or a new one if all are busy. */
   const next = (): (typeof threads)[number] => {
     const [idlest] = threads.toSorted((a, b) => a.asked - b.asked)
     const isFree = idlest?.asked === 0 || threads.length === exportThreads

@@ -20,21 +20,21 @@ import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly place: StorePlace
-  /** Whether bodies may be packed: the data of a copy is not changed. */
+  /** Whether bodies may be packed. In a copy they are not, because a copy must not change. */
   readonly packs: boolean
   readonly limits: Limits
 }
 
 export interface FilingBeside {
   /**
-   * Resolves when everything that was recorded until now is filed; a LedgerError if that takes too
-   * long.
+   * Resolves when everything that was recorded until now is filed. Rejects with a LedgerError if
+   * that takes too long.
    */
   catchUp(workspace: string): Promise<void>
-  /** As `Filing.forget`. */
+  /** Like `Filing.forget`. */
   forget(workspace: string, destroyed: DestroyedContent): Promise<void>
   readonly content: ContentKeeperBeside
-  /** A part of the entries whose time is over. */
+  /** Some of the entries whose retention has ended. */
   due(question: DueQuestion): Promise<DueEntries>
   readonly archiving: SegmentArchiving
   close(): Promise<void>
@@ -47,7 +47,7 @@ type FilingQuestions = Pick<FilingBeside, "forget" | "due"> &
     catchUp(workspace: string): Promise<number>
   }
 
-/** The thread gets less processor time than the others, but some. */
+/** The thread gets less processor time than the others, but never none. */
 const niceness = 10
 
 /** Calls `onDeath` when the thread ends unexpectedly. */

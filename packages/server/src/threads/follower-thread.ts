@@ -27,7 +27,7 @@ export async function followBeside<Q extends FollowQuestions, R>(
   let wake = (): void => {}
   const tell = async (): Promise<void> => {
     for await (const workspaces of store.grown(stop.signal)) {
-      // TypeScript does not see that this is what it takes in every `Q`.
+      // TypeScript does not see that `poke` takes this in every `Q`.
       await thread.ask("poke", ...([workspaces] as Parameters<Q["poke"]>))
       if (stop.signal.aborted) continue
       // A new promise for each pause: callbacks on a shared one would pile up until the stop.

@@ -28,7 +28,10 @@ export interface WatchOptions {
 }
 
 export interface WatchingBeside extends Omit<Watching, "poke"> {
-  /** Stores last uses of credentials: this thread has the one connection that writes the index. */
+  /**
+   * Stores last uses of credentials here, because this thread has the only connection that writes
+   * the index.
+   */
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
@@ -39,7 +42,7 @@ type WatchQuestions = {
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
-/** Follows in this thread. */
+/** Runs the program in this thread. */
 function watchHere(
   store: WatchedStore,
   heads: Heads,
@@ -76,7 +79,7 @@ function watchHere(
   })
 }
 
-/** Follows in a thread of its own. Calls `onDeath` when that thread ends unexpectedly. */
+/** Runs the program in a thread of its own. Calls `onDeath` when that thread ends unexpectedly. */
 export async function watchBeside(
   options: WatchOptions,
   store: Pick<Store, "grown">,
@@ -93,7 +96,7 @@ export async function watchBeside(
     listener,
   )
   return {
-    // A thread that has ended says so by itself.
+    // A thread that has ended reports that by `onDeath`.
     suspect: (workspace, sequence) =>
       void thread.ask("suspect", workspace, sequence).catch(() => undefined),
     ...asking(thread, "seal", "putUses"),
