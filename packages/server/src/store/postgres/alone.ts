@@ -1,5 +1,5 @@
-// Whether other programs use a ledger in PostgreSQL. There is no lock file: a service is seen by its
-// connections, and by the leases with which it follows workspaces.
+// Whether other programs use a ledger in PostgreSQL. There is no lock file: a running service is
+// detected by its connections and by its leases.
 
 import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
@@ -16,10 +16,10 @@ const leasesNow = `SELECT count(*) FROM tallystick.leases
   WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`
 
 const lookEveryMs = 100
-/** The server notices a little later that a connection was closed. */
+/** The server notices a closed connection only after a short time. */
 const closedWithinMs = 2000
 
-/** Throws if a service uses the database. The leases of one that was killed run out in seconds. */
+/** Throws if a service uses the database. The leases of a killed service run out within seconds. */
 export async function requireAlone(url: string): Promise<void> {
   await using tool = closing(await openTool(url))
   const beganMs = systemClock.elapsed()

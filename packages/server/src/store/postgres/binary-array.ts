@@ -1,5 +1,5 @@
-// Arrays in PostgreSQL's binary form, as parameters. As text, each would be written and parsed in
-// twice its bytes, and a statement of a hundred entries cost three times as much.
+// Array parameters in PostgreSQL's binary format. In the text format they have twice the bytes, and
+// a statement of a hundred entries costs three times as much.
 //
 //   array = i32 dimensions | i32 has nulls | u32 type | i32 length | i32 first index | element…
 //   element = i32 length (-1: null) | bytes
@@ -9,7 +9,7 @@ export type ElementType = keyof typeof typeIds
 const typeIds = { bytea: 17, int8: 20, text: 25 } as const
 const headBytes = 20
 
-/** Undefined is null. A text is of ASCII letters; parts of bytes stand end to end. */
+/** Undefined stands for null. A string must be ASCII. A list of byte arrays is concatenated. */
 export type Element = readonly Uint8Array[] | string | number | undefined
 
 export function binaryArray(type: ElementType, elements: readonly Element[]): Buffer {

@@ -1,7 +1,7 @@
-// A client whose answers come in PostgreSQL's binary form: as text, bytes are twice as many
-// hexadecimal digits, written there and parsed here. The library can ask for binary values, but
-// reads each as UTF-8, which changes them. So rows are taken out of the stream before its parser,
-// which gets all other messages.
+// A client that receives values in PostgreSQL's binary format. In the text format, bytes become
+// twice as many hexadecimal digits, which the server formats and we parse. The library can request
+// binary values, but decodes each as UTF-8, which corrupts them. So we parse rows ourselves, and
+// the library's parser gets all other messages.
 //
 //   message = u8 type | u32 length, without the type | …
 //   row = message "D" | u16 fields | field…
@@ -17,7 +17,7 @@ interface Listening {
 
 export class BinaryClient extends Client {
   constructor(config?: ClientConfig) {
-    // The first is not in the library's types either.
+    // The option `binary` is missing in the library's types.
     const binary: ClientConfig = Object.assign({ binary: true }, config)
     super({ ...binary, types: { getTypeParser: readerOf } })
     const connection = this.connection as typeof this.connection & Listening
@@ -33,11 +33,14 @@ export class BinaryClient extends Client {
 const rowType = 0x44
 const headBytes = 5
 
-/** Gives rows to the connection, and the bytes of all other messages to the others, in order. */
+/**
+ * Splits the stream: emits rows on the connection, and passes the bytes of all other messages to
+ * `others`, in order.
+ */
 function takeRows(connection: EventEmitter, others: EventEmitter): (chunk: Buffer) => void {
   const waiting: Buffer[] = []
   let waitingBytes = 0
-  /** So many bytes end the message that is under way. */
+  /** The bytes that are needed to complete the current message. */
   let wantedBytes = headBytes
   return (chunk) => {
     waiting.push(chunk)
@@ -64,7 +67,7 @@ function takeRows(connection: EventEmitter, others: EventEmitter): (chunk: Buffe
   }
 }
 
-/** A copy, so that a value that is kept does not keep all that came with it. */
+/** Copied, so that a cached value does not keep the whole chunk in memory. */
 function fieldsOf(bytes: Buffer, from: number, to: number): readonly (Buffer | null)[] {
   const row = Buffer.from(bytes.subarray(from + headBytes, to))
   const fields: (Buffer | null)[] = []
@@ -89,11 +92,11 @@ const readers = new Map<number, Reader>([
   [25, textOf],
 ])
 
-/** Statements without parameters are answered as text. */
+/** Statements without parameters return text. */
 function readerOf(type: number, format?: "text" | "binary"): Reader {
   if (format === "binary") return readers.get(type) ?? refuse(type)
   if (type === int8) return (bytes) => Number(bytes)
-  // The library's own parsers give what the type is.
+  // The library's own parser returns the value of this type.
   const parse = types.getTypeParser(type, "text") as (text: string) => unknown
   return (bytes) => parse(textOf(bytes))
 }

@@ -1,9 +1,9 @@
-// Connections to PostgreSQL: a pool of them for each thread, statements that are prepared once, and
-// what an error says about whether something was recorded.
+// Connections to PostgreSQL: a pool for each thread, prepared statements, and a classification of
+// errors by whether something may have been recorded.
 //
-// A database that cannot be reached, or does not answer, is away. While it is, every question is
-// refused at once, and one connection after another asks whether it is back. A database that gives no
-// more connections is there: questions wait for those that there are.
+// A database that cannot be reached, or does not answer, is *away*. Meanwhile every query is
+// refused at once, and one connection at a time checks whether the database is back. A database
+// that only refuses further connections is not away: queries wait for the existing connections.
 
 import { hash } from "node:crypto"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
@@ -11,7 +11,7 @@ import { systemClock, type Clock } from "../../clock.ts"
 import { LedgerError, StartError } from "../../error.ts"
 import { BinaryClient } from "./binary-client.ts"
 
-/** Values as they are stored: a row is a list, in the order in which its statement selects. */
+/** A row is a list of stored values, in the order of the statement's columns. */
 export type Row = readonly unknown[]
 
 export interface Queries {
@@ -20,9 +20,11 @@ export interface Queries {
 }
 
 export interface Database extends Queries {
-  /** One transaction, or none. */
+  /** Runs `act` in one transaction, which commits or rolls back. */
   within<T>(act: (queries: Queries) => Promise<T>): Promise<T>
-  /** On a connection that this process has already made: if it fails, the outcome is unknown. */
+  /**
+   * Like `rows`, but throws the original error: if the connection fails, the outcome is unknown.
+   */
   unsafe(statement: string, values: readonly unknown[]): Promise<readonly Row[]>
   close(): Promise<void>
 }
@@ -30,27 +32,30 @@ export interface Database extends Queries {
 export interface DatabaseConfig {
   readonly url: string
   readonly connections: number
-  /** It writes what can be made again: its commits do not wait for the disk. */
+  /** Whether it writes only derived data: then its commits do not wait for the disk. */
   readonly isDerived?: boolean
 }
 
-/** Waits that end with an error: a request waits ten seconds at most for a database that hangs. */
+/**
+ * Timeouts, after which a query fails: a request waits ten seconds at most for a database that
+ * hangs.
+ */
 const connectTimeoutMs = 3000
 const statementTimeoutMs = 6000
-/** Longer than the server's own, which says more. */
+/** Longer than the server's own timeout, whose error says more. */
 const answerTimeoutMs = 7000
 const idleMs = 60_000
-/** How often a database that is away is asked whether it is back. */
+/** How often a check is made whether the database is back. */
 const askAgainMs = 250
-/** How long a pool that was refused a connection asks for no other. */
+/** How long a pool makes no new connections after one was refused. */
 const refusedMs = 5000
-/** A pool that has no connection asks for its first one so often. */
+/** How often a pool without any connection tries to make one. */
 const firstAgainMs = 50
 
 /**
- * A plan is made once for a connection, when the tables may still be empty: it must be the one that
- * is right when they are large. Nothing is compiled for a plan, which would take longer than any of
- * our statements: how many rows a generic plan expects says nothing.
+ * A plan is made once for a connection, when the tables may still be empty, so it must be one that
+ * is right for large tables. JIT is off, because compiling takes longer than any of our statements,
+ * and the row estimates of a generic plan are useless.
  */
 const planning = [
   "plan_cache_mode=force_generic_plan",
@@ -67,8 +72,9 @@ const planForCluster =
   "SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'"
 
 /**
- * A commit that acknowledges waits for the disk, whatever becomes of the server's setting. It is set
- * to `off` only where a connection begins, so that a pooler never gives such a session to another.
+ * A commit that is acknowledged waits for the disk, even if the server's setting changes. The
+ * setting is `off` only from the start of a connection, so that a pooler never gives such a session
+ * to another client.
  */
 const waitForDisk = `SELECT set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
@@ -83,7 +89,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   const leave = (cause: unknown): void => {
     if (away !== undefined || closing) return
     away = cause
-    // Connections from before may hang, or be dead without knowing it: none is used again.
+    // Older connections may hang or be dead, so none of them is used again.
     void pool.end()
     pool = openPool(config)
     void waitUntilBack()
@@ -105,7 +111,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
         if (!isOfLoad(cause)) leave(cause)
         if (!isOfCount(cause) || clock.elapsed() >= lateMs) throw unavailable(cause)
         refusedUntilMs = clock.elapsed() + refusedMs
-        // A pool that is full has questions wait for a connection that another one gives back.
+        // A full pool lets queries wait until a connection is returned.
         pool.options.max = Math.max(1, pool.totalCount)
         if (pool.totalCount === 0) await clock.sleep(firstAgainMs)
       }
@@ -121,7 +127,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
       if (isUnanswered(error)) leave(error)
       throw error
     } finally {
-      // A connection of which nobody knows what it does now is not used again.
+      // A connection in an unknown state is not used again.
       client.release(failed)
     }
   }
@@ -165,13 +171,13 @@ function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool
     max: connections,
     idleTimeoutMillis: idleMs,
   })
-  // A connection that breaks leaves the pool, whether a statement is under way, which then fails, or
-  // not. Who needs one makes another.
+  // A broken connection leaves the pool. A statement that is under way on it fails. The next query
+  // makes a new connection.
   pool.on("error", () => {})
   pool.on("connect", (client) => {
     client.on("error", () => {})
-    // Waits in the connection's queue before whatever is asked first. The next statement says that
-    // the connection is lost.
+    // Runs before the first query of the connection. If the connection is lost, the next statement
+    // reports that.
     const first = isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`
     void client.query(first).catch(() => undefined)
   })
@@ -192,7 +198,10 @@ function clientOf(url: string, connectMs: number, answerMs: number) {
   }
 }
 
-/** Whether a new connection can be made, and answers; or would be, if there were fewer. */
+/**
+ * Whether a new connection can be made and answers, or fails only because there are too many
+ * connections.
+ */
 async function answers(url: string): Promise<boolean> {
   const client = new BinaryClient(clientOf(url, connectTimeoutMs, connectTimeoutMs))
   client.on("error", () => {})
@@ -208,21 +217,21 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Begins a transaction that changes many tables. A cluster whose nodes have worked at once refuses
- * to change a function, or a table that every node has, in the same transaction; a server that is
- * no cluster does not know the setting, and ignores it.
+ * Begins a transaction that changes many tables. After parallel statements in a transaction, a
+ * Citus cluster refuses to change a function or a reference table in it. A server without Citus
+ * ignores the setting.
  */
 export const beginAcrossNodes = "BEGIN; SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 
 export interface ToolConnection extends Queries {
-  /** A statement that can be in no transaction. */
+  /** Runs a statement outside a transaction. */
   run(text: string): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * One connection of a command, without limits of time. With `still`, it reads the state of its
- * first statement, whatever others write meanwhile. Its errors are sentences for the operator.
+ * The connection of a command, without timeouts. With `still`, all reads see one snapshot, taken by
+ * the first statement. Its errors are sentences for the operator.
  */
 export async function openTool(url: string, { still = false } = {}): Promise<ToolConnection> {
   const client = new BinaryClient({
@@ -232,7 +241,7 @@ export async function openTool(url: string, { still = false } = {}): Promise<Too
     options: planning,
     keepAlive: true,
   })
-  // The next statement says that the connection is lost.
+  // If the connection is lost, the next statement reports that.
   client.on("error", () => {})
   const said = async <T>(act: () => Promise<T>): Promise<T> => {
     try {
@@ -267,7 +276,10 @@ async function ask(
 
 const names = new Map<string, string>()
 
-/** The name of a prepared statement, the same in every process: a pooler shares connections. */
+/**
+ * The name of a prepared statement. It is the same in every process, because a pooler shares
+ * connections.
+ */
 function nameOf(text: string): string {
   const known = names.get(text)
   if (known !== undefined) return known
@@ -282,11 +294,11 @@ export function codeOf(error: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : ""
 }
 
-/** Whether the connection is lost, or nobody knows what it does now. An own error has a code. */
+/** Whether the connection is lost or in an unknown state. Errors of the server have a SQLSTATE. */
 function isOfConnection(error: unknown): boolean {
   if (error instanceof LedgerError) return false
   const code = codeOf(error)
-  // The driver's own errors, such as of an answer that did not come in time, have none.
+  // The driver's own errors, such as a timeout, have none.
   if (!/^[0-9A-Z]{5}$/.test(code))
     return error instanceof Error && "code" in error ? true : isDriverError(error)
   return code.startsWith("08") || code.startsWith("57P") || code === "XX000"
@@ -296,12 +308,12 @@ function isDriverError(error: unknown): boolean {
   return error instanceof Error && /timeout|[Cc]onnection|not queryable/.test(error.message)
 }
 
-/** The server, the database or the role has as many connections as it may. */
+/** The server, the database or the role has reached its limit of connections. */
 function isOfCount(error: unknown): boolean {
   return codeOf(error) === "53300"
 }
 
-/** Too many connections, ours or the server's: the database is there. */
+/** Too many connections, in our pool or at the server. The database is not away. */
 function isOfLoad(error: unknown): boolean {
   return (
     codeOf(error).startsWith("53") ||
@@ -313,7 +325,7 @@ function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout"
 }
 
-/** Resources, operators and time-outs: the same request may succeed later. */
+/** Out of resources, stopped by an operator, or timed out: the same request may succeed later. */
 function isOfServer(error: unknown): boolean {
   return /^(53|57|55P03|25006|40)/.test(codeOf(error))
 }

@@ -1,6 +1,6 @@
-// Packs, gives, drops and destroys the content of entries in the database (../content-keeper.ts).
-// The rows of packed entries stay, without a body. Several servers may do it at once: each step
-// finds what it has read unchanged, or does nothing.
+// Packs, returns, drops and destroys the content of entries in the database (../content-keeper.ts).
+// The rows of packed entries stay, without a body. Several servers may do this at once: a step does
+// nothing if the rows that it has read were changed.
 
 import { strict as assert } from "node:assert"
 import { bodySaltBytes as saltBytes } from "@tallystick/proof"
@@ -10,12 +10,12 @@ import { frameFault, frameWithout, nextFrame, stretchRead } from "../stretch.ts"
 import { bytes, optionalBytes, type Database, type Queries } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
 
-/** What one step removes or writes anew: some milliseconds. */
+/** Frames that one step removes or rewrites, in some milliseconds. */
 const framesPerStep = 32
 const rowsPerStep = 256
 
 const packedUpTo = "SELECT sequence FROM tallystick.packed WHERE workspace_id = $1"
-/** Never the end of the chain, which the next entry is linked to. */
+/** Never the last entry of the chain, to which the next entry is linked. */
 const unpacked = `SELECT e.sequence, e.record, e.salted FROM tallystick.entries e
   WHERE e.workspace_id = $1 AND e.sequence > $2 AND e.sequence <= $3
     AND e.sequence < (SELECT h.sequence FROM tallystick.heads h WHERE h.workspace_id = $1)
@@ -29,7 +29,7 @@ const emptyRows = `UPDATE tallystick.entries SET salted = NULL
   RETURNING sequence`
 const recordsOf = `SELECT sequence, record FROM tallystick.entries
   WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence`
-/** Held, so that two servers do not write one anew at once. */
+/** Locked, so that two servers do not rewrite one frame at once. */
 const framesIn = `SELECT first, count, bytes FROM tallystick.frames
   WHERE workspace_id = $1 AND first <= $3 AND first + count > $2
     AND first >= coalesce((SELECT max(f.first) FROM tallystick.frames f
@@ -44,7 +44,7 @@ const sealedOf = `SELECT sequence, sealed FROM tallystick.entries
 const keepSealed = `UPDATE tallystick.entries e SET sealed = k.sealed
   FROM unnest($2::bigint[], $3::text[]) AS k (sequence, sealed)
   WHERE e.workspace_id = $1 AND e.sequence = k.sequence`
-/** This connection's commits do not wait for the disk otherwise. */
+/** By default, this connection's commits do not wait for the disk. */
 const waitForDisk = "SELECT set_config('synchronous_commit', 'on', true)"
 
 export function createContentKeeper(database: Database): ContentKeeper {
@@ -81,7 +81,7 @@ export function createContentKeeper(database: Database): ContentKeeper {
       })
       return some.at(-1)?.sequence ?? 0
     },
-    // The database writes its log ahead by itself: docs/operating.md says what remains in it.
+    // The database manages its own write-ahead log: docs/operating.md says what remains in it.
     clearLog: async () => true,
   }
 }
@@ -116,7 +116,7 @@ async function pack(
   await database.within(async (queries) => {
     await put(queries, workspace, next.frame)
     const emptied = await queries.rows(emptyRows, [workspace, first, last])
-    // Otherwise some were destroyed after they were read.
+    // Otherwise some bodies were destroyed after they were read.
     assert.equal(emptied.length, bodies.length, "what is packed is what the rows have")
     await queries.rows(passOn, [workspace, last])
   })
@@ -162,7 +162,7 @@ async function putBack(queries: Queries, workspace: string, frame: Frame): Promi
   await put(queries, workspace, frame)
 }
 
-/** Returns how far it came; undefined if it came to the end. */
+/** Returns the last sequence that was done. Undefined if all are done. */
 async function destroy(
   queries: Queries,
   workspace: string,

@@ -1,4 +1,4 @@
-// What the database says of itself: whether it takes writes, and what stands behind a commit.
+// The state of the database: whether it accepts writes, and how durable a commit is.
 
 import type { Clock } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
@@ -14,12 +14,12 @@ const stateNow = `
          END`
 const deadNodes = `SELECT nodename || ':' || nodeport FROM run_command_on_workers('SELECT 1')
   WHERE NOT success ORDER BY 1`
-/** A node that hangs must not turn the answer about the others red. */
+/** A node that hangs must not make the answer about the others fail. */
 const nodesWithinMs = 1000
 
 const databaseSize = "SELECT pg_database_size(current_database())"
 
-/** Rejects if an append would fail, or if somebody has made commits less than durable. */
+/** Rejects if an append would fail, or if a changed setting makes commits less than durable. */
 export async function stateOf(
   database: Database,
   isCluster: boolean,
@@ -39,14 +39,14 @@ export async function stateOf(
     )
   const synchronousStandbys = names === "" ? 0 : (standbys ?? undefined)
   return {
-    // The statement counts them.
+    // The statement returns a count.
     synchronousStandbys: synchronousStandbys as number | undefined,
     unreachableNodes: dead?.length,
     detail: `PostgreSQL ${String(version)}; ${sentenceOf(synchronousStandbys)}${sentenceOfNodes(dead)}`,
   }
 }
 
-/** Undefined if that is not known, because a node does not answer in time. */
+/** Undefined if it is unknown, because a node does not answer in time. */
 async function deadNodesOf(
   database: Database,
   clock: Clock,

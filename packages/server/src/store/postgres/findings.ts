@@ -1,4 +1,4 @@
-// What auditors of all servers have found broken.
+// Broken entries that the auditors of all servers have found.
 
 import { parseAudit } from "../index-rows.ts"
 import type { Finding } from "../index-state.ts"

@@ -8,8 +8,8 @@ import { bodilessIn, splitRows, withBodies, type LinkedRows } from "../linked-ro
 import { bytes, type Queries, type Row } from "./connection.ts"
 
 /**
- * The frame that the entry `e` is in, if its body is not in its row. A frame is read where the entry
- * is: one question later, its body might be in another place.
+ * The frame of the entry `e`, if its body is not in its row. Entry and frame are read by one
+ * statement: before a second one, the body might move.
  */
 export const frameOfEntry = `
   LEFT JOIN LATERAL (
@@ -17,12 +17,12 @@ export const frameOfEntry = `
     WHERE f.workspace_id = $1 AND f.first <= e.sequence ORDER BY f.first DESC LIMIT 1
   ) f ON e.salted IS NULL AND e.sequence < f.first + f.count`
 
-/** The bytes of the frame `f`, if it is none of the known ones in these two parameters. */
+/** The bytes of the frame `f`, unless it is one of the known frames in these two parameters. */
 export const bytesUnlessKnown = (firsts: string, versions: string): string => `
   CASE WHEN (f.first, f.version)
     NOT IN (SELECT * FROM unnest(${firsts}::bigint[], ${versions}::bigint[])) THEN f.bytes END`
 
-/** Of these entries, each once. */
+/** The frames of these entries, each once. */
 const framesAround = `
   SELECT DISTINCT ON (f.first) f.first, f.count, f.version, ${bytesUnlessKnown("$3", "$4")}
   FROM unnest($2::bigint[]) AS w (wanted)
@@ -30,7 +30,7 @@ const framesAround = `
     SELECT first, count, version, bytes FROM tallystick.frames f
     WHERE f.workspace_id = $1 AND f.first <= w.wanted ORDER BY f.first DESC LIMIT 1
   ) f WHERE w.wanted < f.first + f.count`
-/** Those up to `$3` bytes, one at least. */
+/** Frames of up to `$3` bytes together, at least one. */
 const framesAfter = `
   SELECT first, count, bytes FROM (
     SELECT first, count, bytes, sum(length(bytes)) OVER (ORDER BY first) - length(bytes) AS before,
@@ -43,18 +43,24 @@ const framesAfter = `
 /** The salt and the body of an entry; undefined if no frame has them. */
 export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array | undefined
 
-/** Frames in memory, which need not be sent again. */
+/** Frames in memory, which the database need not send again. */
 export interface KnownFrames {
   readonly firsts: readonly number[]
   readonly versions: readonly number[]
-  /** Opens those of these rows: first, count, version, and bytes if it was not known. */
+  /**
+   * Opens the frames of these rows. A row has first, count, version, and the bytes unless the frame
+   * was known.
+   */
   open(rows: readonly Row[]): FramedBodies
 }
 
 export interface FrameReads {
   known(workspace: string): KnownFrames
   bodies(workspace: string, sequences: readonly number[]): Promise<FramedBodies>
-  /** These rows with the bodies that are in frames; fewer, one piece at least, if they are large. */
+  /**
+   * Adds the bodies from frames to these rows. If they are large, returns fewer, but at least one
+   * piece.
+   */
   filled(
     workspace: string,
     pieces: readonly LinkedRows[],

@@ -1,5 +1,5 @@
-// Asks the database again and again which workspaces have grown, whichever process wrote to them,
-// and which lost the process that followed them.
+// Polls the database for workspaces that have grown by writes of any process, and for workspaces
+// whose follower process has died.
 
 import type { Clock } from "../../clock.ts"
 import { every } from "../all-documents.ts"
@@ -9,8 +9,8 @@ import type { Database } from "./connection.ts"
 const pollEveryMs = 250
 const deadEveryMs = 1000
 /**
- * An append names the time at which it began and shows when it has ended: longer than any statement
- * may take.
+ * An append records the time at which it began, but becomes visible when it has ended. No statement
+ * may take longer than this.
  */
 const appendMsMax = 30_000
 

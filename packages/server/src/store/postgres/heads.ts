@@ -1,8 +1,9 @@
-// Signed sizes in the database, in front of each server's own file: the larger one counts, and
+// Signed sizes in the database, in addition to each server's own file. The larger one counts, and
 // nothing is signed before both have it. So two servers never sign two trees of one size.
 //
-// A failover or a restore may put the database back to an older state. Then the servers that signed
-// since know more than it does, and tell it: whoever signs next finds that its history is another.
+// A failover or a restore may reset the database to an older state. Then the servers that have
+// signed since know more than the database, and write that back. The next signer finds that the
+// history was changed.
 
 import type { Clock } from "../../clock.ts"
 import { closing } from "../../runtime/closing.ts"
@@ -24,7 +25,7 @@ export async function readPostgresHeads(url: string): Promise<ReadonlyMap<string
   return headsIn(await tool.rows(allHeads))
 }
 
-/** Tells the database what a server has signed, before it serves. */
+/** Writes the heads that a server has signed to the database, before the server starts. */
 export async function tellPostgresHeads(
   url: string,
   known: ReadonlyMap<string, SignedHead>,
@@ -33,7 +34,7 @@ export async function tellPostgresHeads(
   await tell(tool, known)
 }
 
-/** Raises what the database lists to what is known here. */
+/** Raises the heads in the database to those that are known here. */
 async function tell(database: Queries, known: ReadonlyMap<string, SignedHead>): Promise<void> {
   const listed = headsIn(await database.rows(headsOf, [[...known.keys()]]))
   for (const [origin, { size, root }] of known)
@@ -47,7 +48,7 @@ function headsIn(rows: readonly Row[]): ReadonlyMap<string, SignedHead> {
   )
 }
 
-/** Within this time the database knows again what a server has signed. */
+/** The heads that a server has signed are written to the database again at this interval. */
 const tellEveryMs = 2000
 
 export function sharedHeads(database: Database, file: Heads, clock: Clock): Heads {
@@ -56,7 +57,7 @@ export function sharedHeads(database: Database, file: Heads, clock: Clock): Head
   void (async () => {
     while (!closed) {
       await clock.sleep(tellEveryMs)
-      // Told again after a database that is away.
+      // If the database is away, the next round retries.
       if (signedHere.size > 0) await tell(database, signedHere).catch(() => undefined)
     }
   })()

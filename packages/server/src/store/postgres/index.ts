@@ -1,5 +1,5 @@
-// The index. Positions, trees, checkpoints and audits move by compare and swap, so that two
-// processes which both follow a workspace do no harm.
+// The index. Positions, trees, checkpoints and audits move by compare and swap, so two processes
+// may follow one workspace without harm.
 
 import { strict as assert } from "node:assert"
 import { concat } from "@tallystick/proof"

@@ -1,5 +1,6 @@
-// The journal for the serving program. An append is one statement and so one transaction, for one
-// workspace; where all tables are on one server, groups of several workspaces share one.
+// The journal for the serving program. An append is one statement, and so one transaction. In a
+// cluster it is for one workspace. If all tables are on one server, groups of several workspaces
+// share one.
 
 import { eventHash, parseRecord } from "@tallystick/proof"
 import type { Clock } from "../../clock.ts"
@@ -17,9 +18,9 @@ const appendGroup = `SELECT outcome, head_sequence, head_hash, head_ms, last_has
   FROM tallystick.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 /**
- * Appends those groups whose head is as they say, is held by nobody else, and whose keys are new;
- * answers their places. It waits for no row. A key is looked for after its head was held, or the
- * head would have moved.
+ * Appends each group whose head matches, whose head is not locked by others, and whose keys are
+ * new. Returns the places of these groups. It waits for no row lock. A key is looked up only after
+ * its head was locked, because otherwise the head could have moved.
  */
 const appendGroups = `
   WITH asked AS (
@@ -60,14 +61,14 @@ const usedKeys = `
     WHERE e.workspace_id = $1 AND e.idem = k.idem COLLATE "C" LIMIT 1
   ) e ORDER BY k.place`
 
-/** Raised by `append_group`: a document is not at the version that a change replaces. */
+/** `append_group` raises it if a document is not at the version that a change replaces. */
 const conflictState = "TS409"
-/** Of two keys only one can be in the unique index. */
+/** A violation of the unique index of keys. */
 const usedState = "23505"
 
-/** After these nothing was recorded, and each group may succeed alone. */
+/** After these errors nothing was recorded, and each group may succeed alone. */
 const apartStates = /^(23505|40001|40P01|55P03)$/
-/** For so long, a commit that waits for another server's holds up those of other workspaces. */
+/** How long a commit that waits for another server's commit may delay those of other workspaces. */
 const holdUpMs = 50
 
 export interface JournalParts {
@@ -76,8 +77,8 @@ export interface JournalParts {
   readonly limits: CommitLimits
   readonly clock: Clock
   /**
-   * Is told of each group that was recorded, or may have been, or whose documents another process
-   * has changed: what is cached of them is not current.
+   * Called for each group that was recorded, or may have been, or whose documents another process
+   * has changed: their cached documents are out of date.
    */
   readonly seen: (group: Group) => void
 }
@@ -195,7 +196,7 @@ function valuesOfAll(groups: readonly Group[]): readonly unknown[] {
   ]
 }
 
-/** The head once the group is appended as it is linked. */
+/** The head after the group is appended with its own links. */
 function headAfter({ from, entries }: Group): Head {
   const last = entries.at(-1)
   return {
@@ -205,7 +206,7 @@ function headAfter({ from, entries }: Group): Head {
   }
 }
 
-/** Receipts, keys, what is sealed, records, and bodies behind their salts. */
+/** The columns: receipts, keys, disclosures, records, and bodies after their salts. */
 function columnsOf(entries: readonly Linked[]): readonly Buffer[] {
   const column = (type: ElementType, of: (entry: Linked) => Element) =>
     binaryArray(type, entries.map(of))
@@ -230,14 +231,14 @@ function storedChange({ kind, id, version, value }: Change) {
   }
 }
 
-/** A chain that has just been begun elsewhere may have no head yet. */
+/** A chain that another process has just begun may have no head yet. */
 function movedTo([, sequence, hash, timeMs]: Row): Outcome {
   return sequence === null
     ? { kind: "moved" }
     : { kind: "moved", head: headOf([sequence, hash, timeMs]) }
 }
 
-/** Says to which head the entries were linked, if it is not the one that they came with. */
+/** The head to which the entries were relinked. Undefined if it is the one of the group. */
 function relinkedIn([, sequence, hash, timeMs, lastHash]: Row) {
   return lastHash === null
     ? {}
@@ -251,8 +252,8 @@ function conflictOf(error: unknown): number | undefined {
 }
 
 /**
- * Of errors after which nothing was recorded. After any other, such as one at the commit, that is
- * not known.
+ * The refusal for an error after which nothing was recorded. After any other error, such as one at
+ * the commit, that is unknown.
  */
 function refusalOf(error: unknown): LedgerError | undefined {
   const code = codeOf(error)
@@ -260,7 +261,7 @@ function refusalOf(error: unknown): LedgerError | undefined {
     return new LedgerError("storage_full", "the database's disk is full; nothing was recorded", {
       cause: error,
     })
-  // Deadlocks, locks that were waited for too long, and statements that took too long.
+  // Deadlocks, and timeouts of locks and statements.
   if (/^(40001|40P01|55P03|57014)$/.test(code))
     return new LedgerError("overloaded", "the database is too busy; nothing was recorded", {
       cause: error,

@@ -1,6 +1,6 @@
 // Leases: a row for each workspace and task says which process follows it, and until when by the
-// database's clock. A process extends what it uses and gives back what it does not, so only a
-// process that has died leaves a lease that runs out.
+// database's clock. A process extends the leases that it uses and gives others back, so only the
+// leases of a dead process run out.
 
 import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
@@ -11,8 +11,8 @@ export type Task = "watch" | "file"
 
 export interface OwnLeases extends Leases {
   /**
-   * In a transaction: throws if another process has the lease, and none takes it until the
-   * transaction ends. A lease that was lost is noticed only later.
+   * Called in a transaction. Throws if another process has the lease, and locks the lease until the
+   * transaction ends. If the lease was lost, followers notice only later.
    */
   requireOurs(rows: Queries["rows"], workspace: string): Promise<void>
   close(): Promise<void>
@@ -20,17 +20,16 @@ export interface OwnLeases extends Leases {
 
 export const leaseMs = 6000
 const renewEveryMs = 1500
-/** A lease that was refused is not asked for again before. */
+/** A refused lease is requested again only after this time. */
 const refusedMs = 1000
-/** A lease that nobody asked for so long is given back. */
+/** A lease that was not used for this time is given back. */
 const idleMs = 5000
 
 const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
 
 /**
- * The row is made, extended, or taken over when it has run out; or, if `$5`, in any case. A cluster
- * refuses `now()` in the condition, so the time there is what the new row says less the length of a
- * lease.
+ * Inserts or extends the row, or takes an expired lease over. With `$5` it takes over any lease. A
+ * cluster refuses `now()` in the condition, so the condition computes the time from the new row.
  */
 const takeLease = `INSERT INTO tallystick.leases AS l (workspace_id, task, holder, until_ms)
   VALUES ($1, $2, $3, ${nowMs} + $4)
@@ -46,7 +45,7 @@ const dropLeases = `DELETE FROM tallystick.leases
 
 const holderOfLease = `SELECT holder FROM tallystick.leases WHERE workspace_id = $1 AND task = $2 FOR SHARE`
 
-/** Times of this process's clock. */
+/** Times are of this process's clock. */
 interface Held {
   untilMs: number
   askedMs: number
@@ -56,16 +55,18 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   const holder = randomUUID()
   const held = new Map<string, Held>()
   const refused = new Map<string, number>()
-  /** Those that somebody here was told another process follows. */
+  /** Workspaces for which a caller was told that another process follows them. */
   const left = new Set<string>()
   const listeners: ((workspace: string) => void)[] = []
   let giving: Promise<unknown> = Promise.resolve()
   let closing = false
 
   const take = async (workspace: string, anyway: boolean): Promise<boolean> => {
-    // On another connection, a lease that is given back could go after it was taken again.
+    // Giving back uses another connection. If it is still under way, it could delete the lease
+    // after it was taken again.
     await giving.catch(() => undefined)
-    // Counted from before the question, so that it ends here before it ends there.
+    // Counted from before the statement, so that the lease ends here before it ends in the
+    // database.
     const askedMs = clock.elapsed()
     const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
     if (row === undefined) {
@@ -98,7 +99,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   }
   const renewing = (async () => {
     while (!closing) {
-      // If the database is away, leases run out, here as there.
+      // If the database is away, leases run out in both places.
       await renew().catch(() => undefined)
       await clock.sleep(renewEveryMs)
     }

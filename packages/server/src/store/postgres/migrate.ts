@@ -1,5 +1,6 @@
-// Brings a database to the layout of this version. Scripts only go forward, each in a transaction
-// with its number. Several processes may start at once: one migrates, the others wait for it.
+// Migrates a database to the layout of this version. Scripts only go forward, and each runs in a
+// transaction with its number. Several processes may start at once: one migrates, and the others
+// wait for it.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,10 +9,7 @@ import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
 import { beginAcrossNodes, codeOf } from "./connection.ts"
 
-/**
- * What a migration fails with while another process does the same: names that are there by now, and
- * locks.
- */
+/** The errors of a migration while another process runs the same one: existing names, and locks. */
 const meanwhile = /^(23505|42P06|42P07|42710|42723|40001|40P01|XX000)$/
 const triesMax = 10
 const retryAfterMs = 300
@@ -32,7 +30,7 @@ export async function migrate(url: string): Promise<{ readonly isCluster: boolea
   })
 }
 
-/** Throws unless a ledger could be in this database. */
+/** Throws unless the database can hold a ledger. */
 export async function checkPostgres(url: string) {
   return await withClient(url, async (client) => {
     const version = await requireSettings(client)
@@ -59,14 +57,16 @@ async function withClient<T>(url: string, act: (client: Client) => Promise<T>): 
   }
 }
 
-/** Where the rows of a table are in a cluster: with their workspace, unless it is named here. */
+/**
+ * Where a cluster stores the rows of a table: with their workspace, unless the table is named here.
+ */
 const distribution: Readonly<Record<string, "every node" | { readonly by: string }>> = {
   directory: "every node",
   uses: "every node",
   layout: "every node",
   signed_heads: { by: "origin" },
 }
-/** What the others lie beside. */
+/** The other tables are colocated with it. */
 const firstTable = "heads"
 
 async function hasCitus(client: Client): Promise<boolean> {
@@ -75,8 +75,8 @@ async function hasCitus(client: Client): Promise<boolean> {
 }
 
 /**
- * On a Citus cluster: distributes the tables of a migration, and has appends run on the node that
- * has the workspace. On any other server there is nothing to do.
+ * On a Citus cluster, distributes the tables of a migration, and makes appends run on the node of
+ * the workspace. On any other server it does nothing.
  */
 async function distribute(client: Client): Promise<void> {
   if (!(await hasCitus(client))) return
@@ -118,7 +118,7 @@ async function migrateForward(client: Client): Promise<void> {
       await client.query(
         "CREATE SCHEMA tallystick; CREATE TABLE tallystick.layout (number integer PRIMARY KEY)",
       )
-    // Who waits here for another process finds its number.
+    // A process that has waited here for another one finds the new number.
     const { rows } = await client.query<{ number: number }>(
       "SELECT number FROM tallystick.layout FOR UPDATE",
     )
@@ -134,7 +134,10 @@ async function migrateForward(client: Client): Promise<void> {
   }
 }
 
-/** Wrong ones lose acknowledged entries at the next power cut, or show one process's past to another. */
+/**
+ * With wrong settings, a power cut loses acknowledged entries, or one process sees stale data of
+ * another.
+ */
 const required: Readonly<Record<string, RegExp>> = {
   fsync: /^on$/,
   full_page_writes: /^on$/,
@@ -164,7 +167,7 @@ async function requireSettings(client: Client): Promise<string> {
   return version
 }
 
-/** 0 of a database without a ledger. */
+/** 0 for a database without a ledger. */
 async function layoutOf(client: Client): Promise<number> {
   const { rows } = await client.query<{ found: string | null }>(
     "SELECT to_regclass('tallystick.layout')::text AS found",
@@ -178,7 +181,7 @@ export function newestLayout(): number {
   return scripts().at(-1)?.number ?? 0
 }
 
-/** The body of a function of the database, as its newest script makes it. */
+/** The body of a database function in the newest script that defines it. */
 export function bodyOfFunction(name: string): string | undefined {
   const made = new RegExp(`FUNCTION tallystick\\.${name} ?\\([^]*?AS \\$\\$([^]*?)\\$\\$`, "g")
   return scripts()

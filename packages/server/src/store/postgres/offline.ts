@@ -1,4 +1,4 @@
-// The database for the operator's tools: while no service runs, or in its state at one moment.
+// The database for the operator's tools: while no service runs, or as a snapshot.
 
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { openLedger, requireAlone } from "./alone.ts"
@@ -8,7 +8,7 @@ import { journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-documents.ts"
 
-/** What entries and documents make again. When credentials were used last, they do not. */
+/** Tables that can be rebuilt from entries and documents. The last uses of credentials cannot. */
 const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
 
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
@@ -49,7 +49,7 @@ export async function openPostgresStopped(url: string): Promise<StoppedStore> {
     takeOffMark: () => {},
     documents: () => storedDocuments(tool),
     replaceDocuments: (documents) => replaceDocuments(tool, documents),
-    // Rows that were replaced stay in the table's file until it is written anew.
+    // Replaced rows stay in the table's file until it is rewritten.
     rewriteDocuments: () => tool.run("VACUUM (FULL) tallystick.documents"),
     close: () => tool.close(),
   }

@@ -32,9 +32,9 @@ export interface PostgresConfig extends Pick<Config, "limits" | "archive"> {
   readonly databaseUrl: string
 }
 
-/** A process learns of what another has changed within this time, such as a key that is revoked. */
+/** Within this time a process notices changes by other processes, such as a revoked key. */
 const staleMsMax = 3000
-/** Of each thread beside the serving one. */
+/** Connections of each thread but the serving one. */
 const threadConnections = 3
 
 /** Calls `onDeath` when a thread has died. */
@@ -104,7 +104,7 @@ export async function openPostgres(
 
 const askAgainMs = 250
 
-/** Who begins to listen while the database is away waits until it is back. */
+/** If the database is away when a listener begins, the listener waits until it is back. */
 function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
   return {
     async list(...asked) {
@@ -166,7 +166,7 @@ export function openPostgresReading(url: string): ReadStore {
   }
 }
 
-/** In front of this server's own file. */
+/** The heads in the database, in addition to this server's own file. */
 export function openPostgresHeads(url: string, file: Heads): Heads {
   const database = openDatabase({ url, connections: 1 })
   const heads = sharedHeads(database, file, systemClock)

@@ -1,4 +1,4 @@
-// Finds rows that belong to no entry, and heads that are not the end of their entries.
+// Finds orphan rows, and heads that do not match the last entry.
 
 import { equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -38,7 +38,10 @@ const foreignRules = `
 const appendFunction = `SELECT prosrc FROM pg_proc
   WHERE pronamespace = 'tallystick'::regnamespace AND proname = 'append_group'`
 
-/** Entries that are in no chain, heads that lead elsewhere, and documents of nobody. */
+/**
+ * Entries that are in no chain, heads that do not match their chain, and documents without a
+ * workspace.
+ */
 export async function* journalStrays(
   database: Queries,
   { journal }: PartNames,
@@ -64,7 +67,10 @@ export async function* journalStrays(
   yield* directoryStrays(database)
 }
 
-/** The head is what the next entry is linked to. Puts the workspaces that have one into `found`. */
+/**
+ * Checks heads, because the next entry is linked to the head. Adds the workspaces that have one to
+ * `found`.
+ */
 async function* headStrays(database: Queries, found: Set<string>) {
   for (let after = ""; ;) {
     const rows = await database.rows(headsAfter, [after])
@@ -92,7 +98,7 @@ async function* headStrays(database: Queries, found: Set<string>) {
   }
 }
 
-/** A foreign trigger could change what is written next. */
+/** A foreign trigger could change later writes. */
 async function* foreignCode(database: Queries): AsyncGenerator<Stray> {
   for (const [name] of await database.rows(foreignRules))
     yield { what: `the database has a ${String(name)}, which this program did not make` }
@@ -123,7 +129,7 @@ const derivedTables = ["positions", "trees", "tiles", "checkpoints"] as const
 const logsOf = (table: (typeof derivedTables)[number]) =>
   `SELECT DISTINCT workspace_id, ${table === "positions" ? "1" : "epoch"} FROM tallystick.${table}`
 
-/** Derived rows of no workspace, or of no epoch. */
+/** Derived rows without a workspace or an epoch. */
 export async function* indexStrays(database: Queries, names: PartNames): AsyncGenerator<Stray> {
   const known = await epochCounts(database)
   for (const table of derivedTables)
@@ -135,7 +141,7 @@ export async function* indexStrays(database: Queries, names: PartNames): AsyncGe
         }
 }
 
-/** How many epochs each workspace of the registry has. */
+/** The number of epochs of each workspace in the registry. */
 async function epochCounts(database: Queries): Promise<ReadonlyMap<string, number>> {
   const rows = await database.rows(knownLogs)
   return new Map(rows.map(([id, former]) => [String(id), Number(former) + 1]))
@@ -150,7 +156,7 @@ const lostPart = `SELECT p.workspace_id, p.level, p.k FROM tallystick.parts p
     WHERE s.workspace_id = p.workspace_id AND s.level = p.level AND s.k = p.k
   ) LIMIT 1`
 
-/** Segments of no workspace, with a gap before them, or without a hash; and parts of no segment. */
+/** Segments without a workspace, after a gap, or without a hash; and parts without a segment. */
 export async function* searchStrays(
   database: Queries,
   { search }: PartNames,

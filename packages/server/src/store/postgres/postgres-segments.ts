@@ -68,8 +68,9 @@ export function createSegments(
   leases: Pick<OwnLeases, "requireOurs">,
 ): SegmentKeeper {
   /**
-   * Another process that has taken the lease may have removed what these changes would bring back.
-   * Looked at last, so that the lease is not locked for long: it has to be renewed.
+   * Another process that has taken the lease may have removed rows that these changes would
+   * restore. The lease is checked last, so that it is not locked for long, because it has to be
+   * renewed.
    */
   const change = <T>(workspace: string, act: (rows: Queries["rows"]) => Promise<T>): Promise<T> =>
     database.within(async ({ rows }) => {
@@ -119,7 +120,7 @@ export function createSegments(
         if ((await rows(removeSomeParts, name)).length === 0) await rows(removeSegment, name)
         return true
       }),
-    // Rows as they were before are the operator's to vacuum.
+    // Removing dead rows (VACUUM) is left to the operator.
     clearLog: async () => true,
   }
 }

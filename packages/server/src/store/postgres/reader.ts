@@ -1,5 +1,5 @@
-// A reader's thread, for what takes processor time: searches, and tiles that are hashed. The serving
-// program has two, so that a broad search delays no list.
+// A reader thread for work that takes processor time: searches, and hashing of tiles. The serving
+// program has two, so that a broad search does not delay lists.
 
 import { systemClock, threadClock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"

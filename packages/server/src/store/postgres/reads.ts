@@ -15,22 +15,25 @@ import {
 } from "./frame-reads.ts"
 import { bytes, optionalBytes, type Queries, type Row } from "./connection.ts"
 
-/** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
+/**
+ * A bound in bytes besides the number of entries: a thousand of the largest would be a quarter of a
+ * gigabyte.
+ */
 const afterBytesMax = 8 * 1024 * 1024
 const saltBytes = 16
-/** The place of a frame in a row of `entriesAt`. */
+/** The first column of a frame in a row of `entriesAt`. */
 const framesFrom = 8
 
 const columns = "e.sequence, e.record, e.receipt, e.idem, e.salted, e.sealed"
 const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + octet_length(e.sealed)`
-/** The bytes of these rows up to and including each. */
+/** The running total of bytes up to and including each row. */
 const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
 
 const headOfChain = "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1"
 
 /**
- * Each with the bytes up to it, and the first ones with their frames. One that is too much is given
- * without its content.
+ * Each entry with the running total of bytes. The first ones come with their frames. An entry
+ * beyond the limit comes without its content.
  */
 const entriesAt = `
   SELECT place, total, sequence, CASE WHEN within THEN record END, receipt, idem,
@@ -70,7 +73,7 @@ const linkedAfter = `
     ) e
   ) found WHERE before < ${afterBytesMax} ORDER BY sequence`
 
-/** Up to the first hole. */
+/** Records up to the first gap. */
 const recordsFrom = `
   SELECT string_agg(record, ''::bytea ORDER BY sequence)
   FROM (
@@ -117,7 +120,7 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
     async after(workspace, sequence, limit) {
       const rows = await database.rows(entriesAfter, [workspace, sequence, limit])
       const entries = rows.map((row) => storedOf(workspace, row))
-      // Each of them is there.
+      // All of them are defined.
       return (await filled(frames, workspace, entries, afterBytesMax)) as readonly Stored[]
     },
     async linked(workspace, sequence, limit) {
@@ -149,8 +152,8 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
 }
 
 /**
- * The first entries, one at least, with no more than so many bytes. `known` has the bodies of the
- * first ones that are in frames.
+ * The first entries, at least one, with at most `bytesMax` bytes together. `known` has bodies of
+ * the first packed entries.
  */
 async function filled(
   frames: FrameReads,
@@ -161,7 +164,7 @@ async function filled(
 ): Promise<readonly (Stored | undefined)[]> {
   const whole: (Stored | undefined)[] = []
   let bytes = 0
-  // A few at a time: the sizes of bodies in frames are only known now.
+  // A few at a time, because the sizes of bodies in frames are known only after reading.
   for (let at = 0; at < entries.length && bytes <= bytesMax; at += frameEntries) {
     const some = entries.slice(at, at + frameEntries)
     const framed =
@@ -203,7 +206,7 @@ function storedOf(
   }
 }
 
-/** Of rows of `entriesAt`: the frames, each once where its entries follow each other. */
+/** The frames in rows of `entriesAt`. Consecutive entries of one frame give it once. */
 function framesIn(rows: readonly Row[]): readonly Row[] {
   const frames = rows.map((row) => row.slice(framesFrom)).filter(([first]) => first !== null)
   return frames.filter(([first], place) => first !== frames[place - 1]?.[0])

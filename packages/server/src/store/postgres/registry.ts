@@ -1,4 +1,5 @@
-// The registry. A directory says where the documents are that are asked for without a workspace.
+// The registry. A directory has the workspace of each document that is looked up without naming a
+// workspace.
 
 import { parseJson } from "@tallystick/proof"
 import type { Documents, DocumentKind, Document } from "../documents.ts"
@@ -17,7 +18,7 @@ const countOfDocuments =
 /** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
 const listBytesMax = 1024 * 1024
 
-/** The rows up to that size, and one at least. */
+/** The rows up to that size, at least one. */
 const upToBytes = (rows: string): string => `
   SELECT kind, workspace_id, id, version, created, value
   FROM (

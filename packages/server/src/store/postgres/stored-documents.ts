@@ -1,4 +1,4 @@
-// All documents as they are stored, for the tool that moves them.
+// All stored documents, for the tool that copies a ledger.
 
 import type { Documents, DocumentKind } from "../documents.ts"
 import { listedValue } from "../documents.ts"
@@ -7,7 +7,7 @@ import { beginAcrossNodes, type Queries, type ToolConnection } from "./connectio
 
 const documentsPerRead = 100
 
-/** In the order in which they were made, within a kind of a workspace. */
+/** In order of creation within workspace and kind. */
 const documentsAfter = `
   SELECT kind, workspace_id, id, version, created, value FROM tallystick.documents
   WHERE (workspace_id, kind, created, id) > ($1, $2, $3::bigint, $4)
@@ -56,7 +56,7 @@ export async function replaceDocuments(
   await database.run("COMMIT")
 }
 
-/** Makes the directory from the documents, within a transaction. */
+/** Rebuilds the directory from the documents, within a transaction. */
 export async function rebuildDirectory(database: ToolConnection): Promise<void> {
   await database.run("DELETE FROM tallystick.directory")
   await database.run(
@@ -66,7 +66,7 @@ export async function rebuildDirectory(database: ToolConnection): Promise<void> 
   )
 }
 
-/** The kinds that the directory has, as `append_group` writes it. */
+/** The kinds that are in the directory. `append_group` has the same list. */
 export const listedKinds = "'workspace', 'api-key', 'token', 'setup'"
 
 function listedText({ value }: StoredDocument): string | null {

@@ -1,4 +1,4 @@
-// The whole database for a program that derives everything again.
+// The whole database, for a program that rebuilds all derived data.
 
 import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
@@ -12,7 +12,7 @@ import { indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 
 const entriesAtMost = "SELECT coalesce(sum(sequence), 0)::bigint FROM tallystick.heads"
-/** A seek for each, because there may be a hundred million entries. */
+/** One index seek for each workspace, because there may be a hundred million entries. */
 const nextWorkspace = "SELECT min(workspace_id) FROM tallystick.entries WHERE workspace_id > $1"
 const lastSequence = "SELECT max(sequence) FROM tallystick.entries WHERE workspace_id = $1"
 const repeatedIn = (column: "receipt" | "idem") => `
@@ -29,10 +29,10 @@ const segmentRows =
 
 const names: PartNames = { journal: "the journal", index: "the index", search: "the search" }
 
-/** Some megabytes at most: a question takes as long as hashing a hundred entries. */
+/** Some megabytes at most. A query takes as long as hashing a hundred entries. */
 const entriesPerRead = 1024
 
-/** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
+/** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
 export async function openPostgresWhole(
   url: string,
   { alone }: { readonly alone: boolean },
