@@ -1,7 +1,7 @@
-// Gives free space within the journal's file back to the disk: copies all rows into a new file
-// beside it, some at a time, compares each with the original, and puts the new file in its place.
-// The original is not changed before that. A process may be killed at any moment: the next one goes
-// on behind the last row that was copied, unless the original has changed meanwhile.
+// Returns free space in the journal's file to the disk: copies all rows into a new file in the same
+// folder, some at a time, compares each with the original, and replaces the original. The original
+// is not changed before that. The process may be killed at any moment: the next one continues after
+// the last copied row, unless the original was changed meanwhile.
 
 import { strict as assert } from "node:assert"
 import { existsSync, renameSync, statSync } from "node:fs"
@@ -30,10 +30,13 @@ export interface Compacted {
   readonly bytesAfter: number
 }
 
-/** Says how many of the rows were copied. */
+/** Reports how many of the rows were copied. */
 export type CompactProgress = (done: number, rows: number) => void
 
-/** Their key is their first column. All else is small, and copied at once. */
+/**
+ * The large tables. Their key is their first column. All other tables are small, and are copied at
+ * once.
+ */
 const tables = ["entries", "places", "stretches", "disclosures", "frames"] as const
 const keys = {
   entries: "n",
@@ -73,7 +76,7 @@ export function compactJournal(
   }
 }
 
-/** All of it in the one file, with no log beside it that would be taken for the new file's. */
+/** Moves the log into the file: a log file that remained would be taken for the new file's. */
 function leaveLog(path: string): void {
   using journal = openForWriting(path, "journal", "full")
   try {
@@ -127,17 +130,20 @@ function copyAll(path: string, next: string, progress: CompactProgress, step: nu
   syncPath(next)
 }
 
-/** Whether a copy of this very file was begun: whoever opens it to write changes its time. */
+/**
+ * Whether there is an incomplete copy of this file in its present state. Writing to the file
+ * changes its time.
+ */
 function isBegunOf(path: string, next: string): boolean {
   if (!existsSync(next) || existsSync(`${path}-wal`)) return false
-  // A version before has begun it. The journal is brought forward first.
+  // An older version has begun it. The journal must be upgraded first.
   if (layoutOf(path) < rowlessLayout) return false
   try {
     using copy = openForWriting(next, "journal", "normal")
     const found = copy.prepare("SELECT stamp FROM copied_from").get()
     return found?.["stamp"] === stampOf(path)
   } catch (error) {
-    // It ends before its stamp was written, or is damaged.
+    // The copy was interrupted before its stamp was written, or is damaged.
     if (errorCode(error) === 0 && !isDamage(error)) throw error
     return false
   }
@@ -202,7 +208,7 @@ function finish(copy: DatabaseSync): void {
     }
     copy.exec("DROP TABLE copied_from")
   })
-  // Where a backup has its mark (copy.ts).
+  // The mark of a backup copy (copy.ts).
   const { application_id: mark } = copy.prepare("PRAGMA former.application_id").get() ?? {}
   copy.exec(`PRAGMA main.application_id = ${Number(mark)}; DETACH former;`)
   copy.exec("PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE;")

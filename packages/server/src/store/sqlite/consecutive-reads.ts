@@ -1,5 +1,5 @@
-// Reads entries of a workspace that follow each other: packed ones a stretch at a time, without a
-// row for each, and all others many rows as one.
+// Reads consecutive entries of a workspace: packed ones a stretch at a time, and the others many
+// rows joined into one.
 
 import type { DatabaseSync } from "node:sqlite"
 import { bodyTag, concat, recordBytes } from "@tallystick/proof"
@@ -11,10 +11,13 @@ import type { FrameReads, Stretch, StretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
+/**
+ * A bound in bytes besides the number of entries: a thousand of the largest would be a quarter of a
+ * gigabyte.
+ */
 const afterBytesMax = 8 * 1024 * 1024
 
-/** All of these are one read at one moment: see `momentOf`. */
+/** Each of these reads sees one snapshot: see `momentOf`. */
 export function consecutiveReads(
   journal: DatabaseSync,
   frames: FrameReads,
@@ -84,9 +87,9 @@ export function consecutiveReads(
   }
 }
 
-/** Entries from one sequence up to another, which a stretch has. */
+/** Entries of a stretch, from one sequence up to another. */
 type PackedSpan = readonly [stretch: Stretch, from: number, end: number]
-/** Entries with rows; both ends are left out. */
+/** Entries with rows. Both ends are exclusive. */
 interface RowSpan {
   readonly after: number
   readonly before: number
@@ -94,8 +97,8 @@ interface RowSpan {
 }
 
 /**
- * Goes over entries in their order, packed ones a stretch at a time. `rows` reads those that have
- * rows, and returns their sequences.
+ * Visits entries in order, packed ones a stretch at a time. `rows` reads entries that have rows,
+ * and returns their sequences.
  */
 function inOrder(
   stretches: StretchReads,
@@ -127,13 +130,16 @@ function inOrder(
   }
 }
 
-/** One of several entries as one row. As rows of their own they would cost as much as their hashes. */
+/**
+ * Reads several entries joined into one row. Separate rows would cost as much as hashing the
+ * entries.
+ */
 function linkedReads(
   journal: DatabaseSync,
   frames: FrameReads,
 ): (number: number, span: RowSpan) => LinkedRows {
-  // In order by the subquery; whoever checks the chain sees whether they are. Between two texts
-  // stands what each begins with, as it is hashed.
+  // The subquery orders the rows; a check of the chain would notice a wrong order. The separator is
+  // the prefix that each value has when it is hashed.
   const joined = journal.prepare(
     `SELECT '[' || group_concat(sequence) || ']', CAST(x'00' || group_concat(record, x'00') AS BLOB),
             '[' || group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)) || ']',
@@ -143,7 +149,7 @@ function linkedReads(
   )
   joined.setReturnArrays(true)
   return (number, { after, before, limit }) => {
-    // As the statement selects them; nothing is joined of no rows.
+    // The columns of the statement. Without rows, they are null.
     const [sequences, leaves, lengths, bodies] = joined.get(
       number,
       after,
@@ -159,11 +165,11 @@ function linkedReads(
   }
 }
 
-/** The records that follow a sequence, up to a hole. */
+/** The records after a sequence, up to the first gap. */
 function recordReads(journal: DatabaseSync): (number: number, span: RowSpan) => Uint8Array {
   const following = `SELECT sequence, record FROM entries WHERE workspace = ? AND sequence > ? AND sequence < ? ORDER BY sequence ${atMost}`
   const oneByOne = journal.prepare(following)
-  // As rows of their own they would take four times as long.
+  // Separate rows would take four times as long.
   const joined = journal.prepare(
     `SELECT max(sequence) - count(*) + 1, sum(length(record) <> ${recordBytes}), CAST(group_concat(record, '') AS BLOB)
      FROM (${following})`,
@@ -171,7 +177,7 @@ function recordReads(journal: DatabaseSync): (number: number, span: RowSpan) => 
   joined.setReturnArrays(true)
   return (number, { after, before, limit }) => {
     const first = after + 1
-    // As the statement selects them; without a row there is nothing.
+    // The columns of the statement. Without rows, they are null.
     const [from, others, records] = joined.get(
       number,
       after,
@@ -189,7 +195,7 @@ function joinRecords(rows: readonly Row[], first: number): Uint8Array {
   const joined = new Uint8Array(rows.length * recordBytes)
   for (const [place, row] of rows.entries()) {
     const record = bytes(row["record"])
-    // Bytes of another length are no record.
+    // A value of another length is no record.
     if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
       return joined.slice(0, place * recordBytes)
     joined.set(record, place * recordBytes)

@@ -1,5 +1,5 @@
-// Destroys bodies and disclosures of entries, with rows and packed ones. A frame or the disclosures
-// of a stretch are written anew, without those that are gone.
+// Destroys bodies and disclosures of entries, both in rows and packed. A frame, or the disclosures
+// of a stretch, are rewritten without the destroyed ones.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
@@ -12,17 +12,17 @@ import { partReads, partWrites, type PartWrites, type Span } from "./part-tables
 import { openSealed, openStretch, sealedWith, type Sealed } from "./stretch-format.ts"
 
 /**
- * What one step removes or writes anew: about a millisecond, because it does not wait for the disk.
- * A byte string costs twice as much to write anew as to remove, and each as much as some rows.
+ * The cost of one step, about a millisecond, because it does not wait for the disk. Rewriting a
+ * byte string costs twice as much as removing it, and each costs as much as several rows.
  */
 const costPerStep = 128
 const costOfWrite = 2
 const costOfStretch = 4 * costOfWrite
 
-/** What is written was made before, so that the database is held for the writes alone. */
+/** All data is prepared before the step, so that the database is locked only during the writes. */
 export interface Step {
   readonly writes: readonly (() => void)[]
-  /** How far it comes. */
+  /** The last sequence of this step. */
   readonly last: number
 }
 
@@ -91,7 +91,7 @@ export function bodyDestroying(
   }
 }
 
-/** Destroys the bodies and disclosures of the entries of a stretch that are gone. */
+/** Destroys the bodies and disclosures of these entries of a stretch. */
 function emptying(
   journal: DatabaseSync,
   { frames, disclosures, records: recordsOf }: PackedEntries,
@@ -127,7 +127,7 @@ function emptying(
   }
 }
 
-/** Writes it anew, if anything is left of it; not at all if nothing changes. */
+/** Rewrites it, or removes it if nothing remains. Does nothing if nothing changes. */
 function replaced(
   writes: PartWrites,
   number: number,
@@ -139,7 +139,7 @@ function replaced(
   return [() => writes.remove(number, first), () => writes.put(number, first, end - first, made)]
 }
 
-/** Replaces disclosures by those that remain. */
+/** Replaces disclosures by the remaining ones. */
 export function disclosureDestroying(
   journal: DatabaseSync,
   { stretches, disclosures }: PackedEntries,
@@ -150,7 +150,7 @@ export function disclosureDestroying(
   )
   const disclosureWrites = partWrites(journal, "disclosures")
 
-  /** The disclosures of a stretch, with those that remain of these places. */
+  /** The disclosures of a stretch, with only the remaining ones at these places. */
   const inStretch = (number: number, span: Span, changed: ReadonlyMap<number, Sealed>) => {
     const there = disclosures.at(number, span.first)
     const before = there === undefined ? new Uint8Array() : disclosures.bytes(number, span)
@@ -173,7 +173,7 @@ export function disclosureDestroying(
     for (const { sequence, disclosures: some } of remaining) {
       if (left <= 0) break
       last = sequence
-      // Of its own, because what is packed is valid until the next call.
+      // A copy, because packed bytes are valid only until the next call.
       const made = packDisclosures(Buffer.from(some, "latin1"))
       const sealed = made instanceof Uint8Array ? Uint8Array.from(made) : made
       const span = stretches.at(number, sequence)
@@ -194,7 +194,7 @@ export function disclosureDestroying(
   }
 }
 
-/** Whether fewer remain. None that was not there before can. */
+/** Whether fewer disclosures remain. Asserts that no new one appears. */
 function isLess(before: string, after: string): boolean {
   const some = after === "" ? [] : after.split("~")
   const all = before.split("~")

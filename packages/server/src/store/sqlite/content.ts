@@ -1,6 +1,7 @@
-// Packs, gives, drops and destroys the content of entries in journal.db (../content-keeper.ts), on
-// a connection of its own. Commits wait while it holds the database, so frames are made and checked
-// before each transaction: no other connection changes what is not the end of a chain.
+// Packs, returns, drops and destroys the content of entries in journal.db (../content-keeper.ts),
+// on a connection of its own. Commits wait while it locks the database, so frames are made and
+// checked before each transaction. That is safe, because other connections change only the end of a
+// chain.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
@@ -60,12 +61,12 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
         ? (remaining.at(-1)?.sequence ?? 0)
         : taken(journal, keptDisclosures(number, remaining))
     },
-    // Both files are synced by it.
+    // Emptying the log syncs both files.
     clearLog: async () => emptyLog(journal, 0),
   }
 }
 
-/** One transaction. */
+/** Runs a step in one transaction. */
 function taken(journal: DatabaseSync, { writes, last }: Step): number {
   if (writes.length > 0) within(journal, () => writes.forEach((write) => write()))
   return last
@@ -114,7 +115,7 @@ function packingOf(journal: DatabaseSync) {
   }
 }
 
-/** What one step drops: some milliseconds. */
+/** Frames that one step drops, in some milliseconds. */
 const framesPerStep = 32
 
 function framesOf(journal: DatabaseSync, { frames, records }: PackedEntries) {

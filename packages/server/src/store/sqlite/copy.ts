@@ -1,5 +1,5 @@
-// Copies a database file while others write to it, and marks the copy in the header of its journal,
-// so that the mark goes wherever the file goes.
+// Copies a database file while others write to it. The mark of a copy is in the header of its
+// journal, so it stays with the file.
 
 import { backup, DatabaseSync } from "node:sqlite"
 import { syncPath } from "../../runtime/durable-file.ts"
@@ -12,17 +12,17 @@ const pagesPerStep = 4096
 const copyMark = 0x636f7079
 
 /**
- * The original may have grown since. A copy that grows too would be a second history under the same
+ * The original may have grown since. If the copy grew too, there would be two histories under one
  * name.
  */
 export const copied =
   "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
-/** Opens a file for reading and copying, and keeps its state of this moment while others write. */
+/** Opens a file for reading and copying. It sees a snapshot of this moment while others write. */
 export function openStill(path: string): DatabaseSync {
   try {
     const database = openForReading(path)
-    // Without a transaction a copy would restart at each commit of another connection.
+    // Without a transaction, a copy would restart at each commit of another connection.
     database.exec("BEGIN; SELECT count(*) FROM sqlite_schema;")
     return database
   } catch (cause) {
@@ -58,7 +58,7 @@ export async function copyDatabase(
   syncPath(path)
 }
 
-/** Marks a file that nobody has open. */
+/** Marks a file. Nobody may have it open. */
 export function markCopy(path: string): void {
   const copy = new DatabaseSync(path)
   try {
@@ -69,7 +69,7 @@ export function markCopy(path: string): void {
   syncPath(path)
 }
 
-/** Of a file that is open for writing; on the disk when it returns. */
+/** Removes the mark from a file that is open for writing. The change is on the disk on return. */
 export function takeOffMark(journal: DatabaseSync): void {
   journal.exec("PRAGMA application_id = 0;")
 }

@@ -1,5 +1,5 @@
-// Opens our SQLite files with the settings that we rely on, and asserts these settings: one that
-// silently did not take effect would lose acknowledged entries at the next power cut.
+// Opens our SQLite files with the settings that we rely on, and asserts them: if a setting silently
+// did not take effect, the next power cut could lose acknowledged entries.
 
 import { strict as assert } from "node:assert"
 import {
@@ -22,8 +22,8 @@ export type Layout = "journal" | "index" | "search"
 const oldestVersion = [3, 51, 3] as const
 
 /**
- * An entry is a row of about a kilobyte. The space left at the end of a page holds no row: with 8
- * KiB pages that is a tenth of the file.
+ * An entry is a row of about a kilobyte. The rest at the end of a page is too small for another
+ * row: with 8 KiB pages, these rests are a tenth of the file.
  */
 const pageBytes = { journal: 16_384, index: 8192, search: 8192 } as const
 const busyTimeoutMs = 10_000
@@ -41,8 +41,8 @@ export const [stretchesLayout, rowlessLayout] = [6, 7] as const
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
- * The cache of each of the sixteen connections. The writer appends, so it touches few pages; readers
- * also have the cache of the system.
+ * The page cache of each of the sixteen connections. The writer appends, so it touches few pages.
+ * Readers also profit from the system's cache.
  */
 const cacheKiB = 4096
 
@@ -63,16 +63,16 @@ export function openForWriting(
   database.exec(
     `PRAGMA page_size = ${pageBytes[layout]}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`,
   )
-  // On macOS an fsync reaches the drive and not its platters, unless it is asked for. Elsewhere
-  // these two change nothing.
+  // On macOS, an fsync only reaches the cache of the drive, unless F_FULLFSYNC is requested.
+  // Elsewhere these two settings change nothing.
   const on = (isOn: boolean): string => (isOn ? "ON" : "OFF")
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
   database.exec(`PRAGMA fullfsync = ${on(durability === "full")};`)
-  // What was destroyed in the journal must not come back once its log was emptied.
+  // Content that was destroyed in the journal must not come back after its log was emptied.
   const isDurable = durability === "full" || layout === "journal"
   database.exec(`PRAGMA checkpoint_fullfsync = ${on(isDurable)};`)
-  // What a document or a segment held before, such as a sealed key that was destroyed or a word of
-  // an erased name, must not stay in a free part of the file.
+  // Former content of a document or a segment, such as a destroyed key or a word of an erased name,
+  // must not stay in free parts of the file.
   if (layout !== "index") database.exec("PRAGMA secure_delete = ON;")
   settle(database)
   assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
@@ -102,7 +102,7 @@ export function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
-/** One transaction, or none. */
+/** Runs `act` in one transaction, which commits or rolls back. */
 export function within<T>(database: DatabaseSync, act: () => T): T {
   database.exec("BEGIN IMMEDIATE")
   try {
@@ -116,11 +116,11 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
 }
 
 /**
- * Moves the log into its file and empties it, because it has pages as they were before. False if a
- * reader of another connection needs it longer than this. Commits wait meanwhile.
+ * Moves the log into its file and empties it, because it contains former versions of pages. Returns
+ * false if a reader on another connection needs it longer than `waitMs`. Commits wait meanwhile.
  */
 export function emptyLog(database: DatabaseSync, waitMs: number): boolean {
-  // Most of it without making a commit wait.
+  // Moves most of it without making commits wait.
   database.exec(`PRAGMA wal_checkpoint(PASSIVE); PRAGMA busy_timeout = ${waitMs};`)
   try {
     return Number(database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"]) === 0
@@ -137,8 +137,8 @@ export function openForReading(path: string): DatabaseSync {
 }
 
 /**
- * Opens a file. SQLite's own error names neither the file nor the cause, which is mostly another
- * account's permissions.
+ * Opens a file. SQLite's own error names neither the file nor the cause, which is mostly a wrong
+ * owner or permission.
  */
 export function openFile(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   try {
@@ -153,8 +153,8 @@ export function openFile(path: string, options: DatabaseSyncOptions = {}): Datab
 }
 
 /**
- * Throws if a file or its folder is read-only. SQLite would open the file all the same, and fail at
- * the first write.
+ * Throws if a file or its folder is read-only. SQLite would still open the file, and fail at the
+ * first write.
  */
 export function requireWritable(path: string): void {
   for (const one of [dirname(path), path]) {
@@ -171,8 +171,8 @@ export function requireWritable(path: string): void {
 }
 
 /**
- * Throws if a folder has no ledger, and also, with the sentence of the system, if a permission is
- * missing to see that.
+ * Throws if a folder has no ledger. If a permission to check that is missing, throws the system's
+ * error.
  */
 export function requireLedger(folder: string): void {
   if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
@@ -221,7 +221,7 @@ export function errorCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
 }
 
-/** The schema of a file, by name, and the schema that our scripts give a file of its layout. */
+/** The schema of a file, by name, and the schema that our scripts create for its layout. */
 export function schemaOf(database: DatabaseSync, layout: Layout) {
   const done = versionOf(database)
   using fresh = new DatabaseSync(":memory:")
@@ -230,7 +230,7 @@ export function schemaOf(database: DatabaseSync, layout: Layout) {
 }
 
 function statementsOf(database: DatabaseSync): ReadonlyMap<string, string> {
-  // SQLite's own tables have names that nobody else may use.
+  // SQLite reserves the names of its own tables.
   const rows = database
     .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
     .all()
@@ -241,7 +241,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
-/** Migrations only go forward. A file of a newer program is refused and not changed. */
+/** Migrations only go forward. A file of a newer version is refused and not changed. */
 function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const scripts = scriptsOf(layout)
   const done = versionOf(database)
@@ -258,7 +258,8 @@ function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
     number,
     sql: `${script}\nPRAGMA user_version = ${number};`,
   }))
-  // A new file has all of its tables or none: killed in between, it would be of an older layout.
+  // A new file gets all its tables in one transaction: if the process were killed in between, the
+  // file would seem to have an older layout.
   const all = { number: 0, sql: steps.map(({ sql }) => sql).join("\n") }
   for (const { number, sql } of done === 0 ? [all] : steps) {
     if (layout === "journal" && number === rowlessLayout) requireMoved(database)
@@ -271,7 +272,7 @@ function requireMoved(journal: DatabaseSync): void {
     throw new Error("packed entries still have rows, which settled-rows.ts moves into stretches")
 }
 
-/** In order. Layouts before the first script are not migrated. */
+/** Migration scripts in order. Layouts before the first script are not migrated. */
 function scriptsOf(
   layout: Layout,
 ): readonly { readonly number: number; readonly script: string }[] {

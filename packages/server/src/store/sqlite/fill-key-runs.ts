@@ -5,7 +5,7 @@ import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { makeRun, runEntries } from "./key-runs.ts"
 
-/** Fills the next run if all of its entries are there; says whether it did. */
+/** Fills the next run if all of its entries exist. Returns whether it did. */
 export function fillRun(journal: ReturnType<typeof journalReads>, index: DatabaseSync): boolean {
   const run = Number(index.prepare("SELECT count(*) AS runs FROM runs").get()?.["runs"] ?? 0)
   if (journal.lastN() < (run + 1) * runEntries) return false

@@ -1,5 +1,5 @@
-// Reads entries that follow each other, 64 as one row: a row for each, with its values as objects,
-// costs four times as much. The values of an entry are cut out of it when they are asked for.
+// Reads consecutive entries, 64 as one row: a row for each, with its values as objects, costs four
+// times as much. The values of an entry are cut out of the row on access.
 
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
@@ -11,9 +11,9 @@ import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./pac
 /** Entries of a workspace, in order. */
 export interface Rows {
   readonly workspace: string
-  /** Which stands in the rows of the workspace. */
+  /** The number of the workspace in its rows. */
   readonly number: number
-  /** Both are left out. */
+  /** Exclusive bounds. */
   readonly after: number
   readonly before: number
   readonly limit: number
@@ -24,17 +24,17 @@ type Row = Readonly<Record<string, unknown>>
 export const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
 const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? AND sequence < ? ORDER BY sequence ${atMost}`
 
-/** The fastest of 32, 64 and 128. Of the largest entries it is 16 MiB. */
+/** The fastest of 32, 64 and 128. For the largest entries these are 16 MiB. */
 export const entriesPerRow = 64
 const saltBytes = 16
 
-/** Reads entries that have rows: no more at once than `entriesPerRow`. */
+/** Reads entries that have rows, at most `entriesPerRow` at once. */
 export function rowReads(journal: DatabaseSync, frames: FrameReads): (rows: Rows) => Stored[] {
   const oneByOne = journal.prepare(following)
   const joined = journal.prepare(joinedSql)
   joined.setReturnArrays(true)
   return ({ workspace, number, after, before, limit }) => {
-    // As the statement selects them, when it gives a list.
+    // The columns of the statement, in array mode.
     const columns = joined.get(number, after, before, limit) as unknown as JoinedColumns
     const [count, others] = columns
     if (count === 0) return []
@@ -46,8 +46,8 @@ export function rowReads(journal: DatabaseSync, frames: FrameReads): (rows: Rows
   }
 }
 
-// What has another type or length than the writer gives it, such as a text of an older version, is
-// one of the `others`, which are read one by one.
+// Entries with values of another type or length than the writer uses, such as a text of an older
+// version, are the `others`, which are read one by one.
 const joinedSql = `
   SELECT count(*),
     total(typeof(record) <> 'blob' OR length(record) <> ${recordBytes}
@@ -61,11 +61,13 @@ const joinedSql = `
     CAST(group_concat(salted, '') AS BLOB), CAST(group_concat(sealed, '') AS BLOB)
   FROM (${following})`
 
-/** The values of each column end to end. */
+/** The concatenated values of each column. */
 type JoinedColumns = readonly [
   count: number,
   others: number,
-  /** Of each entry its sequence, whether it has a key, and the lengths of `salted` and `sealed`. */
+  /**
+   * For each entry its sequence, whether it has a key, and the lengths of `salted` and `sealed`.
+   */
   numbers: string,
   records: Uint8Array,
   receipts: Uint8Array,
@@ -111,7 +113,9 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length)
 }
 
-/** Its values cannot be spread, nor sent to another thread: see `plainOf`. */
+/**
+ * Its values are getters, so it can be neither spread nor sent to another thread: see `plainOf`.
+ */
 class JoinedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number
@@ -167,7 +171,7 @@ function partOf(column: Uint8Array, place: number, length: number): Uint8Array {
   return column.subarray(place * length, (place + 1) * length)
 }
 
-/** The entry with all its values made. */
+/** The entry as a plain object. */
 export function plainOf(entry: Stored): Stored {
   const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
   return { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures }

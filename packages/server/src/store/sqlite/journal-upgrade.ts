@@ -1,7 +1,7 @@
-// Brings a journal of an older layout forward: copies its entries into a new file beside it, a few
-// at a time, compares each with the original, and puts the new file in place once it has all. The
-// original is not changed before that, so a process may be killed at any moment: the next one
-// continues behind the last entry that was copied.
+// Upgrades a journal of an older layout: copies its entries into a new file in the same folder, a
+// few at a time, compares each with the original, and replaces the original once the copy is
+// complete. The original is not changed before that, so the process may be killed at any moment:
+// the next one continues after the last copied entry.
 
 import { strict as assert } from "node:assert"
 import { existsSync, renameSync, statSync } from "node:fs"
@@ -35,10 +35,10 @@ import type { PartTable } from "./part-tables.ts"
 import { moveSettledRows } from "./settled-rows.ts"
 import { removeDatabase } from "./search-file.ts"
 
-/** Says how many of the entries were copied: before the first step, and after each. */
+/** Reports how many of the entries were copied, before the first step and after each. */
 export type UpgradeProgress = (done: number, entries: number) => void
 
-/** Half a gigabyte of the largest entries. Each step costs an fsync. */
+/** At most half a gigabyte. Each step costs an fsync. */
 const entriesPerStep = 2000
 /** SQLite's codes for a file that another program uses, and for a full disk. */
 const [busy, full] = [5, 13]
@@ -78,7 +78,10 @@ export function upgradeJournal(
   syncPath(folder)
 }
 
-/** Gives a reading connection the rows of an older layout under the names of this one. */
+/**
+ * Makes the rows of an older layout available to a reading connection under the names of this
+ * layout.
+ */
 export function readFormerJournal(journal: DatabaseSync): void {
   const layout = versionOf(journal)
   if (layout < rowLayout) joinFormerRows(journal)
@@ -90,8 +93,8 @@ export function readFormerJournal(journal: DatabaseSync): void {
       `CREATE TEMP VIEW places AS SELECT 0 AS n, 0 AS workspace, 0 AS sequence, 0 AS count WHERE false;`,
     )
   }
-  // Packed entries have rows in these layouts, too; with the cast their columns have the same types,
-  // without which each read would sort all that follow.
+  // Packed entries have rows in these layouts too. The cast gives their columns the same types.
+  // Without it, each read would sort all following rows.
   if (layout >= framesLayout && layout < rowlessLayout)
     journal.exec(
       `CREATE TEMP VIEW entries AS
@@ -116,8 +119,8 @@ function joinFormerRows(journal: DatabaseSync): void {
 }
 
 /**
- * The new file needs about the space of the former one. Its log needs the space of one step
- * besides, which is not known before.
+ * The new file needs about the space of the former one, and its log the space of one step, which is
+ * not known in advance.
  */
 function requireRoom(folder: string, path: string, next: string): void {
   const [needed, has] = [path, next].map(
@@ -131,7 +134,7 @@ function requireRoom(folder: string, path: string, next: string): void {
   )
 }
 
-/** Opens the copy that was begun, if it is the beginning of this journal; else a new file. */
+/** Opens the incomplete copy if it is the beginning of this journal, or else a new file. */
 function openNext(path: string, next: string): DatabaseSync {
   try {
     const upgraded = openForWriting(next, "journal", "full")
@@ -196,7 +199,10 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
   }
 }
 
-/** Copied at once: it is small, and the older version may have changed it since the copy began. */
+/**
+ * Copied as a whole at the end: it is small, and the older version may have changed it since the
+ * copy began.
+ */
 function copyRegistry(upgraded: DatabaseSync): void {
   within(upgraded, () =>
     upgraded.exec(
@@ -208,12 +214,12 @@ function copyRegistry(upgraded: DatabaseSync): void {
         .join("\n"),
     ),
   )
-  // Where a backup has its mark (copy.ts).
+  // The mark of a backup copy (copy.ts).
   const { application_id: mark } = upgraded.prepare("PRAGMA former.application_id").get() ?? {}
   upgraded.exec(`PRAGMA main.application_id = ${Number(mark)}`)
 }
 
-/** A log that stayed beside the file would be taken for the log of the new one. */
+/** A log file that remained would be taken for the log of the new file. */
 function leaveLog(path: string): void {
   using former = openForWriting(path, "journal", "full", rowLayout - 1)
   try {

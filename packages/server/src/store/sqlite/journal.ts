@@ -1,4 +1,4 @@
-// The journal for the serving program: looks keys up in memory, and sends new entries to the writer
+// The journal for the serving program: looks up keys in memory, and sends new entries to the writer
 // in one message.
 
 import { strict as assert } from "node:assert"
@@ -16,7 +16,7 @@ import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
 type Used = Extract<Outcome, { kind: "used" }>["keys"]
 
-/** The part of a group that is needed to look its keys up. */
+/** The part of a group that is needed to look up its keys. */
 interface Keyed {
   readonly workspace: string
   readonly entries: readonly { readonly idem: string | undefined }[]
@@ -32,7 +32,7 @@ export function createJournal(
   kept: (group: Group) => void,
 ): Journal {
   const packer = createPacker()
-  // After an error nobody knows what was recorded, so the tail is read again before it is used.
+  // After an error it is unknown what was recorded, so the tail is read again before it is used.
   let inDoubt = false
   let settling: Promise<void> | undefined
 
@@ -45,7 +45,8 @@ export function createJournal(
     }
     inDoubt = false
   }
-  // Callers that come meanwhile wait for the same read, because the tail takes each entry once.
+  // Concurrent callers wait for the same read, because each entry may be added to the tail only
+  // once.
   const resolveDoubt = () =>
     (resolving ??= readTail().finally(() => {
       resolving = undefined
@@ -88,8 +89,7 @@ export function createJournal(
           : outcomeOf(group, written.next().value)
       })
       const run = tail.due()
-      // If the index cannot be read now, the tail in memory answers, and the index is read again
-      // after the next commit.
+      // If the index cannot be read now, the tail stays in memory, and the next commit tries again.
       if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
       return outcomes
     }),
@@ -146,8 +146,8 @@ function timeOf([first]: readonly Linked[]): number {
 }
 
 /**
- * Finds, for each group, the keys that earlier entries have. Memory answers for most; one question
- * to the reader answers for all others.
+ * Finds, for each group, the keys that earlier entries have. Memory answers for most keys, and one
+ * question to the reader for the others.
  */
 async function usedKeys(
   reader: Thread<ReaderQuestions>,

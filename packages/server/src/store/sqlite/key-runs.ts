@@ -1,20 +1,22 @@
-// How an idempotency key or a receipt finds its entry, without making a commit write to pages all
-// over a tree of random keys.
+// Finds the entry of an idempotency key or a receipt, without making each commit write to random
+// pages of a B-tree.
 //
-// Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete,
-// its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the last ten
-// characters, then the entry's place in the run as four hex digits), and its keys into a filter
-// that says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run
-// is the *tail*, kept in memory and read again at start. Filters and tail together answer exactly;
-// a bucket is read only for a key that is there, or seems to be. Two keys may end alike, so a piece
-// only says which entry to look at. Filling a run touches 257 rows, whatever the size of the
-// ledger.
+// Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*. Once a run is
+// complete, its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the
+// last ten characters, then the entry's place in the run as four hex digits), and its keys into a
+// Bloom filter that says "certainly not here" for all but 6 of 10,000 keys. The entries after the
+// last complete run are the *tail*, which is kept in memory and read again at a start. A bucket is
+// read only if the filter reports a possible hit. Two keys may have the same end, so a piece only
+// names the entry to compare. Filling a run writes 257 rows, at any size of the ledger.
 
 import { strict as assert } from "node:assert"
 
 export const runEntries = 65_536
 export const buckets = 256
-/** Fifty bits of a receipt, and more of a key: two of a run's end alike once in 500,000 runs. */
+/**
+ * Fifty bits of a receipt, and more of a key: two of one run have the same end once in 500,000
+ * runs.
+ */
 const endChars = 10
 const placeDigits = 4
 export const pieceChars = endChars + placeDigits
@@ -41,7 +43,7 @@ export function runOf(n: number): number {
   return Math.floor((n - 1) / runEntries)
 }
 
-/** Makes a run of all of its entries, in the order of `n`. */
+/** Makes a run from all of its entries, in the order of `n`. */
 export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   const filter = new Uint8Array(filterBits / 8)
   const keys = createBuckets()
@@ -65,13 +67,13 @@ export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
 
 interface Buckets {
   add(key: string, place: number): void
-  /** The text of each bucket, with its pieces in the order in which they were added. */
+  /** The text of each bucket, with its pieces in the order of their addition. */
   texts(): readonly string[]
 }
 
 /**
- * Collects pieces as bytes in one place and sorts them at the end. Texts that grow piece by piece
- * would be some 400,000 strings, and the garbage collector moves each of them twice.
+ * Collects pieces as bytes in one buffer and sorts them at the end. Texts that grow piece by piece
+ * would create some 400,000 strings, and the garbage collector would move each of them twice.
  */
 function createBuckets(): Buckets {
   const pieces = Buffer.alloc(runEntries * pieceChars)
@@ -107,8 +109,8 @@ function createBuckets(): Buckets {
 }
 
 /**
- * Where a key's bits stand in every filter. Keys are digests already, so two spreads of their
- * characters are as good as many hashes.
+ * The positions of a key's bits in every filter. Keys are digests already, so two numbers from
+ * their characters are as good as many hashes.
  */
 export interface Probe {
   readonly start: number

@@ -1,5 +1,5 @@
-// Lets one program at a time use a data folder. The operating system drops the lock when the
-// process ends, however it ends.
+// Lets one program at a time use a data folder. The operating system releases the lock when the
+// process ends, even if it crashes.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -34,7 +34,7 @@ export function lockFolder(folder: string): Lock {
   return { release: () => lock.close() }
 }
 
-/** Only reads, so other programs can lock the folder meanwhile. */
+/** Only reads, so other programs can take the lock meanwhile. */
 export function isLocked(folder: string): boolean {
   const path = join(folder, "lock")
   if (!existsSync(path)) return false

@@ -1,4 +1,4 @@
-// The files for the operator's tools: while no service runs, or in their state at one moment.
+// The files for the operator's tools: while no service runs, or as a snapshot.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -20,7 +20,9 @@ export interface SqliteSnapshot extends Snapshot {
   copyTo(folder: string, progress: (done: number, pages: number) => void): Promise<void>
 }
 
-/** Removes all derived data, for a program that makes it again. No other may use the folder. */
+/**
+ * Removes all derived data, for a program that rebuilds it. No other program may use the folder.
+ */
 export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
@@ -44,12 +46,10 @@ export function openSqliteAnew(folder: string): DerivedStore {
   }
 }
 
-/**
- * For a program that reads the state of this moment, and may copy it, while others use the folder.
- */
+/** For a program that reads or copies a snapshot of this moment while others use the folder. */
 export function openSqliteSnapshot(folder: string): SqliteSnapshot {
   requireLedger(folder)
-  // The index first, so that it has nothing that the journal lacks.
+  // The index is opened first, so that it contains nothing that the journal lacks.
   const index = openIndexStill(join(folder, "index.db"))
   const journal = openStill(join(folder, "journal.db"))
   readFormerJournal(journal)
@@ -59,8 +59,8 @@ export function openSqliteSnapshot(folder: string): SqliteSnapshot {
     async copyTo(target, progress) {
       await copyDatabase(journal, join(target, "journal.db"), progress)
       markCopy(join(target, "journal.db"))
-      // It could be made again, but for the signatures: with it a copy can prove what it holds
-      // while it is only read.
+      // It could be rebuilt, except for the signatures: with them a copy can prove its entries
+      // while it is read-only.
       if (index !== undefined) await copyDatabase(index, join(target, "index.db"), () => {})
     },
     async close() {
@@ -80,7 +80,7 @@ function openIndexStill(path: string): DatabaseSync | undefined {
   }
 }
 
-/** For a program that makes a copy the ledger. No other may use the folder. */
+/** For a program that turns a copy into the ledger. No other program may use the folder. */
 export function openSqliteStopped(folder: string): StoppedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)

@@ -37,8 +37,8 @@ import { writerModule, type WriterOptions, type WriterQuestions } from "./writer
 export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
 
 /**
- * Calls `onDeath` when a storage thread has died. What it was doing is unknown, so the process must
- * end. Calls `progress` while it upgrades data of an older version.
+ * Calls `onDeath` when a storage thread has died. The outcome of its work is unknown, so the
+ * process must end. Calls `progress` while it upgrades data of an older version.
  */
 export async function openSqlite(
   config: StoreConfig,
@@ -78,7 +78,7 @@ async function openLocked(
   const searches = reading(startWhenAsked(startReader))
   const registry = cacheRegistry({
     staleMsMax: 0,
-    // The reader answers with a document of the kind that it was asked for.
+    // The reader returns a document of the requested kind.
     get: (...asked) => reader.ask("get", ...asked) as never,
     list: (...asked) => reader.ask("list", ...asked) as never,
     ...asking(reader, "workspaceOf", "count"),
@@ -109,15 +109,15 @@ async function openLocked(
     databaseBytes: async () => undefined,
     async close() {
       for (const one of [searches, lists, reader]) await one.close()
-      // The last to close a file may write to it, so that all of it is in the one file then, with
-      // no log beside it.
+      // The writer closes last: the last connection to close moves the log into the file and
+      // removes it.
       await writer.close()
       lock.release()
     },
   }
 }
 
-/** A thread that only reads rejects if its files cannot be read. The caller may try again. */
+/** A reader thread rejects if its files cannot be read. The caller may retry. */
 function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
   return {
     ...thread,
@@ -153,7 +153,7 @@ export function openSqliteWatched(folder: string): WatchedStore {
 /** For the program that files, after the serving program has opened the folder. */
 export function openSqliteFiling(folder: string): FilingStore {
   const journal = openForReading(join(folder, "journal.db"))
-  // If a power cut takes back what was packed, the rows are still there.
+  // If a power cut undoes the packing, the rows are still there.
   const packing = openForWriting(join(folder, "journal.db"), "journal", "normal")
   const index = openForReading(join(folder, "index.db"))
   const search = openForWriting(join(folder, "search.db"), "search", "normal")
@@ -194,7 +194,7 @@ export function openSqliteReading(folder: string): ReadStore {
   }
 }
 
-/** Makes or migrates the three files, and fills the index with the runs that are due. */
+/** Creates or migrates the three files, and fills the index with the runs that are due. */
 export function prepare(folder: string, progress?: UpgradeProgress): { readonly isCopy: boolean } {
   upgradeJournal(folder, progress)
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
@@ -202,11 +202,11 @@ export function prepare(folder: string, progress?: UpgradeProgress): { readonly 
   using journal = openForReading(join(folder, "journal.db"))
   const reads = journalReads(journal)
   prepareSearch(join(folder, "search.db"), reads)
-  // All of them where an older version has filled the index.
+  // All runs are due if an older version has filled the index.
   const due = reads.lastN() - indexReads(index).filters(0).length * runEntries
   for (let filled = 0; fillRun(reads, index); progress?.(filled, due)) filled += runEntries
-  // An older journal beside a newer index: keys that are used from now on would be lost in runs
-  // that are taken for complete.
+  // The journal is older than the index. New keys would be missed, because their runs seem to be
+  // complete already.
   if (indexReads(index).filters(0).length * runEntries > reads.lastN())
     throw new Error(
       `index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`,
@@ -224,7 +224,7 @@ function readTail(folder: string): Tail {
   return tail
 }
 
-/** If it throws, no thread is left behind. */
+/** If it throws, no thread stays running. */
 async function whileStarting<T>(
   starting: Promise<readonly { close(): Promise<void> }[]>,
   act: () => T,

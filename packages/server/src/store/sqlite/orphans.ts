@@ -1,6 +1,6 @@
-// Finds rows of the three files that belong to no entry, and entries that are counted but missing.
-// Entries are numbered 1, 2, 3, … by `n` across all workspaces, so comparing ends and counts finds
-// most of them; all rows are read only if these disagree.
+// Finds orphan rows in the three files, and entries that are counted but missing. Entries are
+// numbered 1, 2, 3, … by `n` across all workspaces, so comparing ends and counts finds most of
+// them. All rows are read only if these disagree.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { frameEntries } from "../body-frame.ts"
@@ -27,7 +27,7 @@ function logNames(row: Row): readonly string[] {
   )
 }
 
-/** Entries that are in no chain, and rows that belong to no entry. */
+/** Entries that are in no chain, and orphan rows. */
 export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(journal, "journal")
   for (const number of entryWorkspaces(journal)) {
@@ -68,7 +68,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
   }
 }
 
-/** One seek for each, because there may be a hundred million entries. */
+/** One index seek for each workspace, because there may be a hundred million entries. */
 function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
   const next = journal.prepare(
     `SELECT min(number) AS number FROM (SELECT min(workspace) AS number FROM entries WHERE workspace > ?1
@@ -84,7 +84,7 @@ function* entryWorkspaces(journal: DatabaseSync): Generator<number> {
 
 const nameOf = { stretches: "stretch", disclosures: "stretch of disclosures", frames: "frame" }
 
-/** Parts without what is before them, and byte strings of the same entries as others. */
+/** Parts whose preceding part is missing, and byte strings whose entries overlap. */
 function* partStrays(journal: DatabaseSync, table: PartTable): Generator<Stray> {
   const part = one(
     journal,
@@ -97,7 +97,7 @@ function* partStrays(journal: DatabaseSync, table: PartTable): Generator<Stray> 
       what: `journal.db has part ${num(part["part"])} of a ${nameOf[table]} that begins with entry ${num(part["first"])}, but not what is before it`,
     }
   if (table === "frames") return
-  // Whether a frame belongs to its entries is seen where it is unpacked.
+  // Whether a frame matches its entries is checked where it is unpacked.
   const over = one(
     journal,
     `SELECT s.first, w.id FROM ${table} s JOIN workspaces w ON w.number = s.workspace WHERE s.part = 0
@@ -114,7 +114,7 @@ function* partStrays(journal: DatabaseSync, table: PartTable): Generator<Stray> 
     }
 }
 
-/** Disclosures that cannot be unpacked, or are of other entries than those of a stretch. */
+/** Disclosures that cannot be unpacked, or whose entries are not those of a stretch. */
 function* disclosureStrays(journal: DatabaseSync): Generator<Stray> {
   const disclosures = partReads(journal, "disclosures")
   const all = journal.prepare(
@@ -138,8 +138,8 @@ function* disclosureStrays(journal: DatabaseSync): Generator<Stray> {
 }
 
 /**
- * Entries are counted without a gap, those with rows and those in stretches: the index of keys is
- * filled by these numbers, and behind a gap it would be wrong, or never filled.
+ * Entries are numbered without a gap, in rows and in stretches: the index of keys is filled by
+ * these numbers, and after a gap it would be wrong, or never filled.
  */
 function* placeStrays(journal: DatabaseSync): Generator<Stray> {
   const { rows, packed, placed, first, last } =
@@ -152,7 +152,8 @@ function* placeStrays(journal: DatabaseSync): Generator<Stray> {
     ) ?? {}
   const count = num(rows) + num(placed)
   if (count > 0 && (first !== 1 || last !== count)) yield numberGap(journal)
-  // As many as there are, none of them twice, and each in a stretch: so each stretch has all of its own.
+  // If the counts are equal, no entry is counted twice, and each is in a stretch, then every
+  // stretch is complete.
   const place = one(
     journal,
     `SELECT p.n, p.sequence, w.id FROM (SELECT *, lag(sequence + count, 1, 1) OVER (PARTITION BY workspace ORDER BY n) AS least FROM places) p
@@ -190,7 +191,9 @@ function numberGap(journal: DatabaseSync): Stray {
   }
 }
 
-/** Derived rows of no workspace, and parts of the index of keys that differ from the entries. */
+/**
+ * Derived rows without a workspace, and parts of the index of keys that differ from the entries.
+ */
 export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(index, "index")
   const names = new Set(journal.prepare(knownLogs).all().flatMap(logNames))
@@ -233,7 +236,7 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
 }
 
 /**
- * Segments of no workspace, with a gap before them, or without a hash. Their contents are made again and
+ * Segments without a workspace, after a gap, or without a hash. Their contents are rebuilt and
  * compared in operator/fsck/segment-check.ts.
  */
 export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
@@ -266,7 +269,7 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
   }
 }
 
-/** A foreign trigger could change what is written next, and a removed one defends nothing. */
+/** A foreign trigger could change later writes, and a removed one no longer protects the data. */
 function* schemaStrays(database: DatabaseSync, layout: Layout): Generator<Stray> {
   const { found, expected } = schemaOf(database, layout)
   for (const [name, sql] of expected)

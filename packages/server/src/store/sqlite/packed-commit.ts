@@ -1,5 +1,5 @@
-// How entries cross to the writer's thread: all entries of a commit in one buffer that both threads
-// share. A message with an object for each entry costs more than the entry's hashing, and new
+// Passes entries to the writer thread: all entries of a commit are in one buffer that both threads
+// share. A message with an object for each entry costs more than hashing the entry, and allocating
 // memory for each commit costs as much as that message.
 //
 //   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
@@ -15,17 +15,17 @@ export interface Unpacked {
   readonly record: Uint8Array
   /** The salt, then the body. */
   readonly saltedBody: Uint8Array
-  /** Latin letters; empty where there is none. */
+  /** Latin letters. Empty if there is none. */
   readonly disclosures: Buffer
   readonly receipt: Buffer
   readonly idem: Buffer
 }
 
-/** More than a usual commit has. A larger commit gets memory of its own. */
+/** Enough for a usual commit. A larger commit gets memory of its own. */
 const usualBytes = 1024 * 1024
 
 export interface Packer {
-  /** Valid until it is given back: then its memory is used again. */
+  /** Valid until it is given back, because its memory is reused then. */
   pack(entries: readonly Linked[]): Uint8Array
   giveBack(packed: Uint8Array): void
 }

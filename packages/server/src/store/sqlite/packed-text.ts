@@ -1,6 +1,6 @@
-// Receipts, keys and disclosures are digits of base 32 or 64. The journal keeps the bytes that the
-// digits stand for, a quarter to a third fewer. A text that these bytes would not give back exactly
-// is kept as text, so the type of a column tells which of the two it has.
+// Receipts, keys and disclosures are digits of base 32 or 64. The journal stores the decoded bytes,
+// which are a quarter to a third fewer. A text that could not be restored exactly from these bytes
+// is stored as text, so the type of a column shows its form.
 //
 //   receipt      "rcp_" and 36 digits of Crockford's base 32        23 bytes
 //   idem         22 digits of base64url                             16 bytes
@@ -8,12 +8,12 @@
 
 interface Digits {
   readonly bits: number
-  /** The value of each character; `none` if it is no digit. */
+  /** The value of each character. `none` if it is no digit. */
   readonly values: Int32Array
   readonly codes: Uint8Array
 }
 
-/** Negative, so that digits which are put together are negative if one of them is. */
+/** Negative, so that an OR of several values is negative if one of them is. */
 const none = -1
 const crockford = digitsOf("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 const base64Url = digitsOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -28,7 +28,7 @@ const tilde = 0x7e
 /** UTF-8 has no such byte, and disclosures are UTF-8. */
 const between = 0xff
 
-/** Each result is valid until the next call. */
+/** Reused buffers: each result is valid until the next call. */
 const receipt = new Uint8Array(receiptBytes)
 const idem = new Uint8Array(idemBytes)
 let disclosures = Buffer.alloc(4096)
@@ -98,7 +98,7 @@ function base64UrlOf({ buffer, byteOffset }: Uint8Array, from: number, to: numbe
   return Buffer.from(buffer, byteOffset + from, to - from).base64urlSlice()
 }
 
-/** Five bytes are eight digits. What stands behind the last whole digit is padding. */
+/** Five bytes are eight digits. The bits after the last whole digit are padding. */
 function unpackReceipt(bytes: Uint8Array): string {
   const { bits, codes } = crockford
   const count = Math.min(receiptDigits, Math.floor((bytes.length * 8) / bits))
@@ -113,7 +113,7 @@ function unpackReceipt(bytes: Uint8Array): string {
   return receiptText.latin1Slice(0, prefix.length + count)
 }
 
-/** Returns its end in `into`; -1 if these bytes would not give back the same text. */
+/** Returns the end of the bytes in `into`. -1 if they would not restore the same text. */
 function pack(
   { bits, values }: Digits,
   text: Uint8Array,

@@ -1,5 +1,5 @@
-// Byte strings of entries that follow each other, in parts: as a row each they would leave much of
-// each page empty. The frames of bodies, and the stretches of all else, are stored so.
+// Stores byte strings of consecutive entries in parts: as one row each they would leave much of
+// each page empty. Frames, stretches and their disclosures are stored in this way.
 
 import type { DatabaseSync } from "node:sqlite"
 import { frameEntries } from "../body-frame.ts"
@@ -10,7 +10,7 @@ export type PartTable = "stretches" | "disclosures" | "frames"
 
 /** The entries of one byte string. */
 export interface Span {
-  /** What is written anew has another one, by which readers see that theirs is out of date. */
+  /** A rewritten byte string gets another version, so readers notice that theirs is out of date. */
   readonly version: number
   readonly first: number
   /** The sequence after the last. */
@@ -33,31 +33,31 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
   )
   for (const statement of [at, next, parts]) statement.setReturnArrays(true)
   const reads = {
-    /** Those that this entry is one of. */
+    /** The span that contains this entry. */
     at(number: number, sequence: number): Span | undefined {
       const span = spanOf(at.get(number, sequence))
       return span !== undefined && sequence < span.end ? span : undefined
     },
-    /** The next that begin after this entry. */
+    /** The next span after this entry. */
     next: (number: number, sequence: number): Span | undefined =>
       spanOf(next.get(number, sequence)),
     bytes(number: number, { first }: Pick<Span, "first">): Uint8Array {
-      // As the statement selects it; null without a row.
+      // The column of the statement. Null without a row.
       const [bytes] = parts.get(number, first) as unknown as readonly [Uint8Array | null]
       return bytes ?? new Uint8Array()
     },
     /**
-     * What `make` returns for the bytes. Their memory is freed at once: twenty megabytes of it that
-     * wait for the garbage collector start a full collection in a thread with a small heap.
+     * Returns what `make` returns for the bytes. Their memory is freed at once: in a thread with a
+     * small heap, twenty megabytes of such buffers would trigger a full garbage collection.
      */
     made<T>(number: number, span: Pick<Span, "first">, make: (bytes: Uint8Array) => T): T {
       const bytes = reads.bytes(number, span)
       const made = make(bytes)
-      // The driver made this memory for these bytes alone.
+      // The driver allocates separate memory for these bytes.
       ;(bytes.buffer as ArrayBuffer).transfer(0)
       return made
     },
-    /** Those that have entries of this range, in order. */
+    /** The spans that have entries of this range, in order. */
     *over(number: number, { first, last }: SequenceRange): Generator<Span> {
       let span = reads.at(number, first) ?? reads.next(number, first)
       for (; span !== undefined && span.first <= last; span = reads.next(number, span.first))
@@ -68,14 +68,14 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
 }
 
 function spanOf(row: unknown): Span | undefined {
-  // As the statements select them.
+  // The columns of the statement, in array mode.
   const found = row as readonly [version: number, first: number, count: number] | undefined
   if (found === undefined) return undefined
   const [version, first, count] = found
   return { version, first, end: first + likelyCount(count) }
 }
 
-/** Somebody may have written another count into the file. */
+/** Somebody may have changed the count in the file. */
 export function likelyCount(count: number): number {
   return Math.min(Math.max(count, 1), frameEntries)
 }
@@ -88,7 +88,7 @@ export function partWrites(journal: DatabaseSync, table: PartTable) {
   )
   const remove = journal.prepare(`DELETE FROM ${table} WHERE workspace = ? AND first = ?`)
   return {
-    /** Without bytes there is no row. */
+    /** Empty bytes are stored as no row. */
     put: (number: number, first: number, count: number, bytes: Uint8Array): void => {
       for (let part = 0; part * stretchPartBytes < bytes.length; part++) {
         const from = part * stretchPartBytes
@@ -99,7 +99,10 @@ export function partWrites(journal: DatabaseSync, table: PartTable) {
   }
 }
 
-/** Reads at one moment, so that what is packed meanwhile is neither missed nor read twice. */
+/**
+ * Reads in one snapshot, so that entries that are packed meanwhile are neither missed nor read
+ * twice.
+ */
 export function momentOf(journal: DatabaseSync): <T>(read: () => T) => T {
   const begin = journal.prepare("BEGIN")
   const end = journal.prepare("COMMIT")

@@ -1,4 +1,4 @@
-// Finds entries by their count across all workspaces, those with rows and those in stretches.
+// Finds entries by their number across all workspaces, both in rows and in stretches.
 
 import type { DatabaseSync } from "node:sqlite"
 import { atMost } from "./database.ts"
@@ -16,7 +16,7 @@ export interface Place {
   readonly idem: string | undefined
 }
 
-/** Reads by the count of entries across all workspaces. */
+/** Reads by the number of an entry across all workspaces. */
 export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
   const atOnce = momentOf(journal)
   const placeColumns = "n, workspace, sequence, receipt, idem FROM entries"
@@ -36,12 +36,12 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
     idem: idemOf(idem),
   })
   const runOf = (row: unknown): Run | undefined => {
-    // As the statements select them, when they give lists.
+    // The columns of the statements, in array mode.
     const run = row as Run | undefined
     return run && [run[0], run[1], run[2], likelyCount(run[3])]
   }
 
-  /** The entries of a run from this one on. One that is in no stretch is left out. */
+  /** The entries of a run from this number on, without those that are in no stretch. */
   const packed = ([first, number, sequence]: Run, from: number, end: number): Place[] => {
     const found: Place[] = []
     let stretch: Stretch | undefined
@@ -55,7 +55,9 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
     }
     return found
   }
-  /** Some of those after this one, and the last that was looked at; undefined without any. */
+  /**
+   * Some of the following entries, and the last number that was read. Undefined if there are none.
+   */
   const following = (
     after: number,
     limit: number,
@@ -78,7 +80,7 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
     place: (n: number): Place | undefined =>
       atOnce(() => {
         const row = one.get(n)
-        // As the statement selects it, when it gives a list.
+        // The columns of the statement, in array mode.
         if (row !== undefined) return placeOf(row as unknown as PlaceColumns)
         const run = runOf(runAt.get(n))
         return run !== undefined && n < run[0] + run[3] ? packed(run, n, n + 1)[0] : undefined
@@ -96,17 +98,17 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
   }
 }
 
-/** Packed entries that are counted one after another, and follow each other. */
+/** Packed entries with consecutive numbers and consecutive sequences. */
 type Run = readonly [n: number, workspace: number, sequence: number, count: number]
 
-/** Those of entries with rows between two others. */
+/** Entries with rows, between two numbers. */
 function placeRows(
   journal: DatabaseSync,
 ): (after: number, before: number, limit: number) => readonly PlaceColumns[] {
   const following = `SELECT n, workspace, sequence, receipt, idem FROM entries WHERE n > ? AND n < ? ORDER BY n ${atMost}`
   const oneByOne = journal.prepare(following)
-  // Where all are bytes, which have one length each: as rows they cost more than what is made of
-  // them. A receipt or a key that is not, as of an older version, is one of the `others`.
+  // Joins values of fixed length, because separate rows cost more than processing them. An entry
+  // whose receipt or key is text, as in an older version, counts as one of the `others`.
   const joined = journal.prepare(
     `SELECT count(*), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
               OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
@@ -117,7 +119,7 @@ function placeRows(
   )
   for (const statement of [oneByOne, joined]) statement.setReturnArrays(true)
   return (after, before, limit) => {
-    // As the statements select them, when they give lists.
+    // The columns of the statements, in array mode.
     const [count, others, text, receipts, keys] = joined.get(
       after,
       before,
@@ -143,7 +145,7 @@ type PlaceColumns = readonly [
   idem: unknown,
 ]
 
-/** Without an entry, all but the count are null. */
+/** Without entries, all values but the count are null. */
 type JoinedPlaces = readonly [
   count: number,
   others: number,
@@ -152,7 +154,7 @@ type JoinedPlaces = readonly [
   keys: Uint8Array,
 ]
 
-/** One of several parts that have this length. */
+/** The part at this place, if all parts have this length. */
 function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return bytes.subarray(at * length, (at + 1) * length)
 }

@@ -1,5 +1,5 @@
-// A reader's thread. The serving program has three: a long read stalls no request that needs none,
-// and a broad search delays neither a list nor a look-up.
+// A reader thread. The serving program has three, so that a long read does not stall requests that
+// need none, and a broad search delays neither lists nor look-ups.
 
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
@@ -88,7 +88,7 @@ function questions(
       }
       return undefined
     },
-    /** The entries with these keys, found in the runs that may have them. */
+    /** The entries with these keys, from the runs that may contain them. */
     used: (
       suspects: readonly { readonly run: number; readonly idem: string }[],
     ): (Place | undefined)[] =>

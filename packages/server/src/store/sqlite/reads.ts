@@ -26,14 +26,17 @@ import { frameReads, stretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Some hundred frames of ordinary entries, and hundreds of all else. */
+/** Some hundred frames of ordinary entries, and hundreds of stretches. */
 const usualCacheBytes = 8 * 1024 * 1024
-/** For who reads each entry once: what stays until it is old is garbage for long. */
+/**
+ * For a reader that reads each entry once: a larger cache would only fill the old generation with
+ * garbage.
+ */
 export const briefCacheBytes = 512 * 1024
 
 /**
- * Reads of the journal. Statements are made once; a workspace's number never changes. `cacheBytes`:
- * of what was read last, opened.
+ * Reads of the journal. Statements are prepared once. A workspace's number never changes.
+ * `cacheBytes` bounds the cache of opened frames and stretches.
  */
 export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes) {
   const numberOf = workspaceNumbers(journal)
@@ -46,7 +49,7 @@ export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
   const consecutive = consecutiveReads(journal, frames, stretches)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
-  /** Of a workspace that is there, at one moment. */
+  /** Reads from an existing workspace, in one snapshot. */
   const within = <T>(workspace: string, none: T, read: (number: number) => T): T => {
     const number = numberOf(workspace)
     return number === undefined ? none : atOnce(() => read(number))
@@ -101,7 +104,7 @@ export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes
   }
 }
 
-/** The same behind the interface of every engine. */
+/** The same reads behind the interface that all engines share. */
 export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   return {
     head: async (workspace) => reads.head(workspace),
@@ -166,8 +169,8 @@ export function documentReads(journal: DatabaseSync) {
 }
 
 /**
- * The name of an epoch's tree. That of the first epoch is the workspace's id; those of the others
- * can be no workspace's id.
+ * The name of an epoch's tree. For the first epoch it is the workspace's id. The other names are no
+ * valid workspace ids.
  */
 export function logName(workspace: string, epoch: number): string {
   return epoch === 1 ? workspace : `${workspace}/${epoch}`
@@ -248,7 +251,7 @@ export function useReads(index: DatabaseSync): (ids: readonly string[]) => Crede
     })
 }
 
-/** The number of a workspace, which stands in the rows of its entries instead of its id. */
+/** The number of a workspace. The rows of its entries contain it instead of the id. */
 export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => number | undefined {
   const select = journal.prepare("SELECT number FROM workspaces WHERE id = ?")
   const known = new Map<string, number>()
@@ -264,7 +267,8 @@ export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => 
 }
 
 /**
- * The head that the last row of a chain makes. A record that cannot be parsed has a hash, no time.
+ * The head that follows from the last row of a chain. A record that cannot be parsed has a hash,
+ * but no time.
  */
 export function headOf(row: Row): Head {
   const record = bytes(row["record"])

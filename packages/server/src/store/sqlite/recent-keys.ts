@@ -1,6 +1,6 @@
 // Keys and receipts in memory: those of all entries after the last complete run, and a filter for
-// each run before. The answer is exact, because every entry is added here when it is recorded, and
-// the tail is read again at a start.
+// each earlier run. The answers are exact, because every entry is added here when it is recorded,
+// and the tail is read again at a start.
 
 import { strict as assert } from "node:assert"
 import { createKeyPlaces, type KeyPlaces } from "../../runtime/key-places.ts"
@@ -8,7 +8,7 @@ import type { Place } from "./place-reads.ts"
 import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 
 export interface Tail {
-  /** Adds an entry that was recorded. */
+  /** Adds a recorded entry. */
   add(place: Place): void
   /** The sequence of the entry with this key; or the runs that may have it, none if it is new. */
   find(
@@ -16,23 +16,23 @@ export interface Tail {
     idem: string,
   ): { readonly sequence: number } | { readonly runs: readonly number[] }
   byReceipt(workspace: string, receipt: string): number | undefined
-  /** Replaces the keys of a run that is in the index now by its filter. */
+  /** Replaces the keys of a run, which is in the index now, by its filter. */
   settle(run: number, filter: Uint8Array): void
   /** The first complete run without a filter, if there is one. */
   due(): number | undefined
-  /** The last entry that was added, and the last one that a filter stands for. */
+  /** The number of the last entry that was added or that a filter covers. */
   lastN(): number
   settledN(): number
 }
 
 /**
- * The entries of a run that is not in the index yet, in columns: the garbage collector would visit
- * objects one by one.
+ * The entries of a run that is not in the index yet. Stored in columns, because the garbage
+ * collector would have to visit every object.
  */
 interface Unsettled {
   readonly keys: KeyPlaces
   readonly receipts: string[]
-  /** Filled at the first question, so that writing alone does not pay for it. */
+  /** Filled at the first look-up, so that writes alone do not pay for it. */
   readonly byReceipt: Map<string, number>
   readonly workspaces: string[]
   readonly sequences: Float64Array
@@ -62,7 +62,7 @@ export function createTail(): Tail {
   return {
     add({ n, workspace, sequence, receipt, idem }) {
       lastN = Math.max(lastN, n)
-      // An entry of no workspace can be found by nobody, and must not hide another one's key.
+      // An entry without a workspace cannot be found, and must not hide another entry's key.
       if (workspace === "") return
       const run = runAt(runOf(n))
       const at = (n - 1) % runEntries

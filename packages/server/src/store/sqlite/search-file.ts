@@ -1,4 +1,4 @@
-// Checks that the search file belongs to the journal beside it, and makes it again if not.
+// Checks that the search file belongs to the journal, and replaces it if not.
 
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
@@ -11,8 +11,8 @@ import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 export const segmentsSince = 6
 
 /**
- * Makes the file if it is missing. A file that is damaged, has an older layout, or has entries that
- * the journal lacks is removed and begun again.
+ * Creates the file if it is missing. A file that is damaged, has an older layout, or has entries
+ * that the journal lacks is removed and created anew.
  */
 export function prepareSearch(path: string, journal: ReturnType<typeof journalReads>): void {
   if (isUsable(path, journal)) return
@@ -42,7 +42,7 @@ function isFormer(path: string): boolean {
   return layout > 0 && layout < segmentsSince
 }
 
-/** The last entry of each workspace's segments must be the journal's entry in that place. */
+/** The last entry of each workspace's segments must be the journal's entry with that sequence. */
 function belongsTo(search: DatabaseSync, journal: ReturnType<typeof journalReads>): boolean {
   const reads = segmentReads(search)
   for (const workspace of reads.workspaces()) {

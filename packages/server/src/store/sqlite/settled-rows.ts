@@ -1,6 +1,6 @@
-// Moves the rows that packed entries had in an older layout into stretches: in the file itself, a
-// few stretches in a transaction. Killed at any moment, the next start goes on with the rows that
-// are left.
+// Moves the rows that packed entries have in an older layout into stretches, within the file, a few
+// stretches in each transaction. If the process is killed, the next start continues with the
+// remaining rows.
 
 import type { DatabaseSync } from "node:sqlite"
 import { frameEntries } from "../body-frame.ts"
@@ -9,10 +9,10 @@ import { bytes } from "./joined-entries.ts"
 import type { UpgradeProgress } from "./journal-upgrade.ts"
 import { stretchPuts, type Unpacked } from "./stretch-writes.ts"
 
-/** `step`: the entries of one transaction, about. */
+/** `step`: the approximate number of entries in one transaction. */
 export function moveSettledRows(path: string, progress: UpgradeProgress, step: number): void {
   moveAll(path, progress, step)
-  // The next layout is without their table.
+  // The next layout drops their table.
   openForWriting(path, "journal", "full").close()
 }
 
@@ -35,7 +35,7 @@ function stretchMoves(journal: DatabaseSync): () => number {
   const next = journal.prepare(
     "SELECT workspace, sequence FROM settled ORDER BY workspace, sequence LIMIT 1",
   )
-  // As the packer has made them; one that is gone had 64 at most.
+  // The stretch has the entries of the packer's frame. A destroyed frame had 64 at most.
   const frameEnd = journal.prepare(
     `SELECT first + count AS end FROM frames
      WHERE workspace = ? AND first <= ? AND part = 0 ORDER BY first DESC LIMIT 1`,

@@ -1,12 +1,12 @@
-// All documents as they are stored, for the tools that move them or write them again. SQLite
-// overwrites a replaced row, but not the former place of a moved one, which may stay in the free
-// part of a page and in every copy of the file.
+// All stored documents, for the tools that copy or rewrite them. SQLite overwrites a replaced row.
+// But if a row moves, its former bytes may stay in the free part of a page, and in every copy of
+// the file.
 
 import type { DatabaseSync } from "node:sqlite"
 import type { StoredDocument } from "../offline.ts"
 import { atMost, within } from "./database.ts"
 
-/** On return it is on the disk, and the log has no former content. */
+/** On return the change is on the disk, and the log has no former content. */
 export function rewriteDocuments(journal: DatabaseSync): void {
   journal.exec("CREATE TEMP TABLE kept AS SELECT * FROM documents;")
   // All pages of the table become free, and SQLite overwrites free pages.

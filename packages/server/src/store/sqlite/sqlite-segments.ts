@@ -1,5 +1,5 @@
 // Segments in the search file: one row for each part, and one row that ties a segment to the
-// journal beside the file.
+// journal.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
@@ -36,10 +36,10 @@ export function segmentReads(search: DatabaseSync) {
     })
   return {
     workspaces: (): readonly string[] => ids.all().map((row) => String(row["id"])),
-    /** In the order of their entries. */
+    /** The segments in the order of their entries. */
     list: (workspace: string): readonly SegmentRow[] =>
       rows(workspace).toSorted((segment, other) => lastOf(segment) - lastOf(other)),
-    /** Those without a hash. */
+    /** Segments without a hash. */
     unlisted: (workspace: string): readonly SegmentName[] =>
       unlisted
         .all(numberOf(workspace) ?? -1)
@@ -51,13 +51,13 @@ export function segmentReads(search: DatabaseSync) {
   }
 }
 
-/** The writer of the file is the one that empties its log, so no commit waits. */
+/** Only the writer of the file empties its log, so no commit of others waits. */
 const clearWaitMs = 100
 
-/** Lists are cached until somebody writes to the file. */
+/** Lists are cached until the file is written. */
 const listsMax = 1000
 
-/** For a reader beside the writer. A large workspace has a thousand segments. */
+/** For a reader in another thread than the writer. A large workspace has a thousand segments. */
 export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segmentReads> {
   const reads = segmentReads(search)
   const version = search.prepare("PRAGMA data_version")
@@ -78,7 +78,7 @@ export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segm
   }
 }
 
-/** The same behind the interface of every engine. */
+/** The same reads behind the interface that all engines share. */
 export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): SegmentReader {
   return {
     list: async (workspace) => reads.list(workspace),
@@ -86,7 +86,10 @@ export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): Segment
   }
 }
 
-/** Ties a segment to its journal: the hash of its last entry's record; empty if that is gone. */
+/**
+ * Ties a segment to its journal: the hash of its last entry's record. Empty if the record is
+ * missing.
+ */
 export function lastRecordOf(
   journal: Pick<ReturnType<typeof journalReads>, "recordsAt">,
   workspace: string,
@@ -97,7 +100,7 @@ export function lastRecordOf(
 }
 
 /**
- * For the one connection that writes the file. A row of `segments` without a hash has parts that
+ * For the only connection that writes the file. A row of `segments` without a hash has parts that
  * nobody reads: they are staged, or a larger segment has absorbed theirs.
  */
 export function createSegments(

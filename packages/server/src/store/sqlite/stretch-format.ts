@@ -1,4 +1,4 @@
-// What is left of entries whose bodies are packed: up to 64 that follow each other, end to end.
+// The rest of packed entries, without their bodies: a stretch has up to 64 consecutive entries.
 //
 //   stretch     hashes[64] of each: previousHash and bodyHash, the end of its record
 //               | ledgerId[32] | u64 index | u64 timeMs, all three of the first entry
@@ -7,8 +7,8 @@
 //               | JSON of what does not fit, if there is any (`Unlike`)
 //   disclosures zstd of the packed disclosures of each (packed-text.ts), 0xfe between them
 //
-// A record's other parts follow from the first entry's. Each value has its fixed place, so a byte
-// that is damaged damages one entry.
+// The other parts of a record follow from the first entry's. Each value has a fixed offset, so a
+// damaged byte damages only one entry.
 
 import { strict as assert } from "node:assert"
 import { equalBytes, recordBytes } from "@tallystick/proof"
@@ -23,7 +23,7 @@ export interface StretchEntry {
   readonly idem: unknown
 }
 
-/** Entries are asked for by their place, from 0. Nothing throws, whatever the bytes are. */
+/** Places count from 0. Nothing throws, even for damaged bytes. */
 export interface OpenStretch {
   readonly bytes: number
   record(place: number): Uint8Array
@@ -36,7 +36,7 @@ export interface OpenStretch {
   >
 }
 
-/** What has another form than all others, such as a receipt of an older version, by its place. */
+/** Values of unusual form, such as a receipt of an older version, by the place of their entry. */
 interface Unlike {
   /** In hex. */
   readonly records?: Readonly<Record<number, string>>
@@ -50,12 +50,12 @@ export const stretchPartBytes = 31 * hashesBytes
 /** 34 years. */
 const timeBytes = 5
 const magic = 0x414c5231
-/** Where a record has its parts (record.ts in packages/proof). */
+/** Offsets of the parts of a record (record.ts in packages/proof). */
 const at = { kind: 4, index: 6, timeMs: 14, ledgerId: 22, hashes: 54 } as const
-/** Index, time and ledger lie end to end. */
+/** Index, time and ledger are adjacent. */
 const commonBytes = at.hashes - at.index
 
-/** Where the parts of a stretch of so many entries begin. */
+/** The offsets of the parts of a stretch with so many entries. */
 function partsOf(count: number) {
   const common = count * hashesBytes
   const kinds = common + commonBytes
@@ -65,7 +65,7 @@ function partsOf(count: number) {
   return { common, kinds, times, receipts, keyed, keys: keyed + Math.ceil(count / 8) }
 }
 
-/** The entries follow each other in one ledger, if their records are as they should be. */
+/** The entries are consecutive entries of one ledger, if their records are right. */
 export function packStretch(entries: readonly StretchEntry[]): Uint8Array {
   const parts = partsOf(entries.length)
   const keys = entries.filter(({ idem }) => idem !== null)
@@ -100,14 +100,14 @@ export function packStretch(entries: readonly StretchEntry[]): Uint8Array {
   return isUnlike ? Buffer.concat([bytes, Buffer.from(JSON.stringify(unlike))]) : bytes
 }
 
-/** What is missing at the end is zeros, which are no record. */
+/** Missing bytes at the end count as zeros, which are no valid record. */
 export function openStretch(given: Uint8Array, count: number): OpenStretch {
   const parts = partsOf(count)
   const bytes =
     given.length < parts.keys
       ? Buffer.concat([given, Buffer.alloc(parts.keys - given.length)])
       : bufferOf(given)
-  /** Where the key of each stands; 0 without one. */
+  /** The offset of each entry's key. 0 without a key. */
   const keyAt = new Uint32Array(count)
   let key = parts.keys
   for (let place = 0; place < count; place++) {
@@ -163,7 +163,7 @@ export function openStretch(given: Uint8Array, count: number): OpenStretch {
 
 function parseUnlike(bytes: Buffer): Unlike {
   try {
-    // As packStretch writes it; whatever else it is, it makes entries that are found broken.
+    // packStretch writes this form. Any other form leads to entries that are found broken.
     return (JSON.parse(bytes.toString("utf8")) ?? {}) as Unlike
   } catch {
     return {}
@@ -178,7 +178,7 @@ function integerAt(bytes: Buffer, from: number): number {
   return bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4)
 }
 
-/** Those that are no safe integer are in records that are unlike the others. */
+/** A value that is no safe integer is in a record of unusual form. */
 function writeInteger(bytes: Buffer, to: number, value: number): void {
   bytes.writeUInt32BE(Math.floor(value / 2 ** 32) >>> 0, to)
   bytes.writeUInt32BE(value >>> 0, to + 4)
@@ -194,7 +194,7 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
 
 // Disclosures ---------------------------------------------------------------------------------------
 
-/** As the column `sealed` has them. */
+/** Disclosures in the form of the column `sealed`. */
 export type Sealed = Uint8Array | string | null
 
 export interface OpenSealed {
@@ -205,11 +205,11 @@ export interface OpenSealed {
 
 /** Between entries. UTF-8 has no such byte, and disclosures are UTF-8. */
 const between = 0xfe
-/** Before a text that is no packed disclosures. */
+/** Marks disclosures that are stored as text. */
 const asText = 0xfd
 /** 64 of the largest events. */
 const unpackedBytesMax = 64 * 1024 * 1024
-/** Most of what is left are salts: higher levels take longer and make no less of them. */
+/** Most of the bytes are salts: higher levels take longer and do not compress them better. */
 const level = 1
 
 /** Empty if none of the entries has disclosures. */
@@ -232,7 +232,7 @@ function plainSealed(sealed: unknown): Uint8Array {
   return Buffer.concat([Buffer.of(asText), Buffer.from(disclosuresOf(sealed), "utf8")])
 }
 
-/** A fault is a phrase that follows "the disclosures". */
+/** Returns a fault as a phrase that follows "the disclosures". */
 export function openSealed(bytes: Uint8Array, count: number): OpenSealed | string {
   let text: Buffer
   try {
@@ -256,7 +256,7 @@ export function openSealed(bytes: Uint8Array, count: number): OpenSealed | strin
   }
 }
 
-/** Those of one entry, without what else they are opened for; null if they are damaged. */
+/** The disclosures of one entry alone. Null if they are damaged. */
 export function sealedIn(bytes: Uint8Array, place: number): Sealed {
   if (bytes.length === 0) return null
   let text: Buffer
@@ -281,7 +281,7 @@ function sealedOf(text: Buffer, from: number, to: number): Sealed {
   return text[from] === asText ? text.utf8Slice(from + 1, to) : text.subarray(from, to)
 }
 
-/** The disclosures, with others at these places. Of damaged ones there is nothing to keep. */
+/** The disclosures, with those at these places replaced. Nothing of damaged ones can be kept. */
 export function sealedWith(
   opened: OpenSealed | string,
   count: number,

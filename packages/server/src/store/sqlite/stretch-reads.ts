@@ -1,5 +1,5 @@
-// Reads packed entries: what a stretch has of them, their disclosures, and their bodies in frames
-// (../body-frame.ts). What was read last stays in memory, opened.
+// Reads packed entries from stretches, disclosures and frames (../body-frame.ts). A cache keeps
+// those that were opened last.
 
 import type { DatabaseSync } from "node:sqlite"
 import { indexOfRecord, recordBytes } from "@tallystick/proof"
@@ -24,14 +24,15 @@ import {
 export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array | undefined
 
 /**
- * For one read of a workspace with this number: entries that follow each other cost one look-up for
- * each frame. Of entries that lie far apart, the first of a frame is taken out of it alone.
+ * For one read of the workspace with this number: consecutive entries cost one look-up for each
+ * frame. For entries that lie far apart, only the needed body is taken out of a frame at its first
+ * use.
  */
 export type FrameReads = (number: number, reach?: "far apart") => FramedBodies
 
 const noDisclosures: OpenSealed = { bytes: 0, sealed: () => null }
 
-/** One of the workspace's stretches, with the entry at each of its places. */
+/** A stretch of the workspace, with the entry at each place. */
 export interface Stretch {
   readonly first: number
   readonly end: number
@@ -40,7 +41,7 @@ export interface Stretch {
 
 export type StretchReads = ReturnType<typeof stretchReads>
 
-/** `cacheBytes`: of the opened stretches, and as many of their disclosures. */
+/** `cacheBytes` bounds the cache of opened stretches, and separately that of their disclosures. */
 export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheBytes: number) {
   const stretches = partReads(journal, "stretches")
   const disclosures = disclosureReads(journal, cacheBytes)
@@ -52,12 +53,12 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
     return { first, end, open }
   }
   const reads = {
-    /** The stretch that this entry is in. */
+    /** The stretch that contains this entry. */
     at(number: number, sequence: number): Stretch | undefined {
       const span = stretches.at(number, sequence)
       return span && opening(number, span)
     },
-    /** Where the next stretch after this entry begins. */
+    /** The first sequence of the next stretch after this entry. */
     nextFirst: (number: number, sequence: number): number | undefined =>
       stretches.next(number, sequence)?.first,
     /** Finds single entries of a workspace. */
@@ -80,7 +81,7 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
         return new PackedEntry(workspace, sequence, stretch, record, sealed, framed)
       }
     },
-    /** The entries from one sequence up to another, which the stretch has. */
+    /** The entries of the stretch, from one sequence up to another. */
     entries(
       workspace: string,
       number: number,
@@ -97,7 +98,7 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
         return new PackedEntry(workspace, from + at, stretch, record, own, framed)
       })
     },
-    /** The parts of these entries that make the chain. */
+    /** The parts of these entries that form the chain. */
     linked(number: number, { first, open }: Stretch, from: number, end: number): LinkedRows {
       const leaves = Buffer.alloc((end - from) * leafBytes)
       for (let at = 0; at < end - from; at++)
@@ -134,11 +135,11 @@ function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
   }
 }
 
-/** Remembers what was opened last, of each place in its newest version. */
+/** Caches recently opened values: for each place its newest version. */
 function createVersions<T extends { readonly bytes: number }>(bytesMax: number) {
   const cache = createLru<{ readonly version: number; readonly opened: T }>(
     bytesMax,
-    // What is around it counts too.
+    // The overhead of an entry counts too.
     ({ opened }) => opened.bytes + 1000,
   )
   return (number: number, { version, first }: Span, open: () => T): T => {
@@ -151,7 +152,7 @@ function createVersions<T extends { readonly bytes: number }>(bytesMax: number) 
   }
 }
 
-/** Its values are made when they are asked for: see `plainOf`. */
+/** Its values are computed on access: see `plainOf`. */
 class PackedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number

@@ -1,5 +1,4 @@
-// Makes the stretches of entries, and checks that each opens to what it was made of before it
-// replaces rows.
+// Makes stretches of entries. Before a stretch replaces rows, it is opened and compared with them.
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
@@ -18,7 +17,7 @@ export interface Unpacked {
   readonly sealed: unknown
 }
 
-/** Makes the stretch of entries that follow each other, and returns what writes it. */
+/** Makes the stretch of consecutive entries, and returns the function that writes it. */
 export function stretchPuts(
   journal: DatabaseSync,
 ): (number: number, entries: readonly Unpacked[]) => () => void {
@@ -63,7 +62,7 @@ function isSame(packed: Sealed, sealed: unknown): boolean {
     : disclosuresOf(packed) === disclosuresOf(sealed)
 }
 
-/** Entries that are counted one after another. */
+/** Runs of entries with consecutive numbers. */
 function runsOf(entries: readonly Unpacked[]) {
   const runs: { readonly n: number; readonly sequence: number; count: number }[] = []
   for (const { n, sequence } of entries) {

@@ -1,4 +1,4 @@
-// The three files for a program that derives everything again.
+// The three files, for a program that rebuilds all derived data.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -24,7 +24,7 @@ const entriesPerRead = 64
 /** The first layout of the index whose buckets hold the ends of keys. */
 const endsLayout = 4
 
-/** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
+/** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
 export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
@@ -42,9 +42,9 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
     lock?.release()
   }
   try {
-    // The derived files first, so that they have nothing that the journal lacks.
+    // The derived files are opened first, so that they contain nothing that the journal lacks.
     const [found, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
-    // The next start makes it again.
+    // The next start rebuilds it.
     const search = found && versionOf(found) < segmentsSince ? undefined : found
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
     readFormerJournal(journal)
@@ -148,7 +148,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
         }
       }
     },
-    // Those of an older layout are filled again by the next start.
+    // The next start rebuilds runs of an older layout.
     runs: async () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
     async keyed(run) {
       const made = makeRun(run, entries.places(run * runEntries, runEntries))
@@ -174,8 +174,8 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   }
 
   /**
-   * Which entry's piece of a bucket is not as it should be; the first that is not there, where all
-   * that is there is right.
+   * The number of the entry at whose piece the stored text of a bucket first differs from the
+   * expected text.
    */
   function placeWhereUnlike(
     run: number,

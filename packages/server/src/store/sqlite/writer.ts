@@ -23,7 +23,7 @@ export interface WriterOptions {
 
 export interface PackedGroup {
   readonly workspace: string
-  /** As text: a hash in bytes may be part of a large buffer, and all of it would be copied. */
+  /** The hash is text: bytes may be a view of a large buffer, which would be copied as a whole. */
   readonly fromSequence: number
   readonly fromHash: string
   readonly count: number
@@ -66,16 +66,17 @@ if (options !== undefined) {
         if (freeBytes(folder) < limits.diskReserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
-          // An empty transaction would not show whether it can write again.
+          // An empty transaction would not show whether the disk can be written to again.
           if (hasFailed && groups.length === 0) writer.writeSame()
           const written = writer.append(packed, groups)
           hasFailed = false
           return { full: false, groups: written }
         } catch (error) {
           // After a failed fsync the content of the disk is unknown, and a second fsync would
-          // report success: only a new process may read it.
+          // report success. Only a new process may read the files.
           if (failedSync.includes(errorCode(error))) process.exit(1)
-          // The outcome of the transaction is unknown: the next one begins with a new connection.
+          // The outcome of the transaction is unknown, so the next one begins with a new
+          // connection.
           hasFailed = true
           writer?.close()
           writer = undefined
@@ -92,7 +93,7 @@ interface Writer {
     packed: Uint8Array,
     groups: readonly PackedGroup[],
   ): ({ firstN: number } | { moved: true } | { conflict: number })[]
-  /** A commit that changes nothing and is synced like any other. */
+  /** Makes a commit that changes nothing, but is synced like any other. */
   writeSame(): void
   close(): void
 }
