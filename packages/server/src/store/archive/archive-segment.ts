@@ -1,4 +1,4 @@
-// Makes a segment from frames, and checks one that lies in storage, with every body in it.
+// Makes a segment from frames, and checks a stored segment with every body in it.
 
 import { strict as assert } from "node:assert"
 import { bodySaltBytes, commitsTo, parseRecord } from "@tallystick/proof"
@@ -26,9 +26,7 @@ interface MeasuredFrame extends Frame {
   readonly textBytes?: number
 }
 
-/**
- * The segment of frames that follow each other in one ledger. Undefined if none of them has a body.
- */
+/** Makes the segment of consecutive frames of one ledger. Undefined if none of them has a body. */
 export function makeSegment(
   frames: readonly MeasuredFrame[],
   ledgerId: string,
@@ -77,7 +75,7 @@ function segmentOf(
   return { document, content }
 }
 
-/** A segment that was read, and whose hash is the one that was recorded. */
+/** A segment that was read and has the recorded hash. */
 export interface ReadSegment {
   readonly content: Uint8Array
   readonly places: readonly FramePlace[]
@@ -99,9 +97,9 @@ export async function readSegment(
 }
 
 /**
- * The segment without the bodies of some entries, which are named by their indexes. Frames that keep
- * all of theirs are copied as they are. Undefined if none is left, and the same document if nothing
- * has to go. `turn` lets others run after each frame that is packed again.
+ * The segment without the bodies of some entries, which are named by their indexes. Frames that
+ * keep all their bodies are copied unchanged. Undefined if no body remains. The same document if
+ * nothing changes. `turn` lets other work run after each repacked frame.
  */
 export async function segmentWithout(
   segment: ArchiveSegmentDocument,
@@ -134,7 +132,7 @@ function hasAny(indexes: ReadonlySet<number>, first: number, count: number): boo
   return false
 }
 
-/** The entries of a frame at most that begins with this index. */
+/** The largest number of entries in a frame that begins with this index. */
 function placesIn(index: number): number {
   return frameEntries - (index % frameEntries)
 }
@@ -144,7 +142,7 @@ function segmentFile(ledgerId: string, index: number, hash: string): string {
   return `${ledgerId}/${String(index).padStart(12, "0")}-${hash}.jsonl.zst`
 }
 
-/** The index of a segment's first entry, and what the names of all its versions begin with. */
+/** The index of a segment's first entry, and the common prefix of the names of all its versions. */
 export function segmentPrefix({
   ledgerId,
   file,
@@ -157,17 +155,17 @@ export function segmentPrefix({
 }
 
 export interface CheckedSegment {
-  /** A phrase that follows "the segment"; undefined if all of it is right. */
+  /** A phrase that follows "the segment". Undefined if there is no fault. */
   readonly fault: string | undefined
-  /** The sequences whose bodies it does not have, of those that it could have. */
+  /** The sequences in its range whose bodies it lacks. */
   readonly missing: readonly number[]
-  /** Its frames, as the journal keeps them. */
+  /** Its frames, in the form of the journal. */
   readonly frames: readonly Frame[]
 }
 
 /**
- * Reads a segment back, and hashes all of it again: the file against its document, and each body
- * against the record of its entry. `recordsFrom` gives so many records from a sequence on.
+ * Reads a segment back and hashes all of it: checks the file against its document, and each body
+ * against the record of its entry. `recordsFrom` returns records from a sequence on.
  */
 export async function checkSegment(
   storage: Pick<ArchiveStorage, "get">,
@@ -186,7 +184,7 @@ export async function checkSegment(
   for (const [at, { index, range }] of places.entries()) {
     const first = segment.first + index - firstIndex
     const next = places[at + 1]
-    // A frame behind it may be gone, with all of its bodies.
+    // The next frame may be missing, if all of its bodies were destroyed.
     const end = Math.min(
       next === undefined ? segment.last + 1 : segment.first + next.index - firstIndex,
       first + placesIn(index),
@@ -208,7 +206,7 @@ export async function checkSegment(
   return { fault: undefined, missing, frames }
 }
 
-/** Which of these entries have a body in the frame; or a fault. */
+/** The entries that have a body in the frame, or a fault. */
 function checkFrame(
   bytes: Uint8Array,
   firstIndex: number,

@@ -1,6 +1,6 @@
-// Where archive segments lie: files with a name, written once and read in ranges. The drivers are
-// folder-storage.ts and s3-storage.ts; open-archive.ts chooses one. Nothing that storage answers is
-// believed: who reads compares it with the journal's records.
+// Storage of archive segments: named files, written once and read in ranges. The drivers are
+// folder-storage.ts and s3-storage.ts; open-archive.ts chooses one. Storage is not trusted: readers
+// compare its data with the journal's records.
 
 export interface StoredFile {
   readonly name: string
@@ -13,22 +13,22 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** Every method throws an `ArchiveFailure` if storage does not do as it should. */
+/** Every method throws an `ArchiveFailure` if storage fails. */
 export interface ArchiveStorage {
-  /** What sentences call it. */
+  /** Its name in messages. */
   readonly name: string
-  /** On stable storage when it resolves. Doing it twice changes nothing. */
+  /** The file is on stable storage when it resolves. Idempotent. */
   put(name: string, bytes: Uint8Array): Promise<void>
-  /** Exactly these bytes; undefined if there is no such file. */
+  /** Returns exactly these bytes. Undefined if there is no such file. */
   get(name: string, range: ByteRange): Promise<Uint8Array | undefined>
-  /** All files whose name begins so, with those that a killed `put` has left. */
+  /** All files whose name begins with the prefix, including remains of a killed `put`. */
   list(prefix: string): AsyncIterable<StoredFile>
   /** Does nothing if there is no such file. */
   delete(name: string): Promise<void>
   close(): void
 }
 
-/** Storage cannot be reached, refuses, or answers something else than was asked for. */
+/** Storage cannot be reached, refuses, or returns something else than requested. */
 export class ArchiveFailure extends Error {
   override readonly name = "ArchiveFailure"
 }

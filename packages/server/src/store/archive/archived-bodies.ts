@@ -1,7 +1,7 @@
-// Finds the bodies of archived entries, and gives a reader of a journal that has them: entries that
-// lie in segments look like all others. What storage answers is compared with the entry's record,
-// and read once more if it does not fit. Then it is damage, and whoever checks the entry finds it
-// broken. Storage that fails is no damage: it is an `archive_unavailable`, never an entry less.
+// Finds the bodies of archived entries, and wraps a journal so that archived entries look like all
+// others. Data from storage is compared with the entry's record, and read once more if it does not
+// match. If it still does not match, the body is damaged, and a check of the entry finds it broken.
+// If storage fails, the read fails with `archive_unavailable`; entries are never omitted.
 
 import {
   bodySaltBytes,
@@ -31,32 +31,32 @@ import { frameOf, readFramePlaces, type FramePlace } from "./segment-file.ts"
 
 export interface ArchivedBodies {
   /**
-   * These entries, those that are archived with their bodies: the first of them, one at least, with
-   * no more than `bytesMax` together.
+   * Adds the bodies of archived entries. Returns the first entries, at least one, with at most
+   * `bytesMax` together.
    */
   filled<E extends Stored | undefined>(
     workspace: string,
     entries: readonly E[],
     bytesMax?: number,
   ): Promise<readonly E[]>
-  /** The same of entries whose parts are joined; some of them, one piece at least. */
+  /** The same for concatenated rows. Returns at least one piece. */
   filledRows(workspace: string, pieces: readonly LinkedRows[]): Promise<readonly LinkedRows[]>
   close(): void
 }
 
-/** An entry whose body the journal does not have. */
+/** An entry whose body is not in the journal. */
 interface Wanted {
   readonly sequence: number
   readonly record: Uint8Array
 }
 
-/** Unpacked frames of a thread: some two hundred ordinary ones. */
+/** Cache of unpacked frames in a thread: some two hundred ordinary ones. */
 const cacheBytesMax = 8 * 1024 * 1024
-/** Segments whose seek tables are remembered, some 20 KB each. */
+/** Segments whose seek tables are cached, some 20 KB each. */
 const tablesMax = 256
-/** Frames that are read at once: as many as there are connections. */
+/** Frames that are read at once. There are as many connections. */
 const framesAtOnce = 16
-/** Neighbouring frames are read in one request, up to so much. */
+/** Adjacent frames are read in one request of up to this size. */
 const rangeBytesMax = 4 * 1024 * 1024
 /** The bytes of bodies in one answer. */
 const answerBytesMax = 8 * 1024 * 1024
@@ -79,7 +79,7 @@ export function createArchivedBodies(
   const directory = createSegmentDirectory(registry)
   const frames = createFrames(storage)
 
-  /** The salt and the body of each of these entries that lies in a segment. */
+  /** The salts and bodies of those of these entries that are in segments. */
   async function bodiesOf(
     workspace: string,
     wanted: readonly Wanted[],
@@ -90,9 +90,9 @@ export function createArchivedBodies(
       workspace,
       wanted.map(({ sequence }) => sequence),
     )
-    // What was destroyed is not shown, even if its segment was not written anew yet.
+    // Destroyed content is not shown, even if its segment was not rewritten yet.
     let left = wanted.filter(({ sequence }) => gone(sequence)?.what !== "body")
-    // A segment that was written anew meanwhile is gone under its old name.
+    // If a segment was rewritten meanwhile, the file with its old name is gone.
     for (let tries = 1; left.length > 0 && tries <= 2; tries++) {
       const segments = await directory.list(workspace)
       const archived = left.filter(({ sequence }) => segmentAt(segments, sequence) !== undefined)
@@ -126,7 +126,7 @@ export function createArchivedBodies(
             entry === undefined || salted === undefined ? entry : withBody(entry, salted)
           bytes += bytesOf(whole)
           if (bytes > bytesMax && all.length > 0) return all
-          // Of the same kind as what was given.
+          // It has the type of the given entry.
           all.push(whole as (typeof entries)[number])
         }
       }
@@ -167,7 +167,7 @@ function unavailable(cause: unknown): unknown {
 /** The salt and the body of an entry, by its sequence and its index. */
 type OpenedFrames = (sequence: number, index: number) => Uint8Array | undefined
 
-/** Reads frames of segments, and remembers some. */
+/** Reads frames of segments, and caches some. */
 function createFrames(storage: Pick<ArchiveStorage, "get">) {
   const tables = createLru<readonly FramePlace[]>(tablesMax)
   const cache = createLru<OpenFrame>(cacheBytesMax, ({ textBytes }) => textBytes)
@@ -178,7 +178,7 @@ function createFrames(storage: Pick<ArchiveStorage, "get">) {
     return bytes
   }
 
-  /** Empty if the end of the file is not that of a segment. */
+  /** Empty if the end of the file is malformed. */
   async function tableOf(segment: ArchiveSegmentDocument): Promise<readonly FramePlace[]> {
     const known = tables.get(segment.file)
     if (known !== undefined) return known
@@ -190,7 +190,7 @@ function createFrames(storage: Pick<ArchiveStorage, "get">) {
   }
 
   return {
-    /** `mayRemember`: what is remembered may be answered, too. */
+    /** With `mayRemember`, cached frames may be used. */
     async read(
       segments: readonly ArchiveSegmentDocument[],
       wanted: readonly Wanted[],
@@ -201,7 +201,7 @@ function createFrames(storage: Pick<ArchiveStorage, "get">) {
       const frameOfEntry = new Map<number, string>()
       const hit = new Set(wanted.flatMap(({ sequence }) => segmentAt(segments, sequence) ?? []))
       if (!mayRemember) for (const { file } of hit) tables.delete(file)
-      // At once, because storage may be slow.
+      // In parallel, because storage may be slow.
       const tablesOfHit = [...hit].map(async (one) => [one.file, await tableOf(one)] as const)
       const places = new Map(await Promise.all(tablesOfHit))
       for (const { sequence, record } of wanted) {
@@ -243,7 +243,7 @@ interface FrameToRead {
   readonly place: FramePlace
 }
 
-/** Runs of frames that lie end to end in one file. */
+/** Runs of adjacent frames in one file. */
 function neighbours(frames: readonly FrameToRead[]): readonly (readonly FrameToRead[])[] {
   const runs: FrameToRead[][] = []
   for (const frame of frames) {
@@ -259,7 +259,7 @@ function neighbours(frames: readonly FrameToRead[]): readonly (readonly FrameToR
   return runs
 }
 
-/** Entries in their order, so many at a time that few frames are read at once. */
+/** Entries in order, split so that few frames are read at once. */
 function* inSteps<E extends Stored | undefined>(entries: readonly E[]): Generator<readonly E[]> {
   let some: E[] = []
   let strides = new Set<number>()
@@ -290,7 +290,7 @@ function fits(record: Uint8Array, salted: Uint8Array | undefined): boolean {
   return commitsTo(fields, salt, body, sha256)
 }
 
-/** The values of an entry of any driver, which may make them only when they are asked for. */
+/** Copies an entry of any driver. A driver may compute its values on access. */
 function withBody(entry: Stored, salted: Uint8Array): Stored {
   const { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures } = entry
   const bodySalt = salted.subarray(0, bodySaltBytes)
@@ -317,7 +317,7 @@ function withBodies(rows: LinkedRows, found: ReadonlyMap<number, Uint8Array>): L
   return { ...rows, lengths, bodies: concat(...bodies) }
 }
 
-/** A store whose journal has the bodies of archived entries, too. */
+/** A store whose journal also has the bodies of archived entries. */
 export function withArchive<
   S extends {
     readonly journal: Partial<JournalReader>
@@ -336,7 +336,7 @@ export function withArchive<
   }
 }
 
-/** A journal whose archived entries are like all others. */
+/** A journal whose archived entries look like all others. */
 export function withArchived<J extends Partial<JournalReader>>(
   journal: J,
   { filled, filledRows }: Pick<ArchivedBodies, "filled" | "filledRows">,

@@ -1,4 +1,4 @@
-// Segments in a folder. A file appears under its name when all of it is on the disk.
+// Segments in a folder. A file appears under its name only once all of it is on the disk.
 
 import { randomBytes } from "node:crypto"
 import { constants } from "node:fs"
@@ -6,7 +6,7 @@ import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 
-/** Of a file that is being written. A crash may leave one behind. */
+/** The suffix of a file that is being written. A crash may leave such a file behind. */
 const unfinished = ".new"
 
 export function openFolderStorage(folder: string): ArchiveStorage {
@@ -32,7 +32,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
           await writeSynced(fresh, bytes)
           await rename(fresh, path)
         } catch (error) {
-          // Of a disk that is full, each try would leave less.
+          // On a full disk, each failed try would otherwise use more space.
           await rm(fresh, { force: true }).catch(() => undefined)
           throw error
         }
@@ -56,7 +56,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
         }
       }),
     async *list(prefix) {
-      // Names have one folder in them at most.
+      // A name contains at most one folder.
       for (const path of await attempt("cannot be listed", () => pathsIn(folder))) {
         if (!path.startsWith(prefix)) continue
         const file = await attempt("cannot be listed", () => fileAt(folder, path))
@@ -74,7 +74,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
 
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
-  // Each new folder is on the disk once the one that it is in is synced.
+  // A new folder is on the disk once its parent folder is synced.
   for (let made = path; first !== undefined; made = dirname(made)) {
     await syncFolder(dirname(made))
     if (made === first || made === dirname(made)) return
@@ -109,7 +109,7 @@ async function openIfThere(path: string) {
   }
 }
 
-/** A link to a file or a folder is like the thing itself: an operator may move old segments away. */
+/** Links to files and folders are followed: an operator may move old segments to another disk. */
 async function fileAt(folder: string, name: string): Promise<StoredFile | undefined> {
   const found = await stat(join(folder, name)).catch(ifThere)
   return found?.isFile() === true ? { name, bytes: found.size } : undefined
@@ -130,7 +130,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return ((await readdir(folder).catch(ifThere)) ?? []).toSorted()
 }
 
-/** Nothing is there: undefined. Every other error is thrown. */
+/** Returns undefined if the file does not exist. Throws every other error. */
 function ifThere(error: unknown): undefined {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
   throw error

@@ -11,7 +11,7 @@ export function openArchive(place: ArchivePlace, clock: Clock): ArchiveStorage {
   return place.kind === "folder" ? openFolderStorage(place.path) : openS3Storage(place, clock)
 }
 
-/** Where segments lie if nothing else is set. */
+/** The default place of segments. */
 export function archiveIn(data: string): ArchivePlace {
   return { kind: "folder", path: join(data, "archive") }
 }

@@ -1,4 +1,4 @@
-// Requests to S3: signed, sent, and sent again if a later try may be answered otherwise.
+// Signs and sends requests to S3, and retries if that may help.
 
 import type { IncomingMessage } from "node:http"
 import type { Clock } from "../../clock.ts"
@@ -32,18 +32,19 @@ export interface S3Requests {
 /** Tries of one request, with a growing pause before each but the first. */
 const triesMax = 4
 const firstPauseMs = 100
-/** Nothing moves on the connection: some storage takes seconds to answer under load. */
+/** Timeout of an idle connection: some storage takes seconds to answer under load. */
 const stillTimeoutMs = 10_000
-/** Who waits for an archived entry is not kept for longer by trying again. */
+/** Retries end after this time, because a caller waits for the archived entry. */
 const triesWithinMs = 10_000
-/** A request as a whole: 64 MiB on a slow line. */
+/** Timeout of a whole request: 64 MiB on a slow line. */
 const requestTimeoutMs = 120_000
 const connectionsMax = 16
-/** Of an answer that has no content: what S3 says of an error. */
+/** The largest answer without content, such as an error of S3. */
 export const errorBytesMax = 64 * 1024
 
 export function createS3Requests(place: S3Place, name: string, clock: Clock): S3Requests {
-  // Every thread loads this file, and few use S3. An `import` would load more: http/node-http.ts.
+  // Every thread loads this file, and few use S3. An `import` would load too much: see
+  // http/node-http.ts.
   const http = process.getBuiltinModule("node:http")
   const https = process.getBuiltinModule("node:https")
   const agents = {
@@ -90,7 +91,7 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
         const isFinal = "status" in answer && !isPassing(answer.status)
         if (isClosed || isLate || isFinal || tries >= triesMax)
           throw new ArchiveFailure(`${name} failed at ${what}: ${why}`)
-        // A random part keeps many servers from coming back at the same moment.
+        // Jitter keeps many servers from retrying at the same moment.
         await clock.sleep(firstPauseMs * 4 ** (tries - 1) * (0.5 + Math.random()))
       }
     },
@@ -101,7 +102,7 @@ export function createS3Requests(place: S3Place, name: string, clock: Clock): S3
   }
 }
 
-/** Whether a later try may be answered otherwise. */
+/** Whether a retry may help. */
 function isPassing(status: number): boolean {
   return status >= 500 || [408, 425, 429].includes(status)
 }
@@ -120,19 +121,19 @@ function urlOf(
   const parts = [...(isPathStyle ? [bucket] : []), ...(key?.split("/") ?? [])]
   const root = url.pathname.replace(/\/$/, "")
   url.pathname = `${root}/${parts.map(uriEncoded).join("/")}`
-  // Not by `searchParams`, which writes a space as "+".
+  // Not with `searchParams`, which writes a space as "+".
   url.search = Object.entries(query)
     .map(([name, value]) => `${uriEncoded(name)}=${uriEncoded(value)}`)
     .join("&")
   return url
 }
 
-/** All of an answer. Throws if it is cut off or too long. */
+/** Reads a whole answer. Throws if it is cut off or too long. */
 async function collect(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of response) {
-    // A response without an encoding gives buffers.
+    // A response without an encoding yields buffers.
     const buffer = part as Buffer
     bytes += buffer.length
     if (bytes > bytesMax) throw new Error(`its answer is longer than ${bytesMax} bytes`)
@@ -142,7 +143,7 @@ async function collect(response: IncomingMessage, bytesMax: number): Promise<Buf
   return Buffer.concat(parts)
 }
 
-/** The reason in an error of S3, which is XML: its code, and no more of what somebody else says. */
+/** The reason of an S3 error, which is XML: only its code, because the rest is untrusted text. */
 function refusalIn(answer: Answer): string {
   return `it answered ${answer.status} ${codeIn(answer)}`.trimEnd()
 }

@@ -12,7 +12,7 @@ export interface SigningKey {
 
 export interface SignedRequest {
   readonly method: string
-  /** With its query, which has no name twice. */
+  /** With its query, in which no name occurs twice. */
   readonly url: URL
   /** Names in lower case, without `host`. */
   readonly headers: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ export interface SignedRequest {
 
 const algorithm = "AWS4-HMAC-SHA256"
 
-/** The headers of the request, and those that sign it. */
+/** The headers of the request, including its signature. */
 export function signed(
   { method, url, headers, bodyHash }: SignedRequest,
   key: SigningKey,
@@ -60,7 +60,7 @@ export function sha256Hex(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex")
 }
 
-/** As S3 wants it: all but letters, digits and `-._~` as bytes. */
+/** Percent-encodes all bytes but letters, digits and `-._~`, as S3 requires. */
 export function uriEncoded(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

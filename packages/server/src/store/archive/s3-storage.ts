@@ -1,6 +1,5 @@
-// Segments as objects of an S3 bucket: Amazon's, or that of a service that speaks the same. A
-// segment is some tens of MiB at most, so it is put in one request, which S3 makes durable and
-// visible as a whole or not at all.
+// Segments as objects of an S3 bucket, of Amazon or a compatible service. A segment is some tens of
+// MiB at most, so one request puts it, and S3 stores it completely or not at all.
 
 import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
@@ -8,7 +7,7 @@ import type { S3Place } from "../../config.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 import { codeIn, createS3Requests, errorBytesMax } from "./s3-requests.ts"
 
-/** A list has a thousand names at most, some hundred bytes each. */
+/** A page of a list has a thousand names at most, some hundred bytes each. */
 const listBytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
 
@@ -49,7 +48,7 @@ export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
         const answer = await ask({ method: "GET", query, bytesMax: listBytesMax }, [200])
         const { files, next } = parseList(answer.body.toString(), keyOf(""))
         yield* files
-        // The same token again would never end.
+        // If the same token came again, the loop would never end.
         if (next === undefined || next === token) return
         token = next
       }
@@ -62,7 +61,10 @@ export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
   }
 }
 
-/** A lock is only accepted with a hash in the oldest of its forms, which every storage knows. */
+/**
+ * S3 accepts a lock only with a hash of the body. This is the oldest form, which every storage
+ * supports.
+ */
 function lockHeaders(body: Uint8Array, nowMs: number, days: number): Record<string, string> {
   return {
     "content-md5": createHash("md5").update(body).digest("base64"),

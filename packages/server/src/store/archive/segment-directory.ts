@@ -1,6 +1,6 @@
-// Which segment has the body of an entry, by the documents of the registry. What is remembered is
-// compared with the registry at each question: a segment that was written anew, because something
-// in it was destroyed, must not be read any more.
+// Finds the segment with the body of an entry, by the documents of the registry. At each look-up
+// the cached list is compared with the registry: if content of a segment was destroyed, its former
+// file must not be read any more.
 
 import { every } from "../all-documents.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
@@ -12,7 +12,10 @@ export interface SegmentDirectory {
 }
 
 interface Known {
-  /** Differs after every change: a new segment has a new document, and one that goes is missing. */
+  /**
+   * Changes with every change of the list, because a new segment has a new document and a removed
+   * one is missing.
+   */
   readonly state: string
   readonly segments: readonly ArchiveSegmentDocument[]
 }
@@ -45,7 +48,10 @@ async function stateOf(
   return `${newest.id} ${newest.version} ${newest.created} ${count}`
 }
 
-/** The last of the segments that begin at this sequence or before, if it reaches so far. */
+/**
+ * The segment that contains this sequence: the last one that begins at or before it, if it reaches
+ * that far.
+ */
 export function segmentAt(
   segments: readonly ArchiveSegmentDocument[],
   sequence: number,

@@ -1,6 +1,6 @@
-// An archive segment is one file of seekable zstd: frames (../body-frame.ts) laid end to end, and
-// behind them two skippable frames, which every zstd passes over. The first says which entry each
-// frame begins with; the second is the seek table of zstd's contrib/seekable_format.
+// An archive segment is one file of seekable zstd: concatenated frames (../body-frame.ts), and
+// after them two skippable frames, which every zstd decoder ignores. The first says which entry
+// each frame begins with; the second is the seek table of zstd's contrib/seekable_format.
 //
 //     frame …                            the lines of up to 64 entries each
 //     5D 2A 4D 18, length, index …       for each frame the index of its first entry less that of
@@ -31,12 +31,15 @@ const tableMagic = 0x184d2a5e
 const seekableMagic = 0x8f92eab1
 const headBytes = 8
 const footBytes = 9
-/** The end of the file that is read first: of most segments it has both frames. */
+/** The end of the file, which is read first. For most segments it contains both frames. */
 const endBytes = 8 * 1024
-/** More frames than entries of a segment: with that many, an end would have a quarter of a MiB. */
+/**
+ * More than the entries of a segment. With so many frames, the tables at the end have a quarter of
+ * a MiB.
+ */
 const framesMax = 16_385
 
-/** Frames in order, one at least. */
+/** The frames are in order, and there is at least one. */
 export function formatSegment(first: number, frames: readonly SegmentFrame[]): Uint8Array {
   const indexes = Buffer.alloc(headBytes + 4 * frames.length)
   indexes.writeUInt32LE(indexMagic, 0)
@@ -57,8 +60,8 @@ export function formatSegment(first: number, frames: readonly SegmentFrame[]): U
 }
 
 /**
- * The places of a segment's frames, in order, from the end of its file. `read` gives exactly the
- * bytes of a range. A fault is a phrase that follows "the segment".
+ * Reads the places of a segment's frames, in order, from the end of its file. `read` returns
+ * exactly the bytes of a range. A fault is a phrase that follows "the segment".
  */
 export async function readFramePlaces(
   first: number,
