@@ -1,20 +1,20 @@
-// Keeps the documents that requests ask for again and again. This process drops what it has cached
-// of a document before the append that changes the document is answered. Where other processes
-// write to the data as well, an answer is cached for the `staleMsMax` of the driver, but for
-// documents by which contents are destroyed: a moment after they were recorded, contents are gone.
+// Caches documents that requests read frequently. When this process changes a document, it drops
+// the cached one before it answers the append. If other processes write to the data too, an answer
+// is cached for the `staleMsMax` of the driver. Documents about destroyed contents are never
+// cached: the contents are gone a moment after such a document is recorded.
 
 import { systemClock, type Clock } from "../clock.ts"
 import type { DocumentKind, Change, Document } from "./documents.ts"
 import type { Registry } from "./store.ts"
 
 /**
- * Beyond this the cache is emptied. It holds some forty thousand credentials, or sixty of the
- * largest policies.
+ * Beyond this the cache is emptied. It has room for some forty thousand credentials, or sixty of
+ * the largest policies.
  */
 const bytesMax = 64 * 1024 * 1024
 
 export interface CachedRegistry extends Registry {
-  /** Drops the documents of these changes, which are on the disk. */
+  /** Drops the documents of these changes, which are on the disk now. */
   forget(workspace: string, changes: readonly Change[]): void
 }
 
@@ -25,7 +25,7 @@ type Answer = Document | string | undefined
 interface CachedAnswer {
   /** A promise, so that a cached answer needs no new object. */
   readonly asked: Promise<Answer>
-  /** Until when it may be answered with. */
+  /** When the cached answer expires. */
   readonly untilMs: number
   bytes: number
 }
@@ -34,7 +34,7 @@ export function cacheRegistry(
   registry: Registry,
   clock: Pick<Clock, "elapsed"> = systemClock,
 ): CachedRegistry {
-  // One process alone writes: what it has cached is right until it changes it.
+  // If only one process writes, its cached documents are valid until it changes them.
   const untilMs = () =>
     registry.staleMsMax === 0 ? Infinity : clock.elapsed() + registry.staleMsMax
   const known = new Map<string, CachedAnswer>()
@@ -75,7 +75,7 @@ export function cacheRegistry(
       if (registry.staleMsMax > 0 && ofDestroying.has(kind)) return ask()
       return remember(nameOf(kind, workspace, id), ask) as Promise<Document<K> | undefined>
     },
-    // Names without a workspace are those of credentials, whose answer is a workspace's id.
+    // A name without a workspace is that of a credential. Its answer is a workspace's id.
     workspaceOf: (kind, id) =>
       remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<
         string | undefined

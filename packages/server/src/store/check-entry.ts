@@ -1,6 +1,7 @@
 // Checks a stored entry: its place in the chain, its body against its record, and everything stored
-// with it against the body. A fault is a phrase that follows "entry 7: ". What was destroyed on
-// purpose is no fault: the caller says what that is (destroyed.ts), if something is missing.
+// with it against the body. A fault is a phrase that follows "entry 7: ". Content that was
+// destroyed on purpose is no fault: if something is missing, the caller passes the record of its
+// destruction (destroyed.ts).
 
 import {
   commitsTo,
@@ -53,8 +54,8 @@ export function checkEntry(
 }
 
 /**
- * Returns the body without its sealed fields if everything stored with it fits it; else the fault.
- * Undefined if the body was destroyed, as was recorded.
+ * Returns the body without its sealed fields if everything stored with it matches, else the fault.
+ * Undefined if the body is recorded as destroyed.
  */
 export function checkContents(entry: Stored, gone?: Gone): JsonObject | string | undefined {
   const { workspace, receipt, idem } = entry
@@ -71,7 +72,7 @@ export function checkContents(entry: Stored, gone?: Gone): JsonObject | string |
     : body
 }
 
-/** While a body is being destroyed, its sealed fields may be gone before it. */
+/** While a body is being destroyed, its sealed fields may disappear first. */
 export function isGone(gone: Gone | undefined, digest: string): boolean {
   return gone?.what === "body" || gone?.digests.has(digest) === true
 }

@@ -1,4 +1,4 @@
-// Which change of a document is refused. The rule is the same for every driver.
+// The rule for conflicting changes of documents, which all drivers share.
 
 import type { Change } from "./documents.ts"
 

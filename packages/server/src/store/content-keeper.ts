@@ -1,12 +1,12 @@
-// What happens to the content of entries after it was recorded. Records, receipts and keys stay
-// where they are; bodies move into frames and later into an archive, and bodies and disclosures may
-// be destroyed. The filing thread has it (threads/filing-thread.ts), because nothing here may make
-// a commit wait: each call is one step that holds the database for some milliseconds at most.
+// Moves and destroys the content of recorded entries. Records, receipts and keys stay where they
+// are. Bodies move into frames and later into an archive, and bodies and disclosures may be
+// destroyed. It runs in the filing thread (threads/filing-thread.ts), because it must not make
+// commits wait: each call is one step that locks the database for some milliseconds at most.
 //
-// A call that returns a sequence has done its work up to and including it. The caller asks again
-// for what follows. Each may be repeated, also after a crash: what is done already is passed over.
+// A call that returns a sequence has done its work up to and including it. The caller calls again
+// for the rest. Every call is idempotent, also after a crash: finished work is skipped.
 
-/** The bodies of `count` entries from the sequence `first` on, those that are left of them. */
+/** The remaining bodies of `count` entries from the sequence `first` on. */
 export interface Frame {
   readonly first: number
   readonly count: number
@@ -21,9 +21,11 @@ export interface SequenceRange {
 }
 
 export interface Packed {
-  /** Entries up to here were packed or passed over. */
+  /** Entries up to this sequence were packed or skipped. */
   readonly last: number
-  /** How many were packed, and into how many bytes: none if the next entry cannot be. */
+  /**
+   * The number of packed entries, and the bytes of the frame. 0 if the next entry cannot be packed.
+   */
   readonly entries: number
   readonly bytes: number
 }
@@ -47,35 +49,33 @@ export interface ContentKeeper {
     mayBePart?: boolean,
   ): Promise<Packed | undefined>
   /**
-   * The frames that begin after this sequence, in order: up to `bytesMax` of them, one at least,
-   * none only if there are none.
+   * The frames that begin after this sequence, in order: up to `bytesMax` bytes, but at least one
+   * frame if there is one.
    */
   frames(workspace: string, after: number, bytesMax: number): Promise<readonly Frame[]>
   /**
-   * Removes the frames of these entries, which lie in an archive segment. No frame may lie partly
-   * in the range. The removal may be undone by a power cut.
+   * Removes the frames of these entries, which are in an archive segment. No frame may be partly in
+   * the range. A power cut may undo the removal.
    */
   dropBodies(workspace: string, range: SequenceRange): Promise<number>
-  /**
-   * Puts frames back that were removed, after it has checked each body against its record.
-   */
+  /** Restores removed frames, after checking each body against its record. */
   putFrames(workspace: string, frames: readonly Frame[]): Promise<void>
   /** Destroys bodies, salts and disclosures. The ranges are in order and do not overlap. */
   destroyBodies(workspace: string, ranges: readonly SequenceRange[]): Promise<number>
   /**
-   * Replaces the disclosures of each of these entries by those of them that remain, in the order of
-   * their sequences.
+   * Replaces the disclosures of each of these entries by the remaining ones. The entries are in
+   * order.
    */
   keepDisclosures(workspace: string, remaining: readonly Remaining[]): Promise<number>
   /**
-   * Removes what was destroyed from the engine's log of changes as well. Once it returns true, all
-   * of it is destroyed after a power cut too. False while another connection reads an earlier state:
-   * ask again.
+   * Removes destroyed content from the engine's write-ahead log as well. Once it returns true, the
+   * content stays destroyed even after a power cut. Returns false while another connection reads an
+   * earlier state: call again.
    */
   clearLog(): Promise<boolean>
 }
 
-/** For the thread that serves: through the filing thread. */
+/** For the serving thread: it calls the filing thread. */
 export interface ContentKeeperBeside extends ContentKeeper {
   /** Whether this process is the one that changes the workspace's content. */
   isOurs(workspace: string): Promise<boolean>

@@ -1,9 +1,9 @@
-// What of an entry was destroyed on purpose, and which entry says so. A page, a follower or a check
-// that misses a body or a sealed field asks here before it calls the entry broken.
+// The content that was destroyed on purpose, and the entries that record that. Code that finds a
+// body or a sealed field missing asks here before it calls the entry broken.
 //
-// A document has what is gone of one block of sequences, so a look-up reads one small document,
-// and what is gone of a million entries is in many. The entries that record it make the same
-// documents again (operator/fsck/registry-replay.ts).
+// One document covers one block of sequences, so a look-up reads one small document, and the
+// destroyed content of a million entries is spread over many. fsck rebuilds these documents from
+// the entries that record them (operator/fsck/registry-replay.ts).
 
 import type { Destroyed, DestroyedWhy, SequenceRange } from "@tallystick/proof"
 import { changed, type Change, type DestroyedDocument } from "./documents.ts"
@@ -17,12 +17,15 @@ export type Gone =
 
 export type GoneAt = (sequence: number) => Gone | undefined
 
-/** Sequences of a document. Its largest value has a few hundred ranges, or some thousand digests. */
+/**
+ * Sequences in one document. The largest document has a few hundred ranges, or some thousand
+ * digests.
+ */
 export const blockSequences = 1024
 
 /**
- * What was destroyed of these entries. Ask after the entries were read: a document is written before
- * anything is destroyed.
+ * The destroyed content of these entries. Call it after reading the entries, because a document is
+ * written before anything is destroyed.
  */
 export async function readGone(
   registry: Pick<Registry, "get">,
@@ -49,7 +52,7 @@ export function bodiless(entries: readonly (Stored | undefined)[]): readonly num
   )
 }
 
-/** The documents that an entry changes with which `destroyed` is recorded. */
+/** The changes of documents for an entry that records `destroyed`. */
 export async function destroyedChanges(
   registry: Pick<Registry, "get">,
   workspace: string,
@@ -66,8 +69,8 @@ export async function destroyedChanges(
 }
 
 /**
- * The bodies that are destroyed of these entries, in order and joined where they touch; only those
- * that `by` destroys, if it is given.
+ * The ranges of these entries' destroyed bodies, ascending and merged. With `by`, only those that
+ * this entry destroys.
  */
 export async function destroyedBodies(
   registry: Pick<Registry, "get">,
@@ -90,7 +93,7 @@ export async function destroyedBodies(
   return all
 }
 
-/** Those of these entries whose bodies no entry has destroyed. */
+/** The entries of these whose bodies were not destroyed. */
 export async function notDestroyed(
   registry: Pick<Registry, "get">,
   workspace: string,
@@ -106,7 +109,7 @@ export async function notDestroyed(
   return left.flat()
 }
 
-/** What an entry destroys, by the ids of the documents that say so. */
+/** The content that an entry destroys, by the ids of the documents that cover it. */
 export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string, Destroyed> {
   const blocks = new Map<string, { why: DestroyedWhy; bodies: SequenceRange[]; fields: Fields[] }>()
   const partOf = (block: number) => {
@@ -127,7 +130,7 @@ export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string
 
 type Fields = Destroyed["fields"][number]
 
-/** A body that is gone already stays explained by the entry that was first. */
+/** A body that is destroyed already stays attributed to the first entry that destroyed it. */
 export function withDestroyed(
   before: DestroyedDocument = { bodies: [], fields: [] },
   { why, bodies, fields }: Destroyed,
@@ -154,7 +157,7 @@ function joined<R extends { first: number; last: number }>(one: R, next: R): R {
   return { ...one, last: next.last }
 }
 
-/** The parts of a range that none of these has. They are in order. */
+/** The gaps of a range that these ranges do not cover. They are in order. */
 function* gapsIn(
   ranges: readonly { readonly first: number; readonly last: number }[],
   first: number,

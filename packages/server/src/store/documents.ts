@@ -30,7 +30,7 @@ export type CredentialDocumentKind = "api-key" | "token" | "setup"
 
 export type Lane = "security" | "data" | "policy" | "operations"
 export type Scope = "write" | "read" | "admin"
-/** What a member is in a workspace. */
+/** The role of a member in a workspace. */
 export type Role = "viewer" | "admin"
 
 export interface WorkspaceSettings {
@@ -85,7 +85,7 @@ export interface ProjectDocument {
   readonly name: string
   readonly receipts: "private" | "public"
   readonly activityLinks: boolean
-  /** What a person's activity says of actions. Absent: nothing was ever said of one. */
+  /** The phrases for actions in a person's activity. Absent: there were never any. */
   readonly phrases?: readonly { readonly action: string; readonly text: string }[]
   readonly createdAt: string
   /** The newest version of the project's policy; absent before the first. */
@@ -122,7 +122,7 @@ export interface LogKeyDocument {
   readonly overlapUntil?: string
 }
 
-/** What a scoped token gives read access to. */
+/** The resource that a scoped token gives read access to. */
 export type TokenBound =
   | { readonly type: "receipt"; readonly receipt: string }
   /** Without a version: every version of the project's policy. */
@@ -274,7 +274,7 @@ export interface KeyringDocument {
   readonly endedAt?: string
 }
 
-/** What keeps entries from expiry and erasure. */
+/** The entries that a hold protects from expiry and erasure. */
 export type HoldScope =
   /** A filter of entries, in the form of the API. */
   | { readonly filter: JsonObject }
@@ -297,8 +297,9 @@ export interface HoldDocument {
 }
 
 /**
- * One document of a workspace, under the id `state`. Whatever decides what may be destroyed changes
- * it: a hold, the rules, and each step of expiry. So no step goes by what was true before.
+ * One document of a workspace, under the id `state`. Every decision about what may be destroyed
+ * changes this document: holds, rules, and each step of expiry. So no step can act on outdated
+ * decisions.
  */
 export interface RetentionStateDocument {
   /** Holds that were not released. */
@@ -314,12 +315,12 @@ export interface ExpiryRun {
   readonly first: number
   readonly last: number
   readonly entries: number
-  /** When all was destroyed. Absent: some may still be there. */
+  /** When all was destroyed. Absent: some content may still exist. */
   readonly doneAt?: string
 }
 
 /**
- * What was destroyed of the entries of one block, under the block's number (store/destroyed.ts). It
+ * The destroyed content of one block of entries, under the block's number (store/destroyed.ts). It
  * commits with the entry that records it, before anything is destroyed.
  */
 export interface DestroyedDocument {
@@ -331,7 +332,7 @@ export interface DestroyedDocument {
     /** The id of the target of the entry that records it. */
     readonly by: string
   }[]
-  /** Erased fields of entries that have their bodies, by their digests, ascending. */
+  /** Erased fields of entries that still have their bodies, by their digests, ascending. */
   readonly fields: readonly {
     readonly sequence: number
     readonly digests: readonly string[]
@@ -340,8 +341,8 @@ export interface DestroyedDocument {
 }
 
 /**
- * A file of the archive that has the bodies of entries. One that is written anew has a new document
- * under a new id, so that who has read the list sees that it is another.
+ * An archive file with bodies of entries. A rewritten file gets a new document under a new id, so
+ * that a reader of an older list notices the change.
  */
 export interface ArchiveSegmentDocument {
   readonly ledgerId: string
@@ -353,7 +354,7 @@ export interface ArchiveSegmentDocument {
   readonly bytes: number
   /** The SHA-256 of the file, in hex. */
   readonly sha256: string
-  /** Of its lines, unpacked. */
+  /** Length of its lines, unpacked. */
   readonly textBytes: number
 }
 
@@ -366,12 +367,12 @@ export function segmentDocumentId({
 }
 
 /**
- * Sealed fields about the person; or besides, the whole bodies of the events and consents in which
- * they are actor or target.
+ * `fields`: sealed fields about the person. `entries`: in addition, the whole bodies of the events
+ * and consents in which the person is actor or target.
  */
 export type ErasureScope = "fields" | "entries"
 
-/** Without types: whatever the type of the actor or target is. */
+/** Without types, it matches any type of actor or target. */
 export interface ErasureSubject {
   readonly id: string
   readonly types?: readonly string[]
@@ -380,8 +381,8 @@ export interface ErasureSubject {
 /** A request to erase a person, and how far it has come (lifetime/erasures.ts). */
 export interface ErasureDocument {
   /**
-   * `held`: nothing is recorded until its holds are released. `recording`: entries say what will be
-   * destroyed. `destroying`: all of it is said. `done`: all of it is destroyed.
+   * `held`: nothing is recorded until its holds are released. `recording`: entries record what will
+   * be destroyed. `destroying`: everything is recorded. `done`: everything is destroyed.
    */
   readonly state: "held" | "recording" | "destroying" | "done"
   readonly scope: ErasureScope
@@ -389,13 +390,15 @@ export interface ErasureDocument {
   readonly reference?: string
   readonly requestedAt: string
   readonly requestedBy: string
-  /** Gone once everything is recorded, if whole entries are erased: the ledger forgets the id. */
+  /**
+   * Removed once everything is recorded, if whole entries are erased: the ledger forgets the id.
+   */
   readonly subject?: ErasureSubject
   /** The ids of the holds that it waits for. */
   readonly holds?: readonly string[]
   /** Entries up to this sequence have been looked at. */
   readonly after: number
-  /** How many entries say what is destroyed, and of how many entries and sealed fields. */
+  /** The number of entries that record the erasure, and of the erased entries and sealed fields. */
   readonly parts: number
   readonly entries: number
   readonly fields: number
@@ -405,8 +408,8 @@ export interface ErasureDocument {
 }
 
 /**
- * What left the ledger with a person's content in it: at most a hundred ids of each, of as many as
- * `more` says besides.
+ * Copies of a person's content that left the ledger: at most a hundred ids of each kind, and `more`
+ * for the number of others.
  */
 export interface HandedOut {
   readonly packs: readonly string[]
@@ -473,6 +476,6 @@ export function changed<K extends DocumentKind>(
   { kind, id, version }: Pick<Document<K>, "kind" | "id" | "version">,
   value: Documents[K] | null,
 ): Change {
-  // `kind` and `value` belong together, which TypeScript does not see through a type parameter.
+  // `kind` and `value` match, but TypeScript cannot see that through a type parameter.
   return { kind, id, version, value } as Change
 }

@@ -1,4 +1,4 @@
-// An entry as the journal stores it, and what the journal is given to append.
+// Stored entries, and groups of entries to append.
 
 import type { Change } from "./documents.ts"
 
@@ -9,7 +9,7 @@ export interface Head {
   readonly timeMs: number
 }
 
-/** A stored entry. The record stays for ever, body and disclosures as long as they may. */
+/** A stored entry. The record stays for ever. Body and disclosures may be destroyed. */
 export interface Stored {
   readonly workspace: string
   readonly sequence: number
@@ -21,11 +21,11 @@ export interface Stored {
   readonly body: Uint8Array | undefined
   /** RFC 9901 disclosures joined by "~", which none of them contains; empty if there are none. */
   readonly disclosures: string
-  /** The bytes that these stand for, joined by 0xff, where the store has them so. */
+  /** The decoded bytes of the disclosures, joined by 0xff, if the store has this form. */
   readonly packedDisclosures?: Uint8Array | undefined
 }
 
-/** How large an entry is. Reads are bounded by this. */
+/** The size of an entry. Reads are bounded by it. */
 export function bytesOf(
   stored: Pick<Stored, "body" | "disclosures" | "packedDisclosures"> | undefined,
 ): number {
@@ -33,7 +33,7 @@ export function bytesOf(
   return (stored.body?.length ?? 0) + (stored.packedDisclosures ?? stored.disclosures).length
 }
 
-/** The first entries, one at least, with no more than `bytesMax` together. */
+/** The first entries, at least one, with at most `bytesMax` together. */
 export function* upToBytes<T extends Stored | undefined>(
   entries: Iterable<T>,
   bytesMax: number,
@@ -58,13 +58,16 @@ export interface Group {
   readonly workspace: string
   /** The head that the first entry is linked to. If the head has moved, the group is refused. */
   readonly from: Head
-  /** The engine may instead link the entries to the head there is, in their order. */
+  /** The engine may instead link the entries to the current head, in their order. */
   readonly mayMove?: boolean
   readonly entries: readonly Linked[]
   readonly changes?: readonly Change[]
 }
 
-/** Others had appended: the head that the entries were linked to, and the hash of the last one. */
+/**
+ * Another process had appended: the head that the entries were linked to, and the hash of the last
+ * entry.
+ */
 export interface Relinked {
   readonly from: Head
   readonly lastHash: Uint8Array
@@ -72,9 +75,11 @@ export interface Relinked {
 
 export type Outcome =
   | { readonly kind: "done"; readonly relinked?: Relinked | undefined }
-  /** With the head to which it has moved, where the engine knows it. */
+  /** The head has moved. Contains the new head if the engine knows it. */
   | { readonly kind: "moved"; readonly head?: Head | undefined }
-  /** Earlier entries have used these keys: the place in the group, and the earlier sequence. */
+  /**
+   * Earlier entries have these keys. Contains the places in the group, and the earlier sequences.
+   */
   | {
       readonly kind: "used"
       readonly keys: readonly { readonly place: number; readonly sequence: number }[]

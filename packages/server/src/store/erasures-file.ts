@@ -1,6 +1,6 @@
-// What was erased, in a file beside the heads file: digests and places, never values. It does not
-// travel with a copy of the data, so a copy that was made before an erasure can be erased again
-// before anybody is shown what it still has.
+// A list of erasures, in a file next to the heads file: digests and places, never values. Copies of
+// the data do not include it, so if a copy from before an erasure is started, its content is erased
+// again before anything is served.
 //
 //   erasure <origin> <id>
 //   body <index> <event hash in base64>
@@ -22,7 +22,7 @@ import { dirname } from "node:path"
 import { StartError } from "../error.ts"
 import { syncPath } from "../runtime/durable-file.ts"
 
-/** What was erased of one ledger. The index of an entry counts from 0 within its epoch. */
+/** The erased content of one ledger. The index of an entry counts from 0 within its epoch. */
 export interface ErasedBlock {
   readonly origin: string
   readonly id: string
@@ -31,9 +31,9 @@ export interface ErasedBlock {
 }
 
 export interface ErasuresFile {
-  /** Whether it has the erasure of this id, in whatever epochs. */
+  /** Whether it lists the erasure with this id, in any epoch. */
   has(id: string): boolean
-  /** The block is on the disk when it returns. Does nothing if the file has it. */
+  /** The block is on the disk on return. Does nothing if the file has it already. */
   add(block: ErasedBlock): void
 }
 
@@ -64,7 +64,7 @@ function namesOf({ origin, id }: ErasedBlock): readonly string[] {
   return [`${origin} ${id}`, id]
 }
 
-/** A crash may have left the beginning of a block: it is cut off before the next one. */
+/** A crash may have left an incomplete block. It is removed before the next one is appended. */
 function append(path: string, text: string): void {
   const isNew = !existsSync(path)
   const file = openSync(path, isNew ? "ax" : "r+", 0o600)

@@ -1,6 +1,6 @@
-// A test aid: computes a chain again from what the journal gives back, by code that shares nothing
-// with the code that wrote it: it has its own offsets, its own canonical form, and the platform's
-// SHA-256. Every test that writes ends with it.
+// A test aid: recomputes a chain from the entries in the journal. It shares no code with the
+// writer: it has its own offsets, its own canonical form, and uses the platform's SHA-256. Every
+// test that writes ends with it.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
@@ -15,18 +15,18 @@ export interface ExpectedChain {
    * epoch.
    */
   readonly hashes: readonly string[]
-  /** Of the newest epoch. */
+  /** The ledgerId of the newest epoch. */
   readonly ledgerId: string | undefined
-  /** Where each epoch begins: the entries before it. */
+  /** For each epoch, the number of entries before it. */
   readonly epochs: readonly number[]
 }
 
 const pageEntries = 1000
 
 /**
- * Fails unless the workspace's entries are one chain without a gap, and each holds together with
- * its body and its disclosures. What is missing must be said by a later entry of an expiry or an
- * erasure, and by no other.
+ * Fails unless the workspace's entries are one chain without a gap, and each matches its body and
+ * its disclosures. Missing content must be recorded as destroyed by a later entry of an expiry or
+ * an erasure, and by no other.
  */
 export async function expectChain(
   journal: Pick<JournalReader, "head" | "after">,
@@ -34,7 +34,7 @@ export async function expectChain(
 ): Promise<ExpectedChain> {
   const hashes: string[] = []
   const seen = { receipts: new Set<string>(), keys: new Set<string>() }
-  /** What is missing and no entry has explained yet: a sequence, or a sequence and a digest. */
+  /** Missing content that no entry has explained yet: a sequence, or a sequence and a digest. */
   const missing = new Set<string>()
   const epochs: number[] = []
   let ledgerId: string | undefined
@@ -87,7 +87,10 @@ export async function expectChain(
   return { size: hashes.length, hashes, ledgerId, epochs }
 }
 
-/** Another ledger goes on from all there is: its first entry says from which, and from what. */
+/**
+ * A new ledger continues from all entries so far: its first entry names the former ledger and its
+ * last head.
+ */
 function expectGoingOn(
   { body }: Stored,
   { ledgerId, hashes }: { readonly ledgerId: string; readonly hashes: readonly string[] },
@@ -114,7 +117,7 @@ function rootOf(leaves: readonly string[]): Buffer {
   return createHash("sha256").update("\x01").update(left).update(right).digest()
 }
 
-/** An entry that says what was destroyed of earlier ones. */
+/** Applies an entry that records destroyed content of earlier entries. */
 function explain(missing: Set<string>, { body, sequence }: Stored): void {
   if (body === undefined) return
   const said = membersOf(membersOf(JSON.parse(Buffer.from(body).toString("utf8")))["metadata"])
@@ -131,9 +134,7 @@ function explain(missing: Set<string>, { body, sequence }: Stored): void {
     for (const digest of digests) missing.delete(`${at} ${digest}`)
 }
 
-/**
- * Returns what is missing. `ledgerId`: of the ledger that it is the first entry of.
- */
+/** Returns the missing content. `ledgerId` is given for the first entry of a ledger. */
 function expectBody(
   entry: Stored,
   bodyHash: string,

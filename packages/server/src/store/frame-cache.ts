@@ -1,5 +1,5 @@
-// Unpacked frames of a thread, the last that were read. A frame that is written anew has another
-// version, so that nothing is shown that was destroyed meanwhile.
+// A thread's cache of unpacked frames. A rewritten frame gets another version, so that destroyed
+// content is never served from the cache.
 
 import { openFrame, type OpenFrame } from "./body-frame.ts"
 
@@ -10,16 +10,19 @@ export interface CachedFrame {
 
 export interface FrameCache {
   /**
-   * Those whose place begins so. Whoever reads others meanwhile keeps them: they may be gone from
-   * here by then.
+   * The cached frames whose place begins with `start`. The caller must keep the result while it
+   * reads others, because the cache may evict them.
    */
   under(start: string): ReadonlyMap<string, CachedFrame>
   known(place: string, version: number): OpenFrame | undefined
-  /** A frame that is damaged has no bodies. `read` gives the bytes of this version. */
+  /**
+   * Opens a frame and caches it. A damaged frame has no bodies. `read` returns the bytes of this
+   * version.
+   */
   open(place: string, version: number, read: () => Uint8Array): OpenFrame
 }
 
-/** Of a thread: some hundred frames of ordinary entries. */
+/** For a thread: some hundred frames of ordinary entries. */
 const usualBytesMax = 4 * 1024 * 1024
 
 const noBodies: OpenFrame = {
@@ -39,7 +42,7 @@ export function createFrameCache(bytesMax = usualBytesMax): FrameCache {
   const known = (place: string, version: number): OpenFrame | undefined => {
     const there = frames.get(place)
     if (there?.version !== version) return undefined
-    // The one that was read last stands last.
+    // The most recently used frame is the last in the map.
     frames.delete(place)
     frames.set(place, there)
     return there.opened

@@ -1,5 +1,5 @@
-// Finds frames that cannot be unpacked, or do not belong to the entries that they are stored for.
-// Whether a body is right is seen where its entry is checked.
+// Finds frames that cannot be unpacked, or do not match the entries that they are stored for. The
+// check of an entry also checks its body.
 
 import { parseRecord, recordBytes } from "@tallystick/proof"
 import { openFrame } from "./body-frame.ts"

@@ -1,5 +1,5 @@
-// Tells which workspaces have grown, for an engine with one writing process. Each listener reads at
-// its own pace: workspaces that grow meanwhile come together.
+// Reports which workspaces have grown, for an engine with one writing process. Each listener reads
+// at its own pace: workspaces that grow meanwhile are reported together.
 
 import { every } from "./all-documents.ts"
 import type { Leases, Registry, Store } from "./store.ts"

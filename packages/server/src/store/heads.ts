@@ -1,5 +1,5 @@
-// The last signed size and root of each ledger. The file is outside the data, so it does not travel
-// with a copy of the data: an old copy must not be signed again from where it ends.
+// The last signed size and root of each ledger. The file is outside the data, so a copy of the data
+// does not include it: the service must not continue to sign from the end of an old copy.
 //
 //   <origin> <size> <root in base64>\n
 //
@@ -28,8 +28,8 @@ export interface SignedHead {
 export interface Heads {
   get(origin: string): Promise<SignedHead | undefined>
   /**
-   * The head is on the disk when it resolves to true. False, without a change, if a larger tree or
-   * another tree of this size was signed.
+   * Resolves to true once the head is on the disk. Resolves to false, without a change, if a larger
+   * tree or another tree of this size was signed.
    */
   advance(origin: string, head: SignedHead): Promise<boolean>
   close(): void
@@ -38,13 +38,16 @@ export interface Heads {
 /** With more superseded lines than this, the next start rewrites the file. */
 const staleLinesMax = 10_000
 
-/** One process has the file open. Comparison and sync are synchronous, so nothing comes between. */
+/**
+ * Only one process has the file open. Comparison and sync are synchronous, so nothing can happen
+ * between them.
+ */
 export async function openHeads(path: string): Promise<Heads> {
   const { heads, lines, cut } = readLines(path)
   if (cut || lines > heads.size + staleLinesMax)
     replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
   const file = openSync(path, "a", 0o600)
-  // If the file is new, its folder has a new name.
+  // A new file is on the disk only once its folder is synced.
   syncPath(dirname(path))
   let good = fstatSync(file).size
   const append = (line: string): void => {
@@ -65,7 +68,7 @@ export function memoryHeads(): Heads {
   )
 }
 
-/** `keep` throws unless the line is on the disk. */
+/** `keep` appends a line, and throws unless it is on the disk. */
 function headsOf(
   heads: Map<string, SignedHead>,
   keep: (line: string) => void,

@@ -1,5 +1,5 @@
-// Entries together with everything that they are verified against, read at once: a page costs one
-// question to the reader thread.
+// Entries and the data that they are verified against, read at once: a page costs one question to
+// the reader thread.
 
 import type { Log } from "./epochs.ts"
 import type { Stored } from "./entries.ts"
@@ -51,7 +51,7 @@ export function neighboursOf(sequences: readonly number[]): number[] {
   return [...around]
 }
 
-/** Adds the entries to read with a search, if it found something. */
+/** Reads the entries that a search has found, in the same question. */
 export async function withHeld(
   store: HeldStore,
   hits: Hits,

@@ -1,5 +1,5 @@
-// How every engine stores what is in the index: lists of hashes joined, the auditor's position as
-// JSON.
+// The form of index rows in every engine: lists of hashes are concatenated, and the auditor's
+// position is JSON.
 
 import { fromHex, toHex } from "@tallystick/proof"
 import type { Audit } from "./index-state.ts"
@@ -21,7 +21,7 @@ export function formatAudit({ tree, ...state }: Audit): string {
 
 export function parseAudit(state: unknown): Audit | undefined {
   if (typeof state !== "string") return undefined
-  // It was written by formatAudit, which leaves everything but the hashes as it is.
+  // formatAudit wrote it, and changes only the hashes.
   const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
     tree: { size: number; hashes: string[] }
   }

@@ -1,5 +1,5 @@
-// What the index stores of a workspace: its tree, its last checkpoint, the auditor's position, and
-// when credentials were used.
+// The data of the index: trees, last checkpoints, the auditor's positions, and last uses of
+// credentials.
 
 /** The right edge of a workspace's tree: the roots of its complete subtrees, largest first. */
 export interface Tree {
@@ -21,7 +21,7 @@ export interface TileGrowth extends TileName {
 export interface Checkpoint {
   readonly size: number
   readonly root: Uint8Array
-  /** The signed note, as it is published. */
+  /** The published signed note. */
   readonly note: string
   readonly signedMs: number
 }
@@ -65,8 +65,8 @@ export interface Audit {
   readonly epoch: number
   readonly tree: Tree
   /**
-   * What was verified, in this round and before: the newest first, and each reaches further than
-   * those before it. Absent in an audit of an older version.
+   * The verified ranges of this and earlier rounds, newest first. Each reaches further than those
+   * before it. Absent in an audit of an older version.
    */
   readonly checked?: readonly Checked[]
   readonly finding?: Finding

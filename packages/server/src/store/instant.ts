@@ -1,5 +1,4 @@
-// A point in time with nanoseconds, as callers may write it. JavaScript dates have milliseconds
-// only.
+// A point in time with nanoseconds, which callers may use. JavaScript dates have only milliseconds.
 
 export interface Instant {
   /** Milliseconds since 1970. */
@@ -14,7 +13,7 @@ export function instantOf(text: string): Instant | undefined {
   if (parts === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = "", zone = "", zoneHour, zoneMinute] =
     parts
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999. The calendar repeats every 400 years.
   const localMs =
     Date.UTC(
       Number(year) + 400,

@@ -1,5 +1,5 @@
-// When `tallystick backup` last copied this data: a file beside it, which the service shows. A copy
-// that is made another way leaves none.
+// When `tallystick backup` last copied this data: a file next to the data, which the service shows.
+// Copies that are made in other ways are not noted.
 
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { isJsonObject, parseJson } from "@tallystick/proof"
 import { replaceFile } from "../runtime/durable-file.ts"
 
 export interface LastBackup {
-  /** When it began: what was acknowledged before is in it. */
+  /** When it began: it contains all entries that were acknowledged earlier. */
   readonly at: string
   readonly entries: number
 }
@@ -18,7 +18,7 @@ export function noteBackup(data: string, { at, entries }: LastBackup): void {
   replaceFile(nameOf(data), `${JSON.stringify({ at, entries })}\n`)
 }
 
-/** Undefined if there was none, or the file says something else. */
+/** Undefined if there was none, or the file is malformed. */
 export async function readLastBackup(data: string): Promise<LastBackup | undefined> {
   const noted = parseJson(await readFile(nameOf(data), "utf8").catch(() => ""))
   if (!isJsonObject(noted)) return undefined

@@ -1,6 +1,6 @@
 // Checks a chain from rows that are joined end to end. It makes the same checks as takeEntry
-// (check-entry.ts), on the bytes, with two hashes and no object for each entry. If an entry fails,
-// takeEntry finds the reason.
+// (check-entry.ts), but directly on the bytes, with two hashes and no object for each entry. If an
+// entry fails, takeEntry finds the reason.
 
 import { hash } from "node:crypto"
 import { bodySaltBytes, createChain, kindOf, recordBytes } from "@tallystick/proof"
@@ -15,9 +15,9 @@ export interface LinkedChain {
   /** When the last entry was recorded. */
   readonly timeMs: number
   /**
-   * Takes entries up to the first broken one, and returns its fault. `taken` gets the hash of each
-   * entry and its position in the rows; it may keep the hash. `goneAt` is asked where a body is
-   * missing.
+   * Takes entries up to the first broken one, and returns its fault. Calls `taken` with the hash of
+   * each entry, which it may keep, and the entry's position in the rows. Calls `goneAt` if a body
+   * is missing.
    */
   take(
     rows: LinkedRows,
@@ -27,7 +27,7 @@ export interface LinkedChain {
 }
 
 const hashBytes = 32
-/** Where a record has its parts (record.ts in packages/proof). */
+/** Offsets of the parts of a record (record.ts in packages/proof). */
 const at = { kind: 4, flags: 5, index: 6, timeMs: 14, ledgerId: 22, bodyHash: 86 } as const
 /** "ALR1" */
 const magic = 0x414c5231
@@ -43,7 +43,7 @@ export function createLinkedChain(
   last: Uint8Array = new Uint8Array(),
 ): LinkedChain {
   const start = createChain(ledgerId, sha256, index, last)
-  /** The next record must have these: the ledgerId, and the hash of the previous entry. */
+  /** The next record must contain these: the ledgerId, and the hash of the previous entry. */
   const links = Buffer.concat([ledgerId, start.previousHash])
   let lastRecord: Uint8Array = last
   const chain = {
@@ -105,7 +105,7 @@ function isRecord(leaves: Buffer, from: number): boolean {
   )
 }
 
-/** An integer that is too large for a double stays unsafe. */
+/** An integer that is too large for a double becomes an unsafe integer. */
 function integerAt(bytes: Buffer, from: number): number {
   return bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4)
 }

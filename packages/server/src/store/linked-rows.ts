@@ -1,15 +1,15 @@
-// The parts of entries that make the chain, joined end to end: an object for each entry would cost
-// more than its hashes. Each part has the form in which it is hashed, so nothing is copied.
+// The parts of entries that form the chain, concatenated: an object for each entry would cost more
+// than its hashes. Each part has the form in which it is hashed, so nothing is copied.
 
 import { bodyTag, concat, recordBytes, utf8 } from "@tallystick/proof"
 import type { Stored } from "./entries.ts"
 
-/** In order. */
+/** Ascending. */
 export interface LinkedRows {
   readonly sequences: readonly number[]
   /**
    * For each entry a zero byte and the record, the input of the leaf's hash. A record with another
-   * length is nothing but zeros here.
+   * length is replaced by zeros here.
    */
   readonly leaves: Uint8Array
   /** How many bytes of `bodies` belong to each entry; 0 without a body. */
@@ -18,7 +18,7 @@ export interface LinkedRows {
   readonly bodies: Uint8Array
 }
 
-/** The parts of an entry that make the chain. */
+/** The parts of an entry that form the chain. */
 export type ChainEntry = Pick<Stored, "sequence" | "record" | "body" | "bodySalt">
 
 export const leafBytes = 1 + recordBytes
@@ -87,8 +87,8 @@ function partOf(
 }
 
 /**
- * Puts the bodies that are elsewhere between those of the rows: `saltedOf` gives the salt and the
- * body of an entry without one here, undefined if it knows none.
+ * Inserts missing bodies: `saltedOf` returns the salt and the body of an entry that has none here,
+ * or undefined.
  */
 export function withBodies(
   saltedOf: (sequence: number, record: Uint8Array) => Uint8Array | undefined,

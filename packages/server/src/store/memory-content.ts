@@ -1,5 +1,5 @@
 // The content of entries in the reference driver (content-keeper.ts): a packed entry is stored
-// without its body, which its frame has.
+// without its body, because the frame contains the body.
 
 import { strict as assert } from "node:assert"
 import { bodySaltBytes, parseRecord } from "@tallystick/proof"
@@ -10,11 +10,11 @@ import { frameFault, frameWithout, nextFrame, stretchRead } from "./stretch.ts"
 
 export interface MemoryContent {
   readonly keeper: ContentKeeper
-  /** The entry with the body that its frame has. */
+  /** The entry with the body from its frame. */
   whole(entry: Stored): Stored
 }
 
-/** `entriesOf`: those of a workspace in order, in an array that may be changed. */
+/** `entriesOf` returns the entries of a workspace in order, as an array that may be changed. */
 export function createMemoryContent(entriesOf: (workspace: string) => Stored[]): MemoryContent {
   const content = createFrames(entriesOf)
   const { framesOf } = content

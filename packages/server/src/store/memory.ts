@@ -1,5 +1,5 @@
-// The reference driver: what every driver must do, in the plainest way. It keeps everything in
-// memory, for tests.
+// The reference driver: the simplest code that does what every driver must do. It keeps everything
+// in memory, for tests.
 
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
@@ -48,7 +48,7 @@ interface Derived {
   readonly tiles: Map<string, Uint8Array>
 }
 
-/** `archive`: where bodies are that were dropped. */
+/** `archive` has the bodies that were dropped. */
 export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
   const chains = new Map<string, Chain>()
   const positions = new Map<string, number>()

@@ -1,23 +1,26 @@
-// The data for the operator's tools: while no service runs, or in its state at one moment.
-// open-offline.ts chooses the driver.
+// The data for the operator's tools: while no service runs, or as a snapshot. open-offline.ts
+// chooses the driver.
 
 import type { FilingStore, JournalReader, Registry, WatchedStore } from "./store.ts"
 
-/** For a program that makes all derived data again. */
+/** For a program that rebuilds all derived data. */
 export interface DerivedStore {
   readonly watched: WatchedStore
   readonly filing: FilingStore
   close(): Promise<void>
 }
 
-/** For a program that only reads: the state at its opening, whatever others write meanwhile. */
+/**
+ * For a program that only reads: a snapshot from the time of opening, which later writes do not
+ * change.
+ */
 export interface Snapshot {
   readonly journal: JournalReader
   readonly registry: Registry
   close(): Promise<void>
 }
 
-/** A document as it is stored: its value is the text itself. */
+/** A stored document, with its value as text. */
 export interface StoredDocument {
   readonly kind: string
   readonly workspace: string
@@ -27,18 +30,18 @@ export interface StoredDocument {
   readonly value: string
 }
 
-/** For a program that changes what no entry records, while no service runs. */
+/** For a program that changes data that no entry records, while no service runs. */
 export interface StoppedStore {
   readonly journal: JournalReader
   readonly registry: Registry
-  /** All of them, some at a time, in the order in which they were made. */
+  /** All documents in order of creation, some at a time. */
   documents(): AsyncIterable<readonly StoredDocument[]>
-  /** Puts these in place of all documents, in one transaction. */
+  /** Replaces all documents by these, in one transaction. */
   replaceDocuments(documents: AsyncIterable<readonly StoredDocument[]>): Promise<void>
-  /** The copy of a backup, which nobody may write to. */
+  /** Whether the data is a backup copy, which nobody may write to. */
   readonly isCopy: boolean
   takeOffMark(): void
-  /** Writes all documents again, so that no former content of theirs is left in the data. */
+  /** Rewrites all documents, so that no former content of theirs remains in the data. */
   rewriteDocuments(): Promise<void>
   close(): Promise<void>
 }

@@ -9,10 +9,10 @@ import { openSqliteAnew, openSqliteSnapshot, openSqliteStopped } from "./sqlite/
 import { openSqliteWhole } from "./sqlite/whole-ledger.ts"
 import type { Whole } from "./whole-ledger.ts"
 
-/** As in open.ts, loaded by those who use it. */
+/** Loaded on demand, as in open.ts. */
 const postgres = () => import("./postgres/offline.ts")
 
-/** Removes all derived data, for a program that makes it again. No service may run. */
+/** Removes all derived data, for a program that rebuilds it. No service may run. */
 export async function openAnew(place: StorePlace): Promise<DerivedStore> {
   const { data, databaseUrl } = place
   const opened =
@@ -26,7 +26,7 @@ export async function openAnew(place: StorePlace): Promise<DerivedStore> {
   }
 }
 
-/** For a program that reads the state of this moment. The service may run. */
+/** For a program that reads a snapshot of this moment. The service may run. */
 export async function openSnapshot(place: StorePlace): Promise<Snapshot> {
   const { data, databaseUrl } = place
   const snapshot =
@@ -46,7 +46,7 @@ export async function openStopped(place: StorePlace): Promise<StoppedStore> {
   return archived(store, place)
 }
 
-/** `alone`: no service may run meanwhile. Otherwise it reads the state of this moment. */
+/** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
 export async function openWhole(
   place: StorePlace,
   options: { readonly alone: boolean },
@@ -63,24 +63,24 @@ function archived<S extends Parameters<typeof withArchive>[0]>(store: S, place: 
 
 export interface CheckedServer {
   readonly version: string
-  /** As a standby is. */
+  /** True for a standby. */
   readonly isReadOnly: boolean
 }
 
-/** Throws unless a ledger could be in the database. */
+/** Throws unless the database can hold a ledger. */
 export async function checkServer({ databaseUrl = "" }: StorePlace): Promise<CheckedServer> {
   const { checkPostgres } = await import("./postgres/migrate.ts")
   return await checkPostgres(databaseUrl)
 }
 
-/** Whether a service runs on it. */
+/** Whether a service is using the data. */
 export async function isInUse({ data, databaseUrl }: StorePlace): Promise<boolean> {
   if (databaseUrl === undefined) return isLocked(data)
   const { isPostgresInUse } = await import("./postgres/alone.ts")
   return await isPostgresInUse(databaseUrl)
 }
 
-/** Throws if a service runs on a database. A folder has a lock, which its store takes. */
+/** Throws if a service uses the database. For a folder, opening the store takes a lock instead. */
 export async function requireStopped({ databaseUrl }: StorePlace): Promise<void> {
   if (databaseUrl === undefined) return
   const { requireAlone } = await import("./postgres/alone.ts")

@@ -1,5 +1,5 @@
 // Opens the store of a configuration: the one place that chooses the driver. A driver is a folder
-// beside this file and a line here.
+// of `store/` and a line here.
 
 import { systemClock } from "../clock.ts"
 import type { ArchivePlace, Config } from "../config.ts"
@@ -14,14 +14,14 @@ import {
 } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, ReadStore, Store, WatchedStore } from "./store.ts"
 
-/** Its client has many files, which every thread would load at every start. */
+/** Loaded on demand: the client has many files, which every thread would load at every start. */
 const postgres = () => import("./postgres/open-postgres.ts")
 
-/** Where the data is: in a database if one is named, else in the folder. */
+/** The place of the data: a database if one is named, else the folder. */
 export interface StorePlace {
   readonly data: string
   readonly databaseUrl?: string | undefined
-  /** Absent: in the folder. */
+  /** Absent: in the data folder. */
   readonly archive?: ArchivePlace | undefined
 }
 
@@ -29,7 +29,7 @@ export function archiveOf({ data, archive }: StorePlace): ArchivePlace {
   return archive ?? archiveIn(data)
 }
 
-/** What sentences call it. A URL may have a password. */
+/** The name of the place in messages. Not the whole URL, which may have a password. */
 export function placeName({ data, databaseUrl }: StorePlace): string {
   if (databaseUrl === undefined) return data
   const { host, pathname } = new URL(databaseUrl)
@@ -38,7 +38,7 @@ export function placeName({ data, databaseUrl }: StorePlace): string {
 
 export type StoreConfig = StorePlace & Pick<Config, "limits">
 
-/** `progress`: data of an older version is brought forward before anything is served. */
+/** Data of an older version is upgraded first, with reports to `progress`. */
 export async function openStore(
   config: StoreConfig,
   onDeath: (cause: Error) => void,
@@ -81,13 +81,13 @@ export async function openReading(place: StorePlace): Promise<ReadStore> {
   return withArchive(store, archiveOf(place), systemClock)
 }
 
-/** What was signed, by whom it is listed. */
+/** Signed heads, and the name of the list that they are from. */
 export interface ListedHeads {
   readonly by: string
   readonly heads: ReadonlyMap<string, SignedHead>
 }
 
-/** What was signed, as the heads file lists it, and the database, if there is one. */
+/** The signed heads from the heads file, and from the database if there is one. */
 export async function readSignedHeads(
   path: string,
   { databaseUrl }: StorePlace,
@@ -111,8 +111,8 @@ export async function largestHeads(
 }
 
 /**
- * Tells a database what this server's file lists, so that all servers know that it was put back to
- * an older state, if it was.
+ * Writes the heads of this server's file to the database, so that all servers notice if the
+ * database was reset to an older state.
  */
 export async function tellSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<void> {
   if (databaseUrl === undefined) return
@@ -120,7 +120,7 @@ export async function tellSignedHeads(path: string, { databaseUrl }: StorePlace)
   await tellPostgresHeads(databaseUrl, await readHeads(path))
 }
 
-/** What was signed: by this server, and by all that share its database. */
+/** The heads that were signed by this server and by all that share its database. */
 export async function openSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<Heads> {
   const file = await openHeads(path)
   return databaseUrl === undefined ? file : (await postgres()).openPostgresHeads(databaseUrl, file)

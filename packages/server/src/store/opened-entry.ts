@@ -40,7 +40,8 @@ export interface Context {
 }
 
 /**
- * The content of an entry, as if nothing were sealed. It does not depend on the place in the chain.
+ * The content of an entry with all sealed fields in clear. It does not depend on the place in the
+ * chain.
  */
 export interface Content extends OrUndefined<RepeatedFields> {
   readonly id: string
@@ -94,7 +95,7 @@ export interface ReadEntry extends OpenedEntry {
   readonly missing: readonly string[]
 }
 
-/** The state of an entry that no hash covers and that changes over time. */
+/** State of an entry that changes over time. No hash covers it. */
 export interface Present {
   readonly queued: boolean
   readonly storageClass: "hot" | "archive"
@@ -170,7 +171,7 @@ function openContent(
   if (opened === undefined || !opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
-  // The body was made by `seal` from a Content, and its hash says that it is still that.
+  // `seal` made the body from a Content, and its hash shows that it is unchanged.
   const content = {
     ...rest,
     ...spreadContext(context),
@@ -182,7 +183,7 @@ function openContent(
 }
 
 /**
- * Members of a party that the format does not name are sealed as one claim. Here they are members
+ * Members of a party that the format does not name are sealed as one claim. This spreads them
  * again.
  */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
@@ -223,7 +224,7 @@ export function receiptJson(
 
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
-/** As the API shows it. What an entry does not have is undefined. */
+/** The entry in the API's form. Absent members are undefined. */
 export function entryOf(
   { kind, link, content }: OpenedEntry,
   present: Present,
@@ -269,13 +270,16 @@ function receiptUrl(
   return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
 }
 
-/** The form that is shown and sealed. Written by hand for a key alone, as in most events. */
+/**
+ * The provenance as it is shown and sealed. Formatted by hand if it has only a key, as in most
+ * events.
+ */
 export function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
   if (context === undefined && keyId !== undefined) return `{"keyId":${JSON.stringify(keyId)}}`
   return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
 }
 
-/** Canonical JSON. Written by hand for the parties of most events. */
+/** Canonical JSON. Formatted by hand for the parties of most events. */
 function partyJson(party: Party): string {
   if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party

@@ -1,5 +1,5 @@
-// The one document that orders what may be destroyed (`RetentionStateDocument`), and how it changes.
-// fsck makes it again from the entries with the same functions.
+// The document that serialises decisions about destroying content (`RetentionStateDocument`), and
+// its changes. fsck rebuilds it from the entries with the same functions.
 
 import type { SequenceRange } from "@tallystick/proof"
 import {
@@ -27,7 +27,7 @@ export function stateChange(state: RetentionState, value: RetentionStateDocument
   return changed(state, value)
 }
 
-/** The run with these ranges as well; a new one, if the last was another or is done. */
+/** Adds these ranges to the run. Begins a new run if the last one was another or is done. */
 export function grownRun(
   before: ExpiryRun | undefined,
   runId: string,

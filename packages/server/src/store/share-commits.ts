@@ -1,5 +1,6 @@
-// Decides which groups share a transaction: all that wait, in the order of their arrival, so that
-// one fsync answers them all. A workspace has one group here at a time, so workspaces take turns.
+// Decides which groups share a transaction: all waiting groups, in the order of their arrival, so
+// that one fsync serves them all. A workspace has one group here at a time, so workspaces take
+// turns.
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../limits.ts"
@@ -16,7 +17,7 @@ interface Waiting {
 
 /**
  * Appends groups in shared commits. If a commit fails, the outcome of each of its groups is
- * unknown. An outcome that comes later holds up no other group.
+ * unknown. An outcome that is late does not delay other groups.
  */
 export function shareCommits(
   limits: CommitLimits,
@@ -30,7 +31,7 @@ export function shareCommits(
       waiting.push({ group, resolve, reject })
       if (isRunning) return
       isRunning = true
-      // After all appends of this turn of the event loop, so that they share the first commit.
+      // Runs after all appends of this turn of the event loop, so that they share the first commit.
       process.nextTick(() => void run())
     })
 
@@ -44,8 +45,8 @@ export function shareCommits(
       } catch (error) {
         for (const { reject } of shared) reject(error)
       }
-      // Whoever was answered appends again in the next turn, and shares the next commit: larger
-      // commits cost less each.
+      // Callers that got their answer append again in the next turn, and then share the next
+      // commit: a larger commit costs less per group.
       await new Promise((resolve) => process.nextTick(() => setImmediate(resolve)))
     }
     isRunning = false

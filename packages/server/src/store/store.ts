@@ -1,5 +1,5 @@
-// Where things are kept, split by guarantee. Interfaces only: memory.ts is the reference, sqlite/
-// is the default.
+// The interfaces of storage, split by guarantee. memory.ts is the reference implementation, sqlite/
+// the default.
 //
 //   Journal   the truth: entries in the order of their chain. Append and read; no update, no delete.
 //   Index     derived from the journal, which can rebuild it. A corrupt index can hide, never forge.
@@ -40,7 +40,7 @@ export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
   /**
    * One element for each sequence, undefined where no entry is stored. With `bytesMax` the result
-   * may be shorter: it has one element at least, and bodies and disclosures up to that size.
+   * may be shorter: it has at least one element, and bodies and disclosures up to that size.
    */
   at(
     workspace: string,
@@ -52,9 +52,7 @@ export interface JournalReader {
    * the end of the chain.
    */
   after(workspace: string, sequence: number, limit: number): Promise<readonly Stored[]>
-  /**
-   * Like `after`, in pieces, with only the parts of entries that make the chain.
-   */
+  /** Like `after`, in pieces, with only the parts of entries that form the chain. */
   linked(workspace: string, sequence: number, limit: number): Promise<readonly LinkedRows[]>
   /**
    * The records from this sequence on, concatenated, 118 bytes each: fewer than `count` if the
@@ -96,7 +94,7 @@ export interface IndexReader {
   ): Promise<readonly Uint8Array[]>
   checkpoint(workspace: string, epoch: number): Promise<Checkpoint | undefined>
   audit(workspace: string): Promise<Audit | undefined>
-  /** The stored last uses of these credentials. One that was not used has none. */
+  /** The stored last uses of these credentials. Unused credentials are absent. */
   uses(ids: readonly string[]): Promise<readonly CredentialUse[]>
 }
 
@@ -130,13 +128,13 @@ export interface Index extends IndexReader {
    * Replaces the audit of the version before. False, without a change, if the version is another.
    */
   putAudit(workspace: string, audit: Audit): Promise<boolean>
-  /** Stores those that are later than what is stored. */
+  /** Stores uses that are later than the stored ones. */
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
-/** A change that this process has made is seen at once. */
+/** A process sees its own changes at once. */
 export interface Registry {
-  /** How long an answer may miss a change that another process has made; 0: it misses none. */
+  /** How stale an answer may be if another process has changed the document. 0: never stale. */
   readonly staleMsMax: number
   get<K extends DocumentKind>(
     kind: K,
@@ -165,26 +163,27 @@ export interface Registry {
 export interface Leases {
   /**
    * Whether this process may follow the workspace now. Followers ask before each step. Undefined:
-   * that cannot be told at this moment.
+   * unknown at this moment.
    */
   hold(workspace: string): Promise<boolean | undefined>
   /**
-   * Takes the workspace over after the other process has finished its step: a request waits here.
+   * Takes the workspace over from the other process once that has finished its step. A request
+   * waits for it.
    */
   take(workspace: string): Promise<void>
   /**
-   * Tells of each workspace that this process may follow after it was told that another one does,
-   * whoever has asked: all who were told so have turned away from it.
+   * Calls the listener for each workspace that this process may follow again, after `hold` has
+   * returned false for it: followers have dropped the workspace then.
    */
   onTaken(listener: (workspace: string) => void): void
 }
 
 export interface DatabaseState {
-  /** As a sentence. */
+  /** The state as a sentence. */
   readonly detail: string
   /** Standbys that a commit waits for. Undefined: the role may not see them. */
   readonly synchronousStandbys: number | undefined
-  /** Nodes of a cluster with workspaces that nobody can write to now. Undefined: not known. */
+  /** Unreachable nodes of a cluster, whose workspaces cannot be written to. Undefined: unknown. */
   readonly unreachableNodes: number | undefined
 }
 
@@ -197,25 +196,30 @@ export interface Store {
    * lead to its root.
    */
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
-  /** Entries with what they are held against; `bytesMax` as in `JournalReader.at`. */
+  /**
+   * Entries with the data that they are verified against. `bytesMax` is as in `JournalReader.at`.
+   */
   held(log: HeldLog, sequences: readonly number[], bytesMax: number): Promise<HeldEntries>
   readonly search: Finder
   readonly registry: Registry
   /**
-   * Yields all workspaces first, and then again and again those that have grown, whichever process
-   * wrote to them. After `end` it yields the rest and returns.
+   * Yields all workspaces first, and then repeatedly those that have grown by writes of any
+   * process. After `end` it yields the rest and returns.
    */
   readonly grown: (end: AbortSignal) => AsyncIterable<readonly string[]>
   /** Why the data is read-only, and what to do; undefined if it can be written to. */
   readonly readOnly: string | undefined
   /**
-   * Rejects with a sentence if an append would fail now. Cheap: /readyz asks it. A database says
-   * what stands behind an append; of files there is nothing to say.
+   * Rejects with a sentence if an append would fail now. Cheap, because /readyz calls it. A
+   * database returns its state; files have none.
    */
   ready(): Promise<DatabaseState | undefined>
-  /** What auditors have found broken, in any process. Absent where one process has the data. */
+  /**
+   * Broken entries that the auditors of all processes have found. Absent if only one process uses
+   * the data.
+   */
   readonly findings?: () => Promise<readonly Finding[]>
-  /** Of a database; undefined if the data is in the files of the folder. */
+  /** The size of the database. Undefined if the data is in files. */
   databaseBytes(): Promise<number | undefined>
   close(): Promise<void>
 }

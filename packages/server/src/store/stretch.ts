@@ -16,17 +16,17 @@ import type { Frame } from "./content-keeper.ts"
 import type { ChainEntry } from "./linked-rows.ts"
 
 export interface UnpackedEntry extends ChainEntry {
-  /** How much else is packed with the frame, which makes it end as early as bodies do. */
+  /** Bytes that are packed along with the body and count towards the size limit of the frame. */
   readonly besideBytes?: number
 }
 
-/** So many entries after a stretch show that it is complete. */
+/** Reading this many entries shows whether a stretch is complete. */
 export const stretchRead = frameEntries + 1
 
 /**
- * The frame of the next entries, which are given in order; `last` alone if the first of them cannot
- * be packed, because it does not match its record: it stays as it is, and readers find it broken.
- * Undefined if more entries may belong to the stretch, unless it may be a part of one.
+ * The frame of the next entries, which are given in order. Returns only `last` if the first entry
+ * does not match its record: it cannot be packed and stays unchanged, and readers find it broken.
+ * Undefined if more entries may belong to the stretch, unless `mayBePart` is set.
  */
 export function nextFrame(
   entries: readonly UnpackedEntry[],
@@ -42,12 +42,12 @@ export function nextFrame(
   const bytes = bodies.length === 0 ? new Uint8Array() : packFrame(bodies)
   if (bytes === undefined) return { last: entry.sequence }
   const frame = { first: first.sequence, count: stretch.length, bytes }
-  // Written, read back, and hashed again, before anything is deleted.
+  // The frame is unpacked and its bodies are hashed again before anything is deleted.
   assert.equal(frameFault(frame, entries.slice(0, stretch.length)), undefined)
   return { frame }
 }
 
-/** Undefined if a frame fits these entries; else a phrase that follows "the frame". */
+/** Undefined if a frame matches these entries. Otherwise a phrase that follows "the frame". */
 export function frameFault(
   frame: Frame,
   entries: readonly Pick<ChainEntry, "sequence" | "record">[],
@@ -58,7 +58,7 @@ export function frameFault(
   return typeof opened === "string" ? opened : undefined
 }
 
-/** A frame that fits these entries, unpacked; or a phrase that follows "the frame". */
+/** The unpacked frame if it matches these entries. Otherwise a phrase that follows "the frame". */
 export function openFitting(
   { bytes, count }: Frame,
   entries: readonly Pick<ChainEntry, "sequence" | "record">[],
@@ -77,7 +77,7 @@ export function openFitting(
   return found === opened.indexes.length ? opened : "has a body of an entry that is not its own"
 }
 
-/** The frame without the bodies of the entries that are gone; empty if it has no other. */
+/** The frame without the bodies of destroyed entries. Empty if no body remains. */
 export function frameWithout(
   { first, count, bytes }: Frame,
   entries: readonly Pick<ChainEntry, "sequence" | "record">[],
@@ -86,7 +86,7 @@ export function frameWithout(
   const staying = entries.filter(({ sequence }) => !isGone(sequence))
   const indexes = new Set(staying.map(({ record }) => parseRecord(record)?.index))
   const opened = staying.length === 0 ? "has nothing left" : openFrame(bytes)
-  // Of a damaged frame there is nothing to keep.
+  // Nothing of a damaged frame can be kept.
   if (typeof opened === "string") return { first, count, bytes: new Uint8Array() }
   const left = opened.without((index) => !indexes.has(index))
   return { first, count, bytes: left?.bytes ?? bytes }
@@ -98,7 +98,7 @@ interface Member {
   readonly body: FramedBody | undefined
 }
 
-/** The entries from the first on that may be in one frame. */
+/** The longest run of entries from the first one that may share a frame. */
 function stretchOf(entries: readonly UnpackedEntry[]): readonly Member[] {
   const members: Member[] = []
   let textBytes = 0

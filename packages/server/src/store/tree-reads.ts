@@ -74,9 +74,8 @@ export async function proveLeaf(
 const upperTilesMax = 256
 
 /**
- * Reads leaves as `readLeaves` does, and remembers the verified hashes of the level above: in trees
- * that are signed and only grow, they never change. So a tile takes 255 hashes, and not as many
- * again for what is above it.
+ * Reads leaves like `readLeaves`, and caches the verified hashes of the level above: in signed
+ * trees, which only grow, they never change. So a tile takes 255 hashes, instead of twice as many.
  */
 export function createLeafReader(kept: TreeStore) {
   const verified = createLru<Uint8Array>(upperTilesMax)
@@ -108,11 +107,11 @@ export async function readLeaves(
   const above = Math.floor(tile / tileWidth)
   const first = tile * tileWidth
   const width = Math.min(tileWidth, size - first)
-  // The index first: it has the signed hash even of a record that was changed.
+  // The index is read first, because it has the signed hash even if the record was changed.
   for (const read of [keptTiles(kept, log), madeTiles(kept, log)]) {
     const leaves = (await read(0, tile)).subarray(0, width * hashBytes)
     if (width <= 0 || leaves.length < width * hashBytes) continue
-    // Verify the bytes that were read: the file may change meanwhile.
+    // Verify exactly the bytes that were read, because the file may change meanwhile.
     let upper: Uint8Array | undefined
     const nodes = await readNodes(inclusionNodes(first, size), async (level, n) => {
       if (level === 0 && n === tile) return leaves
@@ -140,7 +139,7 @@ function widthIn(upperTile: number, size: number): number {
 }
 
 /**
- * The proof of a leaf depends on every hash of the tile above but one, in whose place stands the
+ * The proof of a leaf depends on every hash of the tile above except one, which is replaced by the
  * root of the leaf's own tile.
  */
 function verifiedUpper(upper: Uint8Array, tile: number, leaves: Uint8Array): Uint8Array {
@@ -149,7 +148,10 @@ function verifiedUpper(upper: Uint8Array, tile: number, leaves: Uint8Array): Uin
   return hashes
 }
 
-/** What `nodeInTile` says of a full tile, in half the time: nothing is made for a single hash. */
+/**
+ * The same result as `nodeInTile` for a full tile, in half the time, because it allocates nothing
+ * for single hashes.
+ */
 export function rootOfTile(leaves: Uint8Array): Uint8Array {
   const nodes = Buffer.from(leaves)
   const preimage = Buffer.alloc(1 + 2 * hashBytes, 1)

@@ -1,5 +1,5 @@
-// The whole data of a ledger, for a program that derives everything from it again and trusts no
-// derived data: the state at its opening, read in large steps.
+// The whole data of a ledger, for a program that recomputes all derived data and trusts none. It is
+// a snapshot from the time of opening, read in large steps.
 
 import type { SegmentName, SegmentRow } from "./search/segments.ts"
 import type { TileName } from "./index-state.ts"
@@ -7,17 +7,17 @@ import type { IndexReader, JournalReader, Registry } from "./store.ts"
 
 export interface Whole {
   readonly journal: Pick<JournalReader, "after" | "linked">
-  /** How many linked entries are read fastest at once. */
+  /** The number of linked entries for which one read is fastest. */
   readonly entriesPerRead: number
   readonly registry: Registry
   readonly isCopy: boolean
-  /** Undefined if it is missing: it can be made again. */
+  /** Undefined if it is missing: it can be rebuilt. */
   readonly index: KeptIndex | undefined
-  /** What sentences call its three parts. */
+  /** The names of its three parts in messages. */
   readonly names: Readonly<Record<Kept, string>>
   /** All workspaces that have entries, whether or not the registry has them. */
   workspaces(): Promise<readonly string[]>
-  /** The most entries that there can be, of all workspaces together. */
+  /** An upper bound for the number of entries in all workspaces together. */
   count(): Promise<number>
   /** The last sequence; 0 without entries. */
   last(workspace: string): Promise<number>
@@ -40,9 +40,9 @@ export interface KeptIndex extends Pick<IndexReader, "position" | "tree" | "chec
     workspace: string,
     epoch: number,
   ): AsyncIterable<TileName & { readonly hashes: Uint8Array }>
-  /** The pieces that the index of keys and receipts has; none where the engine has its own. */
+  /** The pieces of the index of keys and receipts. Empty if the engine has an index of its own. */
   runs(): Promise<readonly number[]>
-  /** One of them, made again and compared. */
+  /** Rebuilds one piece, and compares it. */
   keyed(run: number): Promise<Keyed>
 }
 
@@ -57,17 +57,15 @@ export interface Keyed {
         readonly place: { readonly workspace: string; readonly sequence: number } | undefined
       }
     | undefined
-  /** Whether the facts about the whole piece are right. */
+  /** Whether the data about the whole piece is right. */
   readonly isWhole: boolean
 }
 
-/**
- * A row that belongs to nothing, or a counted row that is missing; with its entry, if it has one.
- */
+/** An orphan row, or a row that is counted but missing; with its entry, if it has one. */
 export interface Stray {
   readonly workspace?: string
   readonly sequence?: number
   readonly what: string
-  /** It can be made again, though what it stands beside cannot. */
+  /** It can be rebuilt, although it is in a file with data that cannot. */
   readonly isDerived?: true
 }
