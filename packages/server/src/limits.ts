@@ -1,5 +1,4 @@
-// Every number that bounds something, and its reason. `GET /v1/limits` shows those that a caller
-// can meet.
+// Every limit and its reason. `GET /v1/limits` shows those that a caller can reach.
 
 export const defaultLimits = {
   /**
@@ -18,8 +17,8 @@ export const defaultLimits = {
   /** A body with a password. E-mail, password and set-up token have some hundred bytes. */
   signInBytesMax: 4096,
   /**
-   * Bodies in memory, for all callers with a credential together, and for all without one: sixteen
-   * of the largest batches; two thousand people who sign in.
+   * Bytes of bodies in memory. For all callers with a credential together: sixteen of the largest
+   * batches. For all without one: two thousand people who sign in.
    */
   bodyBytesAtOnceMax: 128 * 1024 * 1024,
   anonymousBodyBytesAtOnceMax: 8 * 1024 * 1024,
@@ -33,17 +32,17 @@ export const defaultLimits = {
   contextCharactersMax: 1024,
   /** Events that wait for a commit: a second's work. A longer queue only makes every answer late. */
   queuedEventsMax: 5000,
-  /** One commit. A larger one delays those who come while it is written. */
+  /** One commit. A larger one delays requests that arrive while it is written. */
   commitEntriesMax: 2000,
   commitBytesMax: 8 * 1024 * 1024,
   /**
-   * How often entries are linked again after the head has moved. Then the write is unknown. An
-   * engine to which several servers append links most of them itself.
+   * How often entries are relinked after the head has moved. After that, the outcome of the write
+   * is unknown. An engine to which several servers append relinks most entries itself.
    */
   relinksMax: 10,
   /** Connections to PostgreSQL of the thread that serves. The other threads have 13 together, those of exports 6. */
   databaseConnectionsMax: 10,
-  /** For a request's line and headers to arrive, and for the whole request. */
+  /** Time for a request's line and headers to arrive, and for the whole request. */
   headersTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
   /**
@@ -51,15 +50,15 @@ export const defaultLimits = {
    * send a request into a connection that is being closed.
    */
   keepAliveTimeoutMs: 72_000,
-  /** A connection on which nothing moves during a request. */
+  /** A connection that is idle during a request. */
   stillTimeoutMs: 60_000,
-  /** Bodies of writes that are parsed before other requests are heard: some ten milliseconds. */
+  /** Bodies of writes that are parsed before other requests run: some ten milliseconds of work. */
   turnBytesMax: 128 * 1024,
   /** Bodies that have arrived and wait to be parsed: three tenths of a second of work. */
   turnsWaitingBytesMax: 4 * 1024 * 1024,
   /**
-   * Work on large bodies, pages and packs before other requests are heard. One event of 256 KiB
-   * cannot be divided and takes up to 40 ms.
+   * Work on large bodies, pages and packs before other requests run. One event of 256 KiB cannot be
+   * divided and takes up to 40 ms.
    */
   pieceMs: 10,
   /**
@@ -71,7 +70,10 @@ export const defaultLimits = {
   pipelinedMax: 100,
   /** Requests that begin in a turn of the event loop, some three milliseconds of work. */
   requestsPerTurn: 64,
-  /** How fast a client must read its answers on average. The slowest mobile networks are faster. */
+  /**
+   * How fast a client must read its answers on average. Even the slowest mobile networks are
+   * faster.
+   */
   answerBytesPerSecondMin: 1024,
   /** Answers that clients have not read yet, all together: memory that this process can spare. */
   unreadBytesMax: 256 * 1024 * 1024,
@@ -84,7 +86,7 @@ export const defaultLimits = {
    * seconds.
    */
   lastSigningMs: 1500,
-  /** Failures that are logged in full. The first few show what there is to learn. */
+  /** Failures that are logged in full. The first few of them show the cause. */
   failureLinesPerMinute: 20,
   /** Left free on the disk, so that a full disk refuses a commit instead of breaking one. */
   diskReserveBytes: 64 * 1024 * 1024,
@@ -95,72 +97,93 @@ export const defaultLimits = {
   /** Entries of a segment that are read in one step. Larger steps save little and delay others. */
   fileEntriesMax: 2000,
   /**
-   * What a merge of segments holds of what it has made. A larger one is stored in pieces of this:
-   * a segment of a million entries has some 60 MB.
+   * The part of its result that a merge of segments holds in memory. It stores a larger result in
+   * pieces of this size: a segment of a million entries has some 60 MB.
    */
   mergedBytesMax: 4 * 1024 * 1024,
-  /** How often the thread that makes segments hears of new entries: it needs thousands for one. */
+  /** How often the thread that makes segments is told of new entries: a segment needs thousands. */
   fileEveryMs: 250,
   /**
-   * Entries that wait for a segment of the search are packed at this age without one: a workspace
-   * may never have enough of them.
+   * Entries that wait for a search segment are packed at this age without one: a workspace may
+   * never have enough entries for a segment.
    */
   packAfterMs: 86_400_000,
-  /** How often the archiver looks for entries that are due: they have waited for days. */
+  /** How often the archiver looks for due entries: they have waited for days already. */
   archiveEveryMs: 60_000,
   /** Entries of an archive segment: some megabytes, which are read back before they are dropped. */
   archiveEntriesMax: 16_384,
-  /** An archive segment that is not full waits so long for more entries: one file a day at most. */
+  /**
+   * How long an archive segment that is not full waits for more entries: at most one such file a
+   * day.
+   */
   archivePartialMs: 86_400_000,
-  /** How long a search waits for segments if more entries are in none than it can look through. */
+  /** How long a search waits for segments if more entries are in no segment than it can scan. */
   findWaitMs: 2000,
-  /** How long a search may take, with its waiting: somebody who types has typed on by then. */
+  /** How long a search may take, including its waiting: a user who types has typed more by then. */
   searchTimeoutMs: 2000,
-  /** Searches that wait: a request's memory each, and more than are answered within that time. */
+  /**
+   * Searches that wait. Each takes the memory of a request, and these are more than are answered
+   * within that time.
+   */
   searchesWaitingMax: 1000,
   /**
-   * What each of the two threads that search remembers: parts of segments, and entries that are in
-   * none yet. Searches of a busy ledger read the same ones again and again.
+   * The cache of each of the two search threads: parts of segments, and entries that are in no
+   * segment yet. Searches of a busy ledger read the same ones repeatedly.
    */
   searchCacheBytesMax: 64 * 1024 * 1024,
-  /** Different values of a field that are counted: each is held until all entries were looked at. */
+  /** Different values of a field that are counted: all are in memory until every entry was read. */
   countedValuesMax: 100_000,
-  /** How often followers hear of new entries at most. A busy ledger is followed in larger steps. */
+  /**
+   * How often followers are told of new entries at most. A busy ledger is followed in larger steps.
+   */
   pokeEveryMs: 50,
-  /** The same where each step asks a database, and there may be a hundred busy workspaces. */
+  /**
+   * The same for a database, where each step costs a query and there may be a hundred busy
+   * workspaces.
+   */
   pokeDatabaseEveryMs: 250,
   /**
-   * Followers of feeds that wait, some 30 KB each with their connections, in all and of one
-   * workspace: fewer than half of all connections, and half of them for other workspaces.
+   * Clients that follow a feed, some 30 KB each with their connections: in all fewer than half of
+   * all connections, and for one workspace half of that.
    */
   followersMax: 4000,
   followersOfWorkspaceMax: 2000,
-  /** How often followers of feeds hear of new entries at most: each costs a write to a socket. */
+  /**
+   * How often clients that follow a feed get new entries at most: each time costs a write to a
+   * socket.
+   */
   feedEveryMs: 100,
-  /** How often a waiting follower is looked after: whether its credential holds, and its time. */
+  /** How often a waiting client is checked: whether its credential is still valid, and its time. */
   feedBeatMs: 1000,
-  /** How often a silent stream says that it is alive: proxies often close one after 30 s or 60 s. */
+  /**
+   * How often an idle stream sends a comment: proxies often close an idle one after 30 s or 60 s.
+   */
   feedCommentMs: 15_000,
-  /** Bytes of entries that a stream is given at once: each follower may have as many unread. */
+  /**
+   * Bytes of entries that are written to a stream at once: each client may leave as many unread.
+   */
   feedBytesMax: 64 * 1024,
-  /** How often a workspace's checkpoint is signed at most, while it is written to. */
+  /** The shortest time between two checkpoints of a busy workspace. */
   checkpointEveryMs: 900,
   /** How long a request for a proof waits for the checkpoint that covers its entry. */
   proofWaitMs: 2000,
   /**
-   * How long a replaced signing key keeps signing. Whoever trusts it has a week to learn of the new
-   * key. Making an evidence pack takes less.
+   * How long a replaced signing key keeps signing. Those who trust it have a week to learn of the
+   * new key. Making an evidence pack takes less.
    */
   keyOverlapMs: 7 * 86_400_000,
   /** Entries that the auditor hashes again: a hundredth of a core, a million entries in an hour. */
   auditEntriesPerSecond: 500,
-  /** How often the auditor begins again at most: the disk of a small ledger rests meanwhile. */
+  /**
+   * The shortest time between two rounds of the auditor: the disk of a small ledger is idle
+   * meanwhile.
+   */
   auditRoundEveryMs: 60_000,
   /** Verified tiles of 256 leaves in memory, 8 KiB each: a million entries in 32 MiB. */
   verifiedTilesMax: 4096,
   /** Entries whose links every start checks. */
   recheckEntries: 1000,
-  /** A page of entries, which has one entry at least: a client downloads it in a second. */
+  /** A page of entries, which has at least one entry: a client downloads it in a second. */
   pageBytesMax: 4 * 1024 * 1024,
   /**
    * Pages, receipts and tiles that are read at once, in all and for one workspace. More would share
@@ -173,32 +196,42 @@ export const defaultLimits = {
   readWaitMs: 5000,
   /** Entries of an evidence pack. For more, use an export. */
   packReceiptsMax: 10_000,
-  /** Holds of a workspace that were not released: each costs time for every entry that is read. */
+  /** Active holds of a workspace: each costs time for every entry that is read. */
   holdsMax: 100,
-  /** Receipts that one hold names. For more, it is given a filter. */
+  /** Receipts that one hold names. For more, use a filter. */
   holdReceiptsMax: 1000,
   /**
-   * Requests for an erasure that look for a person's entries at once: each reads all of them, which
-   * takes seconds of a large ledger. Of one workspace it is one, so others get on.
+   * Requests for an erasure that search a person's entries at once: each reads all of them, which
+   * takes seconds in a large ledger. At most one of a workspace runs at a time, so that others
+   * proceed.
    */
   erasureCountsAtOnceMax: 4,
   /** Requests that wait for that; and how long: less than a client waits. */
   erasureCountsWaitingMax: 256,
   erasureCountWaitMs: 20_000,
-  /** How often the service looks whether content has passed its time: days begin at midnight. */
+  /**
+   * How often the service looks for expired content. Retention is counted in days, which end at
+   * midnight.
+   */
   expiryEveryMs: 3_600_000,
-  /** How long a preview of retention counts before it says how far it came. */
+  /** How long a request for a retention preview waits before it answers 202. */
   previewWaitMs: 10_000,
-  /** Phrases of a project: more actions than people are shown. Each page of activity has all. */
+  /**
+   * Phrases of a project: more than the actions that people see. Each page of activity contains
+   * all.
+   */
   phrasesMax: 200,
-  /** The bytes of a pack: what a browser can still check, and far below the limit of ZIP. */
+  /** The bytes of a pack: a browser can still check it, and it is far below the limit of ZIP. */
   packBytesMax: 1024 * 1024 * 1024,
-  /** Packs that are made at once, some megabytes each; and for one workspace, so others get on. */
+  /**
+   * Packs that are made at once, some megabytes each; in all, and for one workspace, so that others
+   * proceed.
+   */
   packsAtOnceMax: 4,
   packsOfWorkspaceMax: 2,
   /**
-   * Packs that are sent at once, as long as their clients take; and for one workspace. The list of
-   * files of 10,000 entries has five megabytes.
+   * Packs that are sent at once, however slow their clients are; in all, and for one workspace. The
+   * list of files for 10,000 entries has five megabytes.
    */
   packsSentAtOnceMax: 32,
   packsSentOfWorkspaceMax: 4,
@@ -208,15 +241,15 @@ export const defaultLimits = {
   /** Downloads with one scoped token. A person retries; a program that checks a pack needs one. */
   packDownloadsPerMinute: 20,
   /**
-   * Exports that are sent at once, as long as their clients take; and of one workspace. One as
-   * Parquet has some tens of megabytes in memory.
+   * Exports that are sent at once, however slow their clients are; in all, and for one workspace.
+   * An export as Parquet takes some tens of megabytes of memory.
    */
   exportsAtOnceMax: 8,
   exportsOfWorkspaceMax: 2,
   /** Exports that wait to begin; and how long: less than a client waits. */
   exportsWaitingMax: 256,
   exportWaitMs: 20_000,
-  /** How long an export that has begun waits to go on when there is too much to do. */
+  /** How long a running export retries while the service is overloaded. */
   exportPatienceMs: 60_000,
   /**
    * Projects of a workspace, unless its setting says otherwise. A key with the scope `write` can
@@ -231,23 +264,29 @@ export const defaultLimits = {
   /** A set-up token passes through other hands, so it is valid for one day. */
   setupLifeMs: 86_400_000,
   /**
-   * Passwords that are hashed at once, 32 MiB and a core each: half of them for networks from which
-   * somebody has signed in. Passwords of each half that wait: four seconds of work. How long they
-   * wait at most.
+   * Passwords that are hashed at once, 32 MiB and a core each. Half of these places are for
+   * networks from which somebody has signed in. Then the passwords of each half that wait: four
+   * seconds of work. Then how long they wait at most.
    */
   passwordsAtOnceMax: 2,
   passwordsWaitingMax: 32,
   passwordWaitMs: 5000,
-  /** From one address. A person mistypes a few times; a program that guesses does not stop. */
+  /**
+   * Failed log-ins from one address. A person mistypes a few times, and a guessing program does not
+   * stop.
+   */
   failedLoginsPerMinute: 10,
   /**
    * The time of a refusal that must not reveal whether a resource exists. It is longer than the
-   * look-ups, whose time differs, and too short for people to notice.
+   * look-ups, whose times differ, and too short for people to notice.
    */
   refusalMs: 20,
-  /** From one address without a credential: a page with many receipts, not a copy of all. */
+  /**
+   * Reads from one address without a credential: enough for a page with many receipts, but not for
+   * a copy of all.
+   */
   anonymousReadsPerMinute: 600,
-  /** Addresses that are remembered for these rates, some 150 bytes each. */
+  /** Addresses that are stored for these rates, some 150 bytes each. */
   rateAddressesMax: 50_000,
 } as const
 
