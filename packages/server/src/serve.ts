@@ -76,7 +76,7 @@ import { watchBeside, type WatchingBeside } from "./threads/watching-thread.ts"
 export interface Running {
   /** The address that clients use. */
   readonly url: string
-  /** The address that the service listens on; a proxy may stand in front of it. */
+  /** The address that the service listens on. A proxy may be in front of it. */
   readonly listensOn: string
   readonly service: Service
   /** Stops accepting requests, finishes the accepted ones, and closes the data. */
@@ -132,7 +132,7 @@ function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): voi
 
 type RootKeys = readonly [string, ...string[]]
 
-/** The setting of the old secret is of use during a rotation only. */
+/** The setting of the old secret has an effect only during a rotation. */
 function tellSecrets(
   log: Logger,
   { secret, previous }: Secrets,
@@ -145,7 +145,7 @@ function tellSecrets(
     log.warn("the secret is rotated: TALLYSTICK_SECRET_PREVIOUS has no effect any more, remove it")
 }
 
-/** The log names this many missing ledgers at most. */
+/** The log names at most this many missing ledgers. */
 const toldOriginsMax = 10
 /** About a line a second. */
 const entriesPerLine = 100_000
@@ -245,11 +245,11 @@ type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
 
 async function stop(parts: Stopped): Promise<void> {
   parts.others.close()
-  // They would wait for what is recorded after the last request.
+  // Feeds would wait for entries that will not come.
   parts.feed.close()
   await parts.server.close()
   await Promise.all([parts.erasing.close(), parts.expiring.close()])
-  // What it does in the other thread ends with that thread.
+  // Its work in the other thread ends with that thread.
   await Promise.race([parts.archiver?.close(), systemClock.sleep(archiverCloseMs)])
   parts.health.close()
   await parts.ledger.sequencer.drained()
@@ -269,7 +269,10 @@ interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly metrics: Metrics
 }
 
-/** Before anybody is served, erases again what a copy from before an erasure still has. */
+/**
+ * If the data is a copy from before an erasure, destroys the erased content again before anything
+ * is served.
+ */
 async function beginErasing(
   { heads }: Config,
   { filing, log, metrics, holds, ...parts }: ErasingParts,
@@ -303,7 +306,7 @@ function hostOf({ url }: { readonly url: string }): string {
   return new URL(url).hostname
 }
 
-/** How long contents are kept, and what keeps them longer. */
+/** Retention and holds. */
 function createLifetime(
   parts: AdminParts & Pick<Service, "pace">,
   store: Store,
@@ -384,8 +387,8 @@ function sourceOf(
 const hearEveryMs = 3000
 
 /**
- * What another server's auditor has found broken is looked at here as well, so that no server goes
- * on writing behind it.
+ * Checks the findings of other servers' auditors here as well, so that no server appends after a
+ * broken entry.
  */
 function hearOthers(
   { findings }: Store,
@@ -394,7 +397,7 @@ function hearOthers(
   let closing = findings === undefined
   void (async () => {
     while (!closing) {
-      // A database that is away is asked again.
+      // If the database is away, the next round retries.
       const found = await findings?.().catch(() => [])
       for (const { workspace, sequence } of found ?? []) suspect(workspace, sequence)
       await systemClock.sleep(hearEveryMs)
@@ -450,7 +453,7 @@ async function listen(
   return { server, port }
 }
 
-/** An erasure that met the closed store would be logged as a failure of its own. */
+/** Otherwise an erasure that finds the store closed would be logged as a failure. */
 function afterClosing({ close }: Pick<Erasing, "close">): (error: unknown) => Promise<never> {
   return async (error) => {
     await close()
@@ -458,7 +461,7 @@ function afterClosing({ close }: Pick<Erasing, "close">): (error: unknown) => Pr
   }
 }
 
-/** Names the setting that mends the error, if there is one. */
+/** An error that names the setting to correct, if there is one. */
 function cannotListen(cause: unknown, { host, port }: Config): unknown {
   const sentences: Readonly<Record<string, string>> = {
     EADDRINUSE: `port ${port} of ${host} is in use; stop what listens there, or set TALLYSTICK_PORT to another one (0 takes a free one)`,
@@ -568,7 +571,7 @@ async function watch(
   return notWatching
 }
 
-/** Where contents are destroyed: in the database, in the archive and in the search. */
+/** The places where contents are destroyed: the database, the archive and the search. */
 function destroyingIn(
   filing: FilingBeside,
   parts: AdminParts,
@@ -581,7 +584,7 @@ function destroyingIn(
   }
 }
 
-/** More than it takes to write a segment into a folder. */
+/** Longer than writing a segment into a folder takes. */
 const archiverCloseMs = 1000
 
 function archive(
@@ -620,7 +623,7 @@ function fileAndPack(
   return fileBeside(options, store, reportsOf(metrics, log), onFatal)
 }
 
-/** Read-only data is not followed: a tree would be signed again from an older state. */
+/** Read-only data is not followed: otherwise a tree would be signed again from an older state. */
 const notWatching: WatchingBeside = {
   suspect: () => {},
   seal: async () => undefined,
