@@ -10,9 +10,9 @@ export interface Config {
   readonly data: string
   readonly heads: string
   readonly archive: ArchivePlace
-  /** Of PostgreSQL. Undefined: the data is in the folder. */
+  /** Address of the PostgreSQL database. Undefined: the data is in the folder. */
   readonly databaseUrl: string | undefined
-  /** Without a slash at its end. Undefined: made of host and port once the port is known. */
+  /** Without a slash at its end. Undefined: derived from host and port once the port is known. */
   readonly publicUrl: string | undefined
   readonly rootKey: string | undefined
   readonly previousRootKey: string | undefined
@@ -25,7 +25,7 @@ export interface Config {
   readonly limits: Limits
 }
 
-/** Where archive segments lie. */
+/** The place of archive segments. */
 export type ArchivePlace = FolderPlace | S3Place
 
 export interface FolderPlace {
@@ -46,7 +46,7 @@ export interface S3Place {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** For so many days the storage itself refuses to delete or replace an object. */
+  /** The number of days for which the storage itself refuses to delete or replace an object. */
   readonly lockDays?: number
 }
 
@@ -144,7 +144,7 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>
 
-/** Of the commands that ask a service with a key of their user. The service ignores them. */
+/** Settings of the commands that call a service with their user's key. The service ignores them. */
 export const commandSettings = {
   TALLYSTICK_URL: {
     fallback: "`http://<host>:<port>`",
@@ -205,7 +205,7 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
   }
 }
 
-/** How each value is shown. For a secret, only where it is kept. */
+/** The displayed form of each value. For a secret, only its place. */
 const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_HOST: ({ host }) => host,
   TALLYSTICK_PORT: ({ port }) => String(port),
@@ -257,7 +257,7 @@ export function readCommandConfig(
   const given = (name: keyof typeof commandSettings): string | undefined =>
     valueOf(environment, name, commandSettings[name], readFile)
   const key = given("TALLYSTICK_KEY")
-  // The refusal of a header would show the key.
+  // Otherwise the error of an invalid header would show the key.
   if (key !== undefined && !/^[!-~]+$/.test(key))
     throw new ConfigError("TALLYSTICK_KEY must be one key, printable and without spaces")
   return { url: urlOf(given("TALLYSTICK_URL"), "TALLYSTICK_URL"), key }
@@ -308,7 +308,7 @@ function valueOf(
 ): string | undefined {
   const direct = environment[name]
   const path = secret ? environment[`${name}_FILE`] : undefined
-  // An empty variable of a script must not become the ledger's folder.
+  // An empty variable in a script must not become the ledger's folder.
   if (direct === "")
     throw new ConfigError(
       `${name} is set to nothing; give it a value, or take it out of the environment`,
@@ -342,7 +342,7 @@ function integerOf(
   return number
 }
 
-/** Undefined for `off`. */
+/** Undefined if the value is `off`. */
 function integerOrOff(name: string, value: string, max: number): number | undefined {
   return value === "off" ? undefined : integerOf(name, value, 1, max, "off or a whole number")
 }
@@ -372,7 +372,7 @@ function archiveOf(environment: Environment, given: Given, data: string): Archiv
   return { kind: "folder", path: value ?? `${data.replace(/\/+$/, "")}/archive` }
 }
 
-/** The variables of Amazon's own programs, and what most services for S3 tell their users to set. */
+/** Reads the variables of Amazon's own programs, which most S3 services tell their users to set. */
 function s3PlaceOf(environment: Environment, given: Given, value: string): S3Place {
   const [bucket, ...folders] = value
     .replace(/^s3:\/\//, "")
@@ -389,7 +389,7 @@ function s3PlaceOf(environment: Environment, given: Given, value: string): S3Pla
     )
   const secret = (name: string): string => {
     const text = environment[name]
-    // A header with another character could not be sent.
+    // A header cannot contain other characters.
     if (text === undefined || !/^[!-~]+$/.test(text))
       throw new ConfigError(`an archive in S3 needs ${name}`)
     return text
@@ -426,7 +426,7 @@ function booleanOf(name: string, value: string): boolean {
   return value === "true"
 }
 
-/** The refusal does not show the address, which has a password. */
+/** The error does not show the address, because it has a password. */
 export function databaseUrlOf(
   value: string | undefined,
   name = "TALLYSTICK_DATABASE_URL",
@@ -440,7 +440,7 @@ export function databaseUrlOf(
   return value
 }
 
-/** Without the password, and without options, among which there may be one. */
+/** Without the password, and without options, which may contain one. */
 function shownDatabase(value: string | undefined): string {
   const url = value === undefined ? null : URL.parse(value)
   return url === null ? "none" : `${url.protocol}//${url.host}${url.pathname}`
@@ -500,7 +500,7 @@ function levelOf(value: string): LogLevel {
 }
 
 function limitsOf(environment: Environment): Limits {
-  // Every limit is a number and keeps its name.
+  // Every limit is a number, and the names are unchanged.
   const limits = Object.fromEntries(
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)
@@ -511,6 +511,7 @@ function limitsOf(environment: Environment): Limits {
       ]
     }),
   ) as unknown as Limits
-  // A batch takes a place in the queue for each of its events: a larger one would never be taken.
+  // A batch takes a place in the queue for each of its events, so a larger batch could never be
+  // accepted.
   return { ...limits, batchEventsMax: Math.min(limits.batchEventsMax, limits.queuedEventsMax) }
 }
