@@ -18,7 +18,9 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Milliseconds that this thread has worked. On a busy machine they pass more slowly. */
+/**
+ * CPU time of this thread in milliseconds. On a busy machine it passes more slowly than real time.
+ */
 export const threadClock: Pick<Clock, "elapsed"> = {
   elapsed() {
     const { user, system } = process.threadCpuUsage()
@@ -26,7 +28,7 @@ export const threadClock: Pick<Clock, "elapsed"> = {
   },
 }
 
-/** A delay that keeps the process alive: a command has nothing else to do. */
+/** A delay that keeps the process alive, for commands, which have nothing else to do. */
 export function delay(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, delayMs)

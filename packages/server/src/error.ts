@@ -1,6 +1,6 @@
 // Errors that a caller can cause have a code. Impossible states are asserted instead.
 
-/** A condition that a start needs is not met. The message is a sentence for the operator. */
+/** A start or a command is not possible. The message is a sentence for the operator. */
 export class StartError extends Error {
   override readonly name = "StartError"
 }

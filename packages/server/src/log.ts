@@ -1,4 +1,4 @@
-// Logs: JSON lines. Secrets are removed where lines leave the process, so no caller can forget to.
+// Logs: JSON lines. Secrets are removed at the output, so no caller can forget that.
 
 import { pino, type Logger } from "pino"
 import type { LogLevel } from "./config.ts"

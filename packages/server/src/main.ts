@@ -14,7 +14,7 @@ import { ConfigError } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { ArchiveFailure } from "./store/archive/archive-storage.ts"
 
-// package.json is ours.
+// Our own package.json has this form.
 const { version } = JSON.parse(
   readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
 ) as { version: string }
@@ -29,18 +29,18 @@ const terminal: Terminal = {
   write: (bytes) => new Promise((taken) => void process.stdout.write(bytes, () => taken())),
   remark: (text) => void process.stderr.write(text),
   progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
-  // Some terminals do not know how wide they are.
+  // Some terminals report the width 0.
   columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
   input: { isTerminal: isatty(0), read: () => process.stdin },
   outliveReader: () => void (needsReader = false),
 }
 
 const help = new Help()
-// Every switch is off by default, so its help does not say so.
+// Every switch is off by default, so the help omits that.
 const optionDescription = (option: Option) =>
   option.defaultValue === false ? option.description : help.optionDescription(option)
 
-/** Less would be a word on each line. */
+/** A narrower column would have one word on each line. */
 const minWidthToWrap = 24
 
 const program = new ProgramCommand("tallystick")
@@ -539,8 +539,8 @@ Example:
     process.exitCode = await runResume(terminal, check, json)
   })
 
-// A reader that has enough may close the pipe. Any other error keeps output from the user, who must
-// know.
+// The reader may close the pipe early. After any other error the output is incomplete, so the
+// command must fail.
 process.stdout.on("error", (error) => {
   const isClosed = "code" in error && error.code === "EPIPE"
   if (isClosed && !needsReader) return
@@ -551,8 +551,8 @@ process.stdout.on("error", (error) => {
 try {
   await program.parseAsync()
 } catch (error) {
-  // An error that the operator can correct is one sentence. Any other is a fault of the program, and
-  // has its stack.
+  // An error that the operator can correct is shown as one sentence. Any other is a bug, and is
+  // shown with its stack.
   const expected =
     error instanceof ConfigError ||
     error instanceof StartError ||
@@ -584,12 +584,12 @@ function sentenceOf(error: Error): string {
     : error.message
 }
 
-/** Old entries lie in the archive, which the operator can bring back. */
+/** The archive is unreachable. The operator can restore it. */
 function isArchiveAway(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "archive_unavailable"
 }
 
-/** Of the service's reserve, or of the disk: then SQLite says so. */
+/** The service's reserve is used up, or SQLite reports that the disk is full. */
 function isDiskFull(error: unknown): boolean {
   if (error instanceof LedgerError) return error.code === "storage_full"
   return error instanceof Error && "errcode" in error && error.errcode === sqliteFull
