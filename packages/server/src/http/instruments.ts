@@ -8,7 +8,7 @@ const help = {
   tallystick_exported_entries_total: "Entries that exports have given out",
   tallystick_build_info: "1, with the versions of the service and of its runtime",
   tallystick_queued_entries: "Entries that wait for a commit",
-  tallystick_disk_free_bytes: "Left on the disk that holds the data, for the service's user",
+  tallystick_disk_free_bytes: "Free space for the service's user on the disk with the data",
   tallystick_disk_reserve_bytes: "Writes are refused when less than this is left on the disk",
   tallystick_database_up: "1 if the database answers and takes writes, else 0",
   tallystick_database_synchronous_standbys:
@@ -21,14 +21,11 @@ const help = {
   tallystick_entries_total: "Entries that clients wrote, by lane",
   tallystick_replays_total: "Writes answered with the receipt of an earlier one",
   tallystick_failed_logins_total: "Passwords and set-up tokens that were wrong",
-  tallystick_expiry_runs_total:
-    "Workspaces that were looked through for contents that have passed their time",
+  tallystick_expiry_runs_total: "Workspaces that were checked for expired contents",
   tallystick_expiry_failures_total:
-    "Workspaces where that failed; it is tried again within the hour",
-  tallystick_expired_bodies_total:
-    "Entries whose contents were destroyed because their time was over",
-  tallystick_expiry_held_total:
-    "Entries that a run found past their time, and left because of a hold",
+    "Workspaces whose check for expired contents failed; it is tried again within the hour",
+  tallystick_expired_bodies_total: "Entries whose contents expired and were destroyed",
+  tallystick_expiry_held_total: "Expired entries whose contents a run kept because of a hold",
   tallystick_erasures_total: "Erasures of persons that were carried out",
   tallystick_erased_entries_total: "Entries that lost sealed fields or their content to an erasure",
   tallystick_erasure_failures_total:
@@ -45,17 +42,16 @@ const help = {
   tallystick_archive_bytes: "Bytes of these segments",
   tallystick_archive_overdue_seconds:
     "For how long the oldest packed entry has been due that is not archived yet; 0 if none is",
-  tallystick_archive_failures_total: "Attempts to archive that failed; the log has why",
-  tallystick_integrity_failures_total: "Chains found not to hold together",
+  tallystick_archive_failures_total: "Failed attempts to archive; the log has the reasons",
+  tallystick_integrity_failures_total: "Chains that failed their integrity check",
   tallystick_audit_verified_entries_total: "Entries that were re-verified",
-  tallystick_audit_failed_entries:
-    "Entries that are known not to hold: the first of each workspace that has one",
+  tallystick_audit_failed_entries: "Broken entries: the first one of each workspace that has any",
   tallystick_audit_unread_workspaces:
-    "Workspaces that could not be read to their end in the present round of re-verifying",
+    "Workspaces that could not be read completely in the current round of re-verifying",
   tallystick_audit_round: "Which round of re-verifying all entries this is",
   tallystick_audit_round_entries: "Entries that were re-verified in the present round",
   tallystick_audit_unverified_age_seconds:
-    "How long ago, at most, the entries that were not re-verified in the present round were last known to hold",
+    "How long ago, at most, the entries that were not re-verified in the present round were last verified",
 } as const
 
 type Name = keyof typeof help
