@@ -195,7 +195,7 @@ test(
     await page.getByRole("heading", { name: /^20 entries lose their contents/ }).waitFor()
     await expectAccessible(page)
     await page.getByRole("button", { name: "Save the rules" }).click()
-    await page.getByText("Tick that these contents may go").waitFor()
+    await page.getByText("Tick the box to confirm that these contents are destroyed").waitFor()
     await page.getByLabel("The contents of 20 entries may be destroyed for ever").check()
     await page.getByRole("button", { name: "Save the rules" }).click()
     await page.getByRole("status").getByText("The rules are saved").waitFor()

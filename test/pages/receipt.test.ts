@@ -122,15 +122,15 @@ test(
       ],
       [
         (text: string) => text.replace(/(index 6\\n)./, "$1_"),
-        /does not hold|not one that a ledger gives/,
+        /does not hold|not have the form of a ledger's answer/,
         [],
       ],
       [
         (text: string) => text.replace('"verified":true', '"verified":false'),
-        /The server says something else/,
+        /The server's own statement differs/,
         [],
       ],
-      [(text: string) => text.slice(0, -200), /not one that a ledger gives/, []],
+      [(text: string) => text.slice(0, -200), /not have the form of a ledger's answer/, []],
     ] as const
     await using watched = await watch(browser, { origin: service.url })
     const { page } = watched

@@ -176,7 +176,7 @@ function checksOf(
           {
             name: "Server",
             state: "broken" as const,
-            says: "The server itself says that this entry does not hold together.",
+            says: "The server itself says that this entry fails its integrity check.",
             ...differs("Server"),
           },
         ]
@@ -223,7 +223,7 @@ export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "f
   switch (failure) {
     case "malformed":
     case "record":
-      return `The answer is not one that a ledger gives${where}.`
+      return `The answer does not have the form of a ledger's answer${where}.`
     case "content":
       return `The content is not what the record commits to${where}.`
     case "canonical":
@@ -242,7 +242,7 @@ export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "f
     case "inclusion":
       return "The steps from the entry do not lead to the signed root."
     case "integrity":
-      return `The server says something else than the proof${where}.`
+      return `The server's own statement differs from the proof${where}.`
   }
 }
 

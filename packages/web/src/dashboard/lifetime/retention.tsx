@@ -197,7 +197,11 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
   const { entries, bytes, held, token } = of
   const save = async (values: FormData): Promise<Refusal | undefined> => {
     if (entries > 0 && !values.has("seen"))
-      return { status: 0, code: "invalid_field", detail: "tick that these contents may go" }
+      return {
+        status: 0,
+        code: "invalid_field",
+        detail: "tick the box to confirm that these contents are destroyed",
+      }
     const told = await desk.send("PATCH", [], { retention: rules, confirm: token })
     if (!told.ok) return told.refusal
     announce("The rules are saved")
