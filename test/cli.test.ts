@@ -615,7 +615,7 @@ test(
     ])
     await chmod(first.data, 0o755)
     await refused(
-      /^tallystick: (.* cannot be (opened|written to); look at whose .*|EACCES: permission denied, open '.*heads')$/m,
+      /^tallystick: (.* cannot be (opened|written to); check its owner, .*|EACCES: permission denied, open '.*heads')$/m,
     )
   },
 )
@@ -641,7 +641,7 @@ test(
       const { code, errors } = await tallystick(["serve"], environment, { uid: nobody })
       await chmod(join(first.data, name), mode)
       assert.equal(code, 1, name)
-      assert.match(errors, /^tallystick: \/.* cannot be written to; look at whose it is, .*\n$/)
+      assert.match(errors, /^tallystick: \/.* cannot be written to; check its owner, .*\n$/)
     }
   },
 )

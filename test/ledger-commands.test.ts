@@ -239,7 +239,7 @@ test("events put: an answer that does not arrive is asked for again, and is call
   const unknown = await put(complete)
   assert.deepEqual([unknown.code, unknown.output], [2, ""])
   const [, again = ""] =
-    /^tallystick: it may be recorded: .* add (.*)\n$/.exec(unknown.errors) ?? []
+    /^tallystick: it may have been recorded: .* add (.*)\n$/.exec(unknown.errors) ?? []
   cutting.answers("POST", 0)
   const found = await put([...complete, ...again.split(" ")])
   assert.deepEqual([found.code, found.errors], [0, replayed])
@@ -470,7 +470,7 @@ test("events export: a file is whole, is checked, and goes on where it was cut s
   assert.equal(whole.length, 300)
   const again = await exporting("--output", file)
   assert.equal(again.code, 1)
-  assert.match(again.errors, /entries\.jsonl is there already; --resume goes on/)
+  assert.match(again.errors, /entries\.jsonl already exists; --resume continues/)
   assert.match((await exporting("--output", file, "--resume")).errors, /is complete/)
 
   const text = await readFile(file, "utf8")

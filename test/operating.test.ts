@@ -158,10 +158,10 @@ test(
     // What cannot be read at all is named as well, and keeps nothing else from being looked at.
     const secret = await readFile(join(service.data, "secret"), "utf8")
     await writeFile(join(service.data, "secret"), "half a sec")
-    await expectBad("keys", /secret must be 32 bytes/, /look at the file/)
+    await expectBad("keys", /secret must be 32 bytes/, /check the file/)
     assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
     await writeFile(join(service.data, "secret"), secret)
-    await expectBad("checkpoints", /EISDIR/, /look at the file/, {
+    await expectBad("checkpoints", /EISDIR/, /check the file/, {
       ...settings,
       TALLYSTICK_HEADS: tmpdir(),
     })

@@ -362,7 +362,7 @@ test("Expect: 100-continue is answered once the request may continue, and other 
   ])
 })
 
-test("this is no proxy, and nothing is upgraded", async () => {
+test("this server is not a proxy, and nothing is upgraded", async () => {
   await expectRaw([
     {
       about: "CONNECT",

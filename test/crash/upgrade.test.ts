@@ -41,7 +41,7 @@ test(
     for (const start of [1, 2]) {
       await using service = await startProgram({ data })
       assert.equal(
-        /bringing the data into the layout of this version/.test(service.log()),
+        /upgrading the data to the layout of this version/.test(service.log()),
         start === 1,
       )
       for (const id of ["acme", "globex"]) {

@@ -125,10 +125,7 @@ async function expectFound(
   assert.equal(await metric(client, "tallystick_audit_failed_entries"), each.size)
   const check = await auditorCheck(client)
   assert.equal(check.ok, false)
-  assert.match(
-    check.detail,
-    new RegExp(`workspaces with an entry that does not hold: ${each.size};`),
-  )
+  assert.match(check.detail, new RegExp(`workspaces with a broken entry: ${each.size};`))
   for (const { id } of each.values())
     assert.ok(!check.detail.includes(id), "a stranger may read this")
   return each.size

@@ -369,7 +369,7 @@ function ofPack(verdict: PackVerdict): Finding {
 
 export function examineExport(folder: Folder, input: TrustedInput): Finding {
   if (folder.files("genesis.json") === undefined || folder.files("checkpoint") === undefined)
-    return unreadable("it is not an export, or one that was never finished")
+    return unreadable("it is not an export, or an export that was never finished")
   const { verdict, unread, stranger } = checkFolder(folder, input)
   const { checkpoint, epochs, entries, bodies, disclosures } = verdict
   const facts = {

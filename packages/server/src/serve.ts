@@ -102,7 +102,7 @@ export async function serve(
   const opened = await openStore(config, options.onFatal, (done, entries) => {
     if (done - told < entriesPerLine && done !== entries) return
     told = done
-    options.log.info({ done, entries }, "bringing the data into the layout of this version")
+    options.log.info({ done, entries }, "upgrading the data to the layout of this version")
   })
   const store = options.wrapStore?.(opened) ?? opened
   try {
@@ -296,7 +296,7 @@ async function beginErasing(
     isOurs: async (workspace) => readOnly === undefined && (await content.isOurs(workspace)),
     failed(workspace, error) {
       metrics.erasureFailed()
-      log.error({ workspace, err: error }, "an erasure did not go on")
+      log.error({ workspace, err: error }, "an erasure failed; it is tried again")
     },
   })
   return { erasures, erasing }
@@ -657,7 +657,7 @@ function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | 
   if (!isBroken) return undefined
   return new LedgerError(
     "integrity_failure",
-    "this workspace's chain does not hold together; it is not written to until an operator has looked at it",
+    "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
   )
 }
 

@@ -79,7 +79,7 @@ async function check(
     return "state" in found ? [{ name, ...found }] : found
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    return [{ name, ...bad(message, "look at the file, its owner, and its disk") }]
+    return [{ name, ...bad(message, "check the file, its owner, and its disk") }]
   }
 }
 
@@ -336,7 +336,7 @@ async function checkChains(
       return bad(wrong, "stop the service, keep this data unchanged, and restore a backup")
   }
   return ok(
-    `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`,
+    `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} pass their integrity check`,
   )
 }
 

@@ -51,7 +51,7 @@ export async function exportEvents(
   const before = { count: 0, broken: 0, last: options.after, bytes: 0, hash: createHash("sha256") }
   const isThere = output !== undefined && existsSync(output)
   if (isThere && !resume)
-    throw new StartError(`${output} is there already; --resume goes on with one that was cut short`)
+    throw new StartError(`${output} already exists; --resume continues an incomplete export`)
   if (isThere && (await readLines(output, before)) === "complete") {
     remark(`tallystick: ${output} is complete\n`)
     return before.broken > 0 ? exitCodes.broken : exitCodes.good

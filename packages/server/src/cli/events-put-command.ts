@@ -106,7 +106,7 @@ async function putOne(
     if (!isUnknown(error)) throw explained
     const again = `--idempotency-key ${error.idempotencyKey} --occurred-at ${event.occurredAt}`
     remark(
-      `tallystick: it may be recorded: ${explained.message}. To repeat it without recording it twice, add ${again}\n`,
+      `tallystick: it may have been recorded: ${explained.message}. To repeat it without recording it twice, add ${again}\n`,
     )
     return exitCodes.unknown
   }

@@ -88,7 +88,9 @@ export function userServiceOf(
 /** Throws if the answer cannot come from our service: the address is probably wrong. */
 export function requireAnswer(isOne: boolean): void {
   if (!isOne)
-    throw new StartError("the answer is not one of a Tallystick service; is the address right?")
+    throw new StartError(
+      "the answer does not come from a Tallystick service; is the address right?",
+    )
 }
 
 function explained(error: unknown, baseUrl: string, advice: string): StartError {

@@ -89,7 +89,7 @@ export function createHealth(
     metrics.integrityFailure()
     log.error(
       { workspace, detail },
-      "the chain does not hold together; this workspace is not written to or signed any more",
+      "the chain fails its integrity check; this workspace is not written to or signed any more",
     )
     recorder.add({ workspace, detail, sequence: finding?.sequence, foundMs: finding?.foundMs })
   }

@@ -155,7 +155,10 @@ export function unknownResource(caller: Caller, workspaceId?: string): LedgerErr
   if (caller === undefined) return new LedgerError("unauthorized", sentences.unauthorized)
   return workspaceId !== undefined && isForeign(caller, workspaceId)
     ? new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
-    : new LedgerError("not_found", "there is no such thing, or not in your reach")
+    : new LedgerError(
+        "not_found",
+        "there is no such resource, or this credential does not reach it",
+      )
 }
 
 /**

@@ -45,7 +45,7 @@ function checkMediaType(headers: IncomingHttpHeaders): void {
   if (headers["content-encoding"] !== undefined)
     throw new LedgerError(
       "unsupported_media_type",
-      "a body with a Content-Encoding is not read; send it as it is",
+      "a body with a Content-Encoding is not accepted; send it uncompressed",
     )
   const given = headers["content-type"] ?? ""
   if (given === "application/json") return

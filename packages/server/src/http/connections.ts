@@ -63,7 +63,7 @@ export class Connections {
       socket.on("error", () => socket.destroy())
       this.#write(
         socket,
-        new LedgerError("method_not_allowed", "this is no proxy", {
+        new LedgerError("method_not_allowed", "this server is not a proxy", {
           headers: { allow: methods.join(", ") },
         }),
       )

@@ -28,7 +28,7 @@ export function checkFraming(
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
-    throw new LedgerError("expectation_failed", "the only expectation that is met is 100-continue")
+    throw new LedgerError("expectation_failed", "the only supported expectation is 100-continue")
 }
 
 /**

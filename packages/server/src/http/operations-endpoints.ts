@@ -116,7 +116,7 @@ function chainsCheck({ health }: Service): Check {
     : {
         name: "chains",
         ok: false,
-        detail: `workspaces whose chain does not hold together: ${broken}`,
+        detail: `workspaces whose chain fails its integrity check: ${broken}`,
       }
 }
 
@@ -126,8 +126,8 @@ function auditCheck({ health, clock }: Service): Check {
   const { round, entries, sinceMs, failed, unread } = summary
   const seconds = Math.max(0, Math.round((clock.now() - sinceMs) / 1000))
   const detail =
-    `round ${round}, ${entries} entries re-verified in it; all others were known to hold ${seconds} seconds ago or later; ` +
-    `workspaces with an entry that does not hold: ${failed}; that could not be read: ${unread}`
+    `round ${round}, ${entries} entries re-verified in it; all others were verified ${seconds} seconds ago or later; ` +
+    `workspaces with a broken entry: ${failed}; workspaces that could not be read: ${unread}`
   return { name: "auditor", ok: failed === 0 && unread === 0, detail }
 }
 

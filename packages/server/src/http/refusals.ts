@@ -79,7 +79,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   activity_disabled: "activity links are off for this project",
   csrf_failed:
     "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
-  not_found: "there is no such thing, or not in your reach",
+  not_found: "there is no such resource, or this credential does not reach it",
   method_not_allowed: "this path takes GET, HEAD",
   request_timeout: "the request took too long to arrive",
   conflict: "a project of this id exists already",
@@ -87,7 +87,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   payload_too_large: "the body has 300000 bytes; at most 262144 are allowed",
   uri_too_long: "the request target has 9000 bytes; at most 8192 are allowed",
   unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",
-  expectation_failed: "the only expectation that is met is 100-continue",
+  expectation_failed: "the only supported expectation is 100-continue",
   idempotency_key_reused: "this Idempotency-Key was used for another request",
   rate_limited:
     "there were too many reads without a credential from this address; 600 a minute are allowed",
@@ -101,7 +101,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   archive_unavailable:
     "some of these entries lie in the archive, which cannot be read at this moment",
   integrity_failure:
-    "an entry of this workspace does not hold together; nothing is recorded until somebody has looked",
+    "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
   read_only: "the data is older than what was signed; nothing is recorded",
   shutting_down: "this server is shutting down; nothing was recorded",
 }

@@ -133,7 +133,7 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     [
       "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
       "method_not_allowed",
-      /no proxy/,
+      /not a proxy/,
     ],
     [get("/nothing"), "not_found", /^there is nothing at this path$/],
     [get("/ok/"), "not_found", /^there is nothing at this path$/],

@@ -100,10 +100,7 @@ export class Admission {
   takeBytes(party: Party, bytes: number, held: number): void {
     this.#checkQueue(party)
     if (!this.#hasRoom(party, bytes, held))
-      throw new LedgerError(
-        "overloaded",
-        "too many bodies are sent at this moment; nothing was recorded",
-      )
+      throw new LedgerError("overloaded", "too many bodies are being sent; nothing was recorded")
     this.#bodiesOf(party).add(party.name, bytes)
   }
 
@@ -126,7 +123,7 @@ export class Admission {
     if (this.#waiting.length > 0 && this.#waitingBytes + bytes > turnsWaitingBytesMax)
       throw new LedgerError(
         "overloaded",
-        "more is sent than can be looked at; nothing was recorded",
+        "more bodies arrive than can be parsed; nothing was recorded",
       )
     this.#waitingBytes += bytes
     return new Promise((resolve, reject) =>

@@ -173,7 +173,7 @@ export function createSequencer(
     for (const { submission, change } of all.slice(place))
       if (change.kind === kind && change.id === id && change.version === version)
         leave(submission).reject(
-          new LedgerError("conflict", "it was changed by someone else at the same moment"),
+          new LedgerError("conflict", "somebody else changed it at the same moment"),
         )
   }
 
@@ -245,12 +245,12 @@ function settleKeys(
 function unknown(cause: unknown): LedgerError {
   return new LedgerError(
     "ledger_unavailable",
-    "whether it was recorded is not known; repeat with the same Idempotency-Key, and it will be there once",
+    "it is unknown whether this was recorded; repeat it with the same Idempotency-Key, and it is recorded once",
     { cause },
   )
 }
 
 function the<T>(value: T | undefined): T {
-  assert(value !== undefined, "the sequencer keeps its books")
+  assert(value !== undefined, "every outcome belongs to a waiting entry")
   return value
 }

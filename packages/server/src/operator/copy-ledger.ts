@@ -63,7 +63,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyResult> {
   for (const trouble of await reindex(to, limits, ({ workspace, done, entries }) =>
     progress(`${workspace}: indexed ${done} of ${entries}`),
   ))
-    throw new StartError(`the copy does not hold together: ${trouble}`)
+    throw new StartError(`the copy fails its integrity check: ${trouble}`)
   await putCheckpoints(to, checkpoints)
   return { workspaces: workspaces.length, ...copied }
 }

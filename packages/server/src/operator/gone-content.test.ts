@@ -25,7 +25,7 @@ import type { Stored } from "../store/entries.ts"
 import type { Journal } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 
-// An entry that lacks its body or a sealed field holds together if that was destroyed as recorded,
+// An entry that lacks its body or a sealed field is intact if an entry records its destruction,
 // and is broken otherwise, whoever looks.
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep: async () => {} }

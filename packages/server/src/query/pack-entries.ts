@@ -84,6 +84,6 @@ function readEntry(
 export function broken(sequence: number): LedgerError {
   return new LedgerError(
     "integrity_failure",
-    `entry ${sequence} does not hold together, so no evidence can be given of it`,
+    `entry ${sequence} fails its integrity check, so no evidence can be given of it`,
   )
 }

@@ -108,7 +108,7 @@ export function readErasures(path: string): readonly ErasedBlock[] {
 
 function parseBlock(path: string, text: string): ErasedBlock {
   const wrong = (): never => {
-    throw new StartError(`${path} has a line that is not one of what was erased`)
+    throw new StartError(`${path} has a line that is not part of an erasure`)
   }
   const [first = "", ...lines] = text.trimEnd().split("\n")
   const [, origin = wrong(), id = wrong()] = /^erasure (\S+) (\S+)$/.exec(first) ?? []

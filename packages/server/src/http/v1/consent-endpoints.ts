@@ -98,7 +98,7 @@ async function record(
     idempotency,
   }
   const [recorded] = await service.ledger.record(workspace, [said], [], pace)
-  if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
+  if (recorded === undefined) throw new Error("the ledger returns an outcome for every draft")
   if (pace.isUp()) await pace.next()
   return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
 }

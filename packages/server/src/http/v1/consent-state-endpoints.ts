@@ -208,7 +208,7 @@ function actOf(event: Uint8Array): Act | undefined {
   if (integrity === "broken")
     throw new LedgerError(
       "integrity_failure",
-      `entry ${sequence} does not hold together, so the state of this consent cannot be told`,
+      `entry ${sequence} fails its integrity check, so the state of this consent is unknown`,
     )
   if (action !== consentAction && action !== withdrawalAction) return undefined
   return { isWithdrawal: action === withdrawalAction, policyVersion, entry }

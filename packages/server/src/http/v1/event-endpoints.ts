@@ -124,7 +124,7 @@ function refusalOfAll(failures: readonly unknown[], hasRecorded: boolean): unkno
   if (unknown !== undefined || !hasRecorded) return unknown ?? failures[0]
   return new LedgerError(
     "ledger_unavailable",
-    "some events of this batch were recorded and some were not; repeat it as it is",
+    "some events of this batch were recorded and some were not; repeat the same request",
   )
 }
 
@@ -322,6 +322,6 @@ function problemOf(error: unknown): string {
 }
 
 function the<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("the ledger answers for everything that it was given")
+  if (value === undefined) throw new Error("the ledger returns an outcome for every draft")
   return value
 }

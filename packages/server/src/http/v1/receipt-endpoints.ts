@@ -199,7 +199,7 @@ function unseen(caller: Caller, workspaceId: string): LedgerError {
 function unproven(): LedgerError {
   return new LedgerError(
     "integrity_failure",
-    "this entry does not hold together, so there is no proof of it; its operator has been told",
+    "this entry fails its integrity check, so there is no proof of it; the operator has been told",
   )
 }
 

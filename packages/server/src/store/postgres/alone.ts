@@ -70,6 +70,6 @@ async function requireLedger({ rows }: Queries): Promise<void> {
   const number = Number(row?.[0])
   if (number !== newestLayout())
     throw new StartError(
-      `the database has layout ${number}, and this version of tallystick reads ${newestLayout()}: start the service of the newer version once, which brings it forward`,
+      `the database has layout ${number}, and this version of tallystick reads ${newestLayout()}: start the service of the newer version once, which upgrades it`,
     )
 }

@@ -66,7 +66,7 @@ function sentenceOfNodes(dead: readonly string[] | undefined): string {
 function sentenceOf(synchronousStandbys: unknown): string {
   switch (synchronousStandbys) {
     case undefined:
-      return "its synchronous standbys can be seen by a role with pg_read_all_stats"
+      return "only a role with pg_read_all_stats can see its synchronous standbys"
     case 0:
       return "no synchronous standby: an entry is on the disk of one server when it is acknowledged"
     default:

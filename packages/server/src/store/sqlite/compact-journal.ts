@@ -101,7 +101,7 @@ function requireRoom(folder: string, path: string, next: string): void {
   if (free + has >= needed) return
   const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
   throw new StartError(
-    `the compacted journal needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is as it was`,
+    `the compacted journal needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is unchanged`,
   )
 }
 
@@ -123,7 +123,7 @@ function copyAll(path: string, next: string, progress: CompactProgress, step: nu
   } catch (cause) {
     if (errorCode(cause) !== full) throw cause
     throw new StartError(
-      "the disk was full before the journal was compacted; free some space, and run this again: it goes on from there",
+      "the disk was full before the journal was compacted; free some space, and run this again: it continues from there",
       { cause },
     )
   }

@@ -16,7 +16,7 @@ const copyMark = 0x636f7079
  * name.
  */
 export const copied =
-  "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
+  "the data is a copy that tallystick backup made; it can be read, but not written to. To continue from it, stop the service and run tallystick resume; after that, never start the original again"
 
 /** Opens a file for reading and copying. It sees a snapshot of this moment while others write. */
 export function openStill(path: string): DatabaseSync {

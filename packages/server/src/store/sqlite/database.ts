@@ -146,7 +146,7 @@ export function openFile(path: string, options: DatabaseSyncOptions = {}): Datab
   } catch (cause) {
     if (errorCode(cause) === 0) throw cause
     throw new StartError(
-      `${path} cannot be opened; look at whose file it is, and at the disk under it`,
+      `${path} cannot be opened; check its owner, its permissions, and its disk`,
       { cause },
     )
   }
@@ -163,7 +163,7 @@ export function requireWritable(path: string): void {
     } catch (cause) {
       if (!existsSync(one)) continue
       throw new StartError(
-        `${one} cannot be written to; look at whose it is, at its permissions, and at the disk under it`,
+        `${one} cannot be written to; check its owner, its permissions, and its disk`,
         { cause },
       )
     }

@@ -69,7 +69,7 @@ export function upgradeJournal(
   } catch (cause) {
     if (errorCode(cause) !== full) throw cause
     throw new StartError(
-      `the disk of ${folder} was full before the journal was copied into the layout of this version; free some space, and the next start goes on from there`,
+      `the disk of ${folder} was full before the journal was copied into the layout of this version; free some space, and the next start continues from there`,
       { cause },
     )
   }
@@ -130,7 +130,7 @@ function requireRoom(folder: string, path: string, next: string): void {
   if (free + has >= needed) return
   const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
   throw new StartError(
-    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is as it was`,
+    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is unchanged`,
   )
 }
 

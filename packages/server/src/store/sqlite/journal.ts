@@ -79,7 +79,7 @@ export function createJournal(
       if (answer.full)
         throw new LedgerError(
           "storage_full",
-          "the disk is nearly full; nothing was recorded, and reading goes on",
+          "the disk is nearly full; nothing was recorded, and reads still work",
         )
       const written = answer.groups.values()
       const outcomes = groups.map((group, place) => {
