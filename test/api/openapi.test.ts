@@ -226,7 +226,7 @@ test("/docs shows every endpoint, every error and every shape, and loads nothing
   assert.ok(shown.length > 120)
   for (const id of shown) assert.ok(ids.includes(id), `${id} is not on the page`)
   assert.ok(
-    text.includes("two neighbours of a list need not be linked"),
+    text.includes("two consecutive entries of a list need not be linked"),
     "what stands between two rows is not said",
   )
   // For who does not see it: its language, its landmarks, headings without a gap, and all that

@@ -815,7 +815,7 @@ export interface TokenFields {
 /** Members of a new token, shown only once. */
 export interface CreatedTokenFields extends TokenFields {
   readonly token: string
-  /** What a program calls with the token as its bearer. */
+  /** The address that a program calls with the token as its bearer. */
   readonly apiUrl: string
 }
 
@@ -840,7 +840,7 @@ export interface Token extends TokenFields {
 /** The answer to a new receipt token. */
 export interface CreatedReceiptToken extends CreatedTokenFields {
   readonly receipt: string
-  /** A page for people, with the token in its fragment. */
+  /** The address of a page for people, with the token in its fragment. */
   readonly verificationUrl: string
 }
 
@@ -848,7 +848,7 @@ export interface CreatedReceiptToken extends CreatedTokenFields {
 export interface CreatedPolicyToken extends CreatedTokenFields {
   readonly projectId: string
   readonly version?: number
-  /** A page for people, with the token in its fragment. */
+  /** The address of a page for people, with the token in its fragment. */
   readonly policyUrl: string
 }
 
@@ -858,7 +858,7 @@ export interface CreatedEvidenceToken extends CreatedTokenFields {
   readonly receiptCount: number
   /** The ZIP, for a program that sends the token as its bearer. */
   readonly downloadUrl: string
-  /** A page for people, with the token in its fragment. */
+  /** The address of a page for people, with the token in its fragment. */
   readonly pageUrl: string
 }
 
@@ -866,7 +866,7 @@ export interface CreatedEvidenceToken extends CreatedTokenFields {
 export interface CreatedActivityToken extends CreatedTokenFields {
   readonly projectId: string
   readonly subject: { readonly id: string; readonly types: readonly string[] }
-  /** A page for people, with the token in its fragment. */
+  /** The address of a page for people, with the token in its fragment. */
   readonly activityUrl: string
 }
 

@@ -9,7 +9,7 @@ export function serviceCalls(call: Call) {
     /** The process lives. */
     health: (options?: CallOptions): Promise<Health> => call.get("/healthz", {}, options),
 
-    /** Whether the ledger can append, and if not, why. */
+    /** Check that the ledger can append, and if not, why. */
     readiness: (options?: CallOptions): Promise<Readiness> =>
       call.exchange(
         { method: "GET", path: "/readyz", query: { verbose: true }, alsoReads: 503 },

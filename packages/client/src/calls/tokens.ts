@@ -15,7 +15,7 @@ import type {
 } from "../wire.ts"
 
 /**
- * Scoped tokens: each opens one thing, for somebody who has no key. An answer to a new one is the
+ * Scoped tokens: each gives access to one resource, for people without a key. An answer to a new one is the
  * only one that shows it.
  */
 export function tokenCalls(call: Call) {

@@ -39,7 +39,7 @@ export function docsEndpoints(
       operation: "getDocs",
       tag: "Service",
       summary: "Get this description as a page",
-      description: "The same for people, as a page of HTML.",
+      description: "The same as an HTML page for people.",
       access: { ...access, unmetered: true },
       answers: { 200: PlainText, 304: null },
       answerType: pageHeaders["content-type"],

@@ -8,27 +8,27 @@ export const securitySchemes = {
     type: "http",
     scheme: "bearer",
     description:
-      "An API key (`tsk_…`), with the scope that is named; or the instance key, which may do everything, and alone does what names `instance`.",
+      "An API key (`tsk_…`) with the named scope, or the instance key, which may do everything. Where `instance` is named, only the instance key is accepted.",
   },
   scopedToken: {
     type: "http",
     scheme: "bearer",
     description:
-      "A token of the type that is named: `receipt` (`tsr_…`), `policy` (`tsp_…`), `activity` (`tsa_…`) or `evidence` (`tse_…`).",
+      "A token of the named type: `receipt` (`tsr_…`), `policy` (`tsp_…`), `activity` (`tsa_…`) or `evidence` (`tse_…`).",
   },
   tokenParameter: {
     type: "apiKey",
     in: "query",
     name: "token",
     description:
-      "A scoped token of the type that is named, where a browser cannot send it as a bearer, which is better.",
+      "A scoped token of the named type. Use it only where a browser cannot send it as a bearer token.",
   },
   session: {
     type: "apiKey",
     in: "cookie",
     name: "__Host-ts",
     description:
-      "A member who has signed in, and is in the workspace what is named. A change also needs Sec-Fetch-Site or Origin to say that it comes from the service's own pages. Where the public address is plain HTTP, and not this machine's, the cookie is called `ts`.",
+      "A signed-in member who has the named role in the workspace. For a change, Sec-Fetch-Site or Origin must show that the request comes from the service's own pages. If the public address is plain HTTP on another machine, the cookie is called `ts`.",
   },
 } as const
 

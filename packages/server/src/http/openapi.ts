@@ -115,19 +115,20 @@ function parametersOf(
 
 const headers = {
   "X-Request-Id": {
-    description: "The request's own, or one that was made for it. It stands in the log.",
+    description: "The id that the request has sent, or a new one. The log contains it.",
     schema: { type: "string" },
   },
   "Retry-After": {
-    description: "Seconds until it is worth coming back.",
+    description: "Seconds to wait before a retry.",
     schema: { type: "integer", minimum: 1 },
   },
   "Idempotency-Replayed": {
-    description: "The key had been used before, by the same request, and this is its receipt.",
+    description: "The same request was recorded before under this key, and this is its receipt.",
     schema: { type: "string", const: "true" },
   },
   "X-Ledger-Sequence": {
-    description: "The last entry that was recorded when the answer began. It has none beyond it.",
+    description:
+      "The last entry that was recorded when the answer began. The answer has no later ones.",
     schema: { type: "integer", minimum: 0 },
   },
   "X-Ledger-Receipt": {

@@ -1,17 +1,17 @@
 /** The groups of endpoints, in the order in which the description shows them. */
 export const tags = {
-  Writing: "What happened, and who agreed to what.",
-  Reading: "Finding entries, and what concerns one person.",
-  Receipts: "Checking what was recorded.",
+  Writing: "Recording events and consents.",
+  Reading: "Searching entries, and entries about one person.",
+  Receipts: "Verifying recorded entries.",
   Log: "The transparency log of a workspace, as C2SP tlog-tiles. It holds no content.",
   Policies: "Published versions of policies, which never change.",
-  "Evidence packs": "Entries put together for somebody else, to be checked without the service.",
-  Erasures: "Destroying what the ledger has about a person, so that it stays provable.",
-  Tokens: "Scoped tokens: each opens one thing, for somebody who has no key.",
+  "Evidence packs": "Collections of entries for others, who can verify them without the service.",
+  Erasures: "Destroying the data of a person, while all proofs stay valid.",
+  Tokens: "Scoped tokens: each gives access to one resource, for people without a key.",
   "API keys": "Credentials of programs.",
   Members: "People, and their sessions.",
   Workspaces: "Workspaces and their projects.",
-  Retention: "How long contents are kept, and what keeps them longer.",
+  Retention: "How long contents are kept, and holds that keep them longer.",
   Service: "The service itself.",
 } as const
 

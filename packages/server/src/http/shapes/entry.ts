@@ -17,7 +17,7 @@ export const entryFields = {
     minimum: 1,
     docs: {
       description:
-        "The place in the chain. The service's own entries have places too, so two neighbours of a list need not be linked: projectId=all with " +
+        "The place in the chain. The service's own entries have places too, so two consecutive entries of a list need not be linked: projectId=all with " +
         "includeSystem=true and storage=all shows the whole chain.",
     },
   }),

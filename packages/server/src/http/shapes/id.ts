@@ -44,7 +44,7 @@ export const ShownEventId = Type.String({
   rule: "must be the id of an event, or empty",
   docs: {
     examples: ["evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"],
-    description: "Empty once the content was destroyed.",
+    description: "Empty if the content was destroyed.",
   },
 })
 

@@ -32,7 +32,7 @@ const filter = {
   to: Type.Optional(Time),
   includeSystem: Type.Boolean({
     default: false,
-    docs: { description: "Show the entries of administrative acts and keys as well" },
+    docs: { description: "Include the service's own entries, about administrative acts and keys" },
   }),
 }
 
@@ -125,7 +125,7 @@ export const pageFields = {
   hasMore: Type.Boolean({
     docs: {
       description:
-        "Also when the page has fewer entries than `limit`: it ended at its budget of bytes",
+        "May be true although the page has fewer entries than `limit`, because the page is also limited in bytes",
     },
   }),
   verified: Type.Boolean(),

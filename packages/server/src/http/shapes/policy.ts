@@ -42,7 +42,8 @@ export const PolicyQuery = Type.Object({
     Type.String({
       minLength: 1,
       docs: {
-        description: "A policy token, where a browser cannot send it as a bearer, which is better.",
+        description:
+          "A policy token. Use it only where a browser cannot send it as a bearer token.",
       },
     }),
   ),

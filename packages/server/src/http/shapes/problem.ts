@@ -7,7 +7,7 @@ import { Receipt } from "./receipt.ts"
 export const Problem = answerOf<wire.Problem>()("Problem", {
   error: Type.String({
     docs: {
-      description: "What went wrong, for programs. A later version may add codes.",
+      description: "The error code, for programs. A later version may add codes.",
       examples: Object.keys(statusOf),
     },
   }),

@@ -87,10 +87,16 @@ const fields = {
 const ShownSubject = Type.Object({ id: Type.String(), types: Type.Array(Type.String()) })
 const version = Type.Optional(PolicyVersion)
 const page = Type.String({
-  docs: { format: "uri", description: "A page for people, with the token in its fragment." },
+  docs: {
+    format: "uri",
+    description: "The address of a page for people, with the token in its fragment.",
+  },
 })
 const address = Type.String({
-  docs: { format: "uri", description: "What a program calls with the token as its bearer." },
+  docs: {
+    format: "uri",
+    description: "The address that a program calls with the token as its bearer.",
+  },
 })
 const secret = (type: TokenType) =>
   Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })

@@ -48,7 +48,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "API keys",
       summary: "Revoke an API key",
       description:
-        "Ends a key and the tokens that it made. Keys and members that it made live on, and are listed; with `cascade=true` they end as well. 204 if there are none.",
+        "Ends a key and the tokens that it made. Keys and members that it made stay valid, and are listed; with `cascade=true` they end as well. 204 if there are none.",
       access: { action: "administer" },
       query: RevokeQuery,
       answers: { 204: null, 200: MadeByKey },

@@ -39,7 +39,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Writing",
       summary: "Withdraw a consent",
       description:
-        "Records that a person agrees no more, as an entry that the person can see in their activity. With a `policyVersion` it ends the consent to that version and to all earlier ones, without one to every version. It is recorded whether or not a consent stands.",
+        "Records that a person withdrew a consent, as an entry that the person can see in their activity. With a `policyVersion`, it withdraws the consent to that version and to all earlier ones, otherwise to every version. It is recorded even if there is no valid consent.",
       access: { action: "write" },
       headers: WriteHeaders,
       body: ConsentWithdrawal,

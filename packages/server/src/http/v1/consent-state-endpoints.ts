@@ -39,7 +39,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       tag: "Reading",
       summary: "Look up a person's consents",
       description:
-        "The consents and withdrawals of exactly this person, newest first. The ledger records who looked up whom, and why, before it answers.",
+        "The consents and withdrawals of exactly this person, newest first. Before it answers, the ledger records who looked up whom, and why.",
       access: { action: "read" },
       body: ConsentLookup,
       answers: { 200: ConsentsPage },
@@ -73,7 +73,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       tag: "Reading",
       summary: "Get the state of a person's consent",
       description:
-        "Whether a person's consent stands, or stood at a time, with the text that they agreed to, if it was published, and the entries that say so, oldest first. The ledger records who looked up whom before it answers.",
+        "Whether a person's consent is valid, or was valid at a time, with the text that they agreed to, if it was published, and the entries that prove it, oldest first. Before it answers, the ledger records who looked up whom.",
       access: { action: "read", isRecorded: true },
       query: ConsentStateQuery,
       answers: { 200: ConsentStateShape },
@@ -118,7 +118,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       tag: "Reading",
       summary: "Count consents",
       description:
-        "How many consents were given and withdrawn in a project, exactly: by version, mode, surface, and day of UTC. It names nobody, and is not recorded.",
+        "Exact counts of the consents that were given and withdrawn in a project, by version, mode, surface, and day of UTC. The answer names nobody, so the request is not recorded.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: ConsentSummaryQuery,

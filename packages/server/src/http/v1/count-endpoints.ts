@@ -19,7 +19,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "Count entries by time",
       description:
-        "How many entries of a filter and a search occurred in each span of time, exactly, and of which lane or project.",
+        "Exact counts of the entries that match a filter and a search, by span of time and by lane or project.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: TimelineQuery,
@@ -39,7 +39,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "List the commonest values of a field",
       description:
-        "Which values of a field the entries of a filter and a search have, and how many entries have each, the commonest first. Values are in lower case.",
+        "The values of a field in the entries that match a filter and a search, with the number of entries of each, the commonest first. Values are in lower case.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: ValuesQuery,

@@ -16,7 +16,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Erasures",
       summary: "Erase a person",
       description:
-        "Destroys what the ledger has sealed about a person, or whole entries, up to the entry that records this request. It is carried out after the answer, or when the last hold on it is released. With `dryRun`, 200 says what would be destroyed.",
+        "Destroys the sealed fields about a person, or whole entries, up to the entry that records this request. It is carried out after the answer, or when the last hold on it is released. With `dryRun`, the answer is 200 and says what would be destroyed.",
       access: { action: "administer" },
       body: NewErasure,
       answers: { 200: ErasurePreview, 202: Erasure },
@@ -39,7 +39,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listErasures",
       tag: "Erasures",
       summary: "List the erasures",
-      description: "What was asked to be erased, and how far that has come, newest first.",
+      description: "The requested erasures and their progress, newest first.",
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: ErasureList },
@@ -53,7 +53,7 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getErasure",
       tag: "Erasures",
       summary: "Get an erasure",
-      description: "How far an erasure has come, and who may have a copy of what it destroyed.",
+      description: "The progress of an erasure, and who may have a copy of the destroyed content.",
       access: { action: "administer" },
       answers: { 200: Erasure },
       async handle({ params: { workspaceId, erasureId } }) {

@@ -46,7 +46,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Writing",
       summary: "Write an event",
       description:
-        "Records one event and answers its receipt. A 202 means that the entry is linked into the chain and on disk. Sent again with the same Idempotency-Key, it answers the first receipt.",
+        "Records one event and returns its receipt. A 202 means that the entry is linked into the chain and on disk. A retry with the same Idempotency-Key returns the first receipt.",
       access: { action: "write" },
       headers: WriteHeaders,
       body: Event,
@@ -66,7 +66,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Writing",
       summary: "Write up to 1,000 events",
       description:
-        "Records each event by itself, under the idempotency key that it has as a member. The results stand in the order of the events, and each is a receipt or a problem.",
+        "Records each event separately, under its member `idempotencyKey`. The results have the order of the events, and each is a receipt or a problem.",
       access: { action: "write" },
       headers: BatchHeaders,
       body: envelope,

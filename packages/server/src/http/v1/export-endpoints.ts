@@ -26,7 +26,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Workspaces",
       summary: "Record an export",
       description:
-        "Records in the workspace's own ledger that it is exported. `tallystick export` asks this before it writes the files.",
+        "Records in the workspace's own ledger that it is exported. `tallystick export` calls this before it writes the files.",
       access: { action: "preside" },
       body: NewExport,
       answers: { 204: null },
@@ -41,7 +41,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "Export entries",
       description:
-        "All entries of a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. What is recorded after it began is not in it. The ledger records who exported what, and how many entries were sent. A file that is cut short ends the connection; of JSON lines the last one has the number of lines before it and their hash.",
+        "All entries that match a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. It does not contain entries that are recorded after its beginning. The ledger records who exported what, and how many entries were sent. If the export fails, the connection is closed early. A complete file of JSON lines ends with a line that has the number of lines before it and their hash.",
       access: { action: "read", isRecorded: true },
       query: EventsExportQuery,
       answers: { 200: ExportedLines },
@@ -92,7 +92,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "Record an export of entries",
       description:
-        "Records who is about to read the entries of this filter into a file, and how many they are. For a program that reads the pages into a file by itself.",
+        "Records who is about to save the entries of this filter in a file, and how many they are. For a program that reads the pages and writes the file itself.",
       refuses: ["overloaded"],
       access: { action: "read" },
       body: NewEventsExport,

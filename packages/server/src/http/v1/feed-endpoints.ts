@@ -32,7 +32,7 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "Follow entries",
       description:
-        "Entries after a sequence, oldest first, by filters and a search. No entry ever appears behind `nextAfter`, so keep that and ask again with it. With `Accept: text/event-stream`, a stream without end.",
+        "Entries after a sequence, oldest first, by filters and a search. No entry is ever added at or before `nextAfter`, so store it and use it as the next `after`. With `Accept: text/event-stream`, the answer is an endless stream.",
       refuses: ["overloaded"],
       access,
       query: FeedQuery,

@@ -28,7 +28,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Retention",
       summary: "Place a hold",
       description:
-        "Keeps the content of entries from expiry and erasure until the hold is released: of those that a filter finds, now and later, of those about a subject, or of single receipts.",
+        "Protects the content of entries from expiry and erasure until the hold is released. It covers entries that match a filter, now and later, entries about a subject, or single receipts.",
       access: { action: "administer" },
       body: newHoldOf(service.limits.holdReceiptsMax),
       answers: { 201: Hold },
@@ -44,7 +44,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listHolds",
       tag: "Retention",
       summary: "List the holds",
-      description: "All holds, newest first, also those that were released.",
+      description: "All holds, newest first, including released ones.",
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: HoldList },
@@ -59,7 +59,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getHold",
       tag: "Retention",
       summary: "Get a hold",
-      description: "A hold, and what it covers.",
+      description: "A hold, with the entries that it covers.",
       access: { action: "administer" },
       answers: { 200: Hold },
       async handle({ params: { workspaceId, holdId } }) {
@@ -74,7 +74,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Retention",
       summary: "Release a hold",
       description:
-        "What no other hold covers may expire again, and erasures that waited for it are carried out. The hold stays in the list.",
+        "Entries that no other hold covers may expire again, and erasures that waited for this hold are carried out. The hold stays in the list.",
       access: { action: "administer" },
       body: HoldRelease,
       answers: { 200: Hold },

@@ -20,7 +20,7 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Log",
       summary: "Get the state of a chain",
       description:
-        "How long the chain is, how far it is signed, which entries were read and hashed again and when, and where it is broken.",
+        "The length of the chain, how far it is signed, which entries were re-verified and when, and where it is broken.",
       access: { action: "read" },
       answers: { 200: ChainState },
       async handle({ params }) {

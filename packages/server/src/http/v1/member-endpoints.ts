@@ -32,7 +32,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Members",
       summary: "Invite a member",
       description:
-        "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
+        "Only this answer shows the address at which the member sets up the account. The address works once, for one day.",
       access: { action: "administer" },
       body: NewMember,
       answers: { 201: InvitedMember },
@@ -63,7 +63,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Members",
       summary: "Add an account",
       description:
-        "Makes an account a member of this workspace, whichever workspace it belongs to.",
+        "Makes an existing account a member of this workspace. The account may belong to any workspace.",
       body: MemberChange,
       answers: { 201: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
@@ -78,7 +78,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "updateMember",
       tag: "Members",
       summary: "Change the role of a member",
-      description: "The role counts from the member's next request on.",
+      description: "The new role applies from the member's next request on.",
       access: { action: "administer" },
       body: MemberChange,
       answers: { 200: Member },
@@ -113,7 +113,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Members",
       summary: "Invite a member again",
       description:
-        "Another address at which to set up the account; for a member who has joined, to set another password. For such a member, and for one whom the instance invited, it needs the instance key.",
+        "Returns a new address at which to set up the account, or, for a member who has joined, to set a new password. For such a member, and for one whom the instance invited, this needs the instance key.",
       access: { action: "administer" },
       body: Nothing,
       bodyMayBeAbsent: true,

@@ -42,7 +42,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Evidence packs",
       summary: "Create an evidence pack",
       description:
-        "Takes the entries of these receipts, or those that a filter finds, or what a person agreed to and withdrew. A pack is fixed when it is made: two downloads are the same bytes.",
+        "Packs the entries of these receipts, or those that match a filter, or a person's consents and withdrawals. A pack is fixed when it is made: every download has the same bytes.",
       access: { action: "read" },
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
@@ -63,7 +63,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listPacks",
       tag: "Evidence packs",
       summary: "List the evidence packs",
-      description: "The evidence packs whose projects the credential reaches, newest first.",
+      description: "The evidence packs whose projects the credential can access, newest first.",
       access: { action: "read" },
       query: ListQuery,
       answers: { 200: PackList },
@@ -96,7 +96,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Evidence packs",
       summary: "List the entries of an evidence pack",
       description:
-        "What a pack is made of, newest first, as the ledger has it now. Nothing is recorded: it shows nothing that the credential could not read anyway.",
+        "The entries of a pack in their present state, newest first. Nothing is recorded, because the credential could read these entries anyway.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: PackEntriesQuery,

@@ -20,7 +20,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "List entries",
       description:
-        "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. An event whose 202 arrived before is in it.",
+        "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. The result includes every event whose 202 was received before the request.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: EventsQuery,
@@ -50,7 +50,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Reading",
       summary: "List a person's activity",
       description:
-        "The entries that the person of an activity token may see, newest first. What is sealed of other people is withheld.",
+        "The entries that the person of an activity token may see, newest first. Sealed fields of other people are withheld.",
       refuses: ["activity_disabled", "overloaded"],
       access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
       cors: true,

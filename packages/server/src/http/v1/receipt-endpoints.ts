@@ -38,7 +38,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Receipts",
       summary: "Verify a receipt",
       description:
-        "Reads and hashes the entry again, and answers it with its proof. Anyone may ask for a receipt of a public project, and is shown no sealed field.",
+        "Reads and hashes the entry again, and returns it with its proof. Anyone may request a receipt of a public project, without its sealed fields.",
       refuses: ["overloaded"],
       access: ofReceipt,
       cors: true,

@@ -20,7 +20,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Retention",
       summary: "Preview retention rules",
       description:
-        "Counts whose contents these rules would destroy today, by rule, lane, project and month, and does nothing. 202: a large ledger is still being counted; ask again.",
+        "Counts the entries whose contents these rules would destroy today, by rule, lane, project and month, and changes nothing. 202: a large ledger is still being counted; ask again.",
       access: { action: "administer" },
       body: RetentionPreviewRequest,
       bodyMayBeAbsent: true,
@@ -43,7 +43,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Retention",
       summary: "Expire contents now",
       description:
-        "Destroys the contents that have passed their time, as the service does once a day. The entries stay, with their hashes and proofs. 202: it takes longer, and goes on; ask again to wait for its end.",
+        "Destroys expired contents, as the service does once a day. The entries stay, with their hashes and proofs. 202: it takes longer and continues; ask again to wait for its end.",
       access: { action: "administer" },
       body: Nothing,
       bodyMayBeAbsent: true,

@@ -13,7 +13,7 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Retention",
       summary: "List the archive segments",
       description:
-        "The files of the archive that have the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",
+        "The archive files that contain the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",
       access: { action: "read" },
       query: ListQuery,
       answers: { 200: ArchiveSegmentList },

@@ -73,7 +73,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getSession",
       tag: "Members",
       summary: "Get the session",
-      description: "Who is signed in, and the workspaces they belong to.",
+      description: "The signed-in member, and the member's workspaces.",
       refuses: ["not_found"],
       access: member,
       answers: { 200: Session },
@@ -110,7 +110,8 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "changePassword",
       tag: "Members",
       summary: "Change the password",
-      description: "Changes the password of who is signed in, and ends their other sessions.",
+      description:
+        "Changes the password of the signed-in member, and ends the member's other sessions.",
       refuses: ["login_failed", "not_found"],
       access: member,
       body: PasswordChange,

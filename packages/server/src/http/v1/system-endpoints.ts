@@ -16,7 +16,7 @@ export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Service",
       summary: "Get the state of the service",
       description:
-        "The version, the data's size and disk, how long commits take, what waits, what the auditor has done, and the settings without secrets.",
+        "The version, the size of the data and its disk, the duration of commits, the queues, the progress of the auditor, and the settings without secrets.",
       access: { action: "preside" },
       answers: { 200: System },
       handle: async () => ok(await systemOf(service)),

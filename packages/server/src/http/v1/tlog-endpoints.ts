@@ -56,7 +56,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listEpochs",
       summary: "List the epochs of a log",
       description:
-        "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
+        "This ledger and those that it continues after a restore, with the genesis of each and the number of its entries that were kept.",
       answers: { 200: Epochs },
       async handle({ caller, params }) {
         const epochs = epochsOf(await workspaceFor(service, caller, params.workspaceId))
@@ -69,7 +69,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Log",
       summary: "Rotate the key of a log",
       description:
-        "Makes another key that signs checkpoints from now on. The former key signs them too for a while. Each call makes a key.",
+        "Creates a new key that signs checkpoints from now on. The former key also signs them for a week. Each call creates a key.",
       access: { action: "administer" },
       body: Nothing,
       bodyMayBeAbsent: true,
@@ -124,7 +124,7 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getEpochCheckpoint",
       summary: "Get the last checkpoint of an epoch",
       description:
-        "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
+        "The last signed checkpoint of an epoch. For a former epoch, the last one that was kept.",
     }),
   ]
 }
@@ -153,7 +153,7 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getLogKey",
       summary: "Get the key of a log",
       description:
-        "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
+        "The key that signs checkpoints now, as a verifier key of a signed note. Keep it to verify later checkpoints.",
     }),
     endpoint({
       ...ofKey,
@@ -228,7 +228,7 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
     operation: "getRecords",
     summary: "Get records of an epoch",
     description:
-      "The signed records of an epoch after the first `after`, one behind the other, 118 bytes each. Fewer than `limit` only at the end.",
+      "The signed records of an epoch after the first `after`, concatenated, 118 bytes each. There are fewer than `limit` only at the end.",
     refuses: ["overloaded"],
     query: RecordsQuery,
     answers: { 200: Bytes },

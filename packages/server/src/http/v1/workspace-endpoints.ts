@@ -71,7 +71,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       tag: "Workspaces",
       summary: "Change a workspace",
       description:
-        "Changes the settings that are given, and leaves the others. What is recorded stays as it was. Rules of `retention` that would expire entries that exist need `confirm`, the token of a preview.",
+        "Changes the given settings, and leaves the others. Recorded entries do not change. Rules of `retention` that would expire existing entries need `confirm`, the token of a preview.",
       access: { action: "administer" },
       body: WorkspaceChange,
       answers: { 200: Workspace },
