@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { preferred } from "./accept.ts"
 
-test("HTML goes to whoever would rather have it than JSON, as browsers would", () => {
+test("a client that prefers HTML to JSON, such as a browser, gets HTML", () => {
   const browser =
     "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
   const cases: readonly (readonly [string | undefined, "html" | "json"])[] = [
@@ -32,7 +32,7 @@ test("HTML goes to whoever would rather have it than JSON, as browsers would", (
     )
 })
 
-test("a text is coded for whoever reads the coding", () => {
+test("a text is compressed with a coding that the client accepts", () => {
   const cases: readonly (readonly [string | undefined, "identity" | "br" | "gzip"])[] = [
     [undefined, "identity"],
     ["", "identity"],

@@ -29,7 +29,7 @@ const atOnce = (text: string) =>
     check(parseStrict(Buffer.from(text), { ...limits, depthMax: limits.depthMax + 2 })),
   )
 
-test("read in pieces, a batch is what it is when read at once: the same value, or refused", async () => {
+test("reading a batch in slices gives the same value or refusal as reading it at once", async () => {
   const blank = fc.constantFrom("", "", "", " ", "\n\t")
   const name = fc.constantFrom(
     "events",
@@ -102,7 +102,7 @@ test("read in pieces, a batch is what it is when read at once: the same value, o
   assert.ok(taken > 2000, `${taken} were taken`)
 })
 
-test("a refusal names the place, and the first fault ends the reading", async () => {
+test("a refusal names the place of the first fault, and the rest is not read", async () => {
   const garbage = "\u0000".repeat(50)
   const cases: [text: string, code: string, detail: string][] = [
     ['{"events":[{},{"a":{"b":1,"b":2}}]}', "invalid_json", "events[1].a has the member b twice"],
@@ -153,7 +153,7 @@ test("a refusal names the place, and the first fault ends the reading", async ()
   })
 })
 
-test("an event that is too large is refused in its place, measured as it was sent", async () => {
+test("an event that is too large is refused in its place, by its size in the request", async () => {
   const large = JSON.stringify(Array.from({ length: 100 }, () => "é"))
   const { value } = await inPieces(`{"events":[{"a":1},${large},2]}`)
   const [first, refused, last] = (value as { events: unknown[] }).events
@@ -165,7 +165,7 @@ test("an event that is too large is refused in its place, measured as it was sen
   )
 })
 
-test("others are heard before each event is read, and while the end of one that is too large is looked for", async () => {
+test("other requests run before each event is parsed, and while a too large event is skipped", async () => {
   let heard = 0
   const pace: Pace = { isUp: () => true, next: async () => void heard++ }
   const heardWhile = async (text: string): Promise<number> => {
@@ -181,7 +181,7 @@ test("others are heard before each event is read, and while the end of one that 
   )
 })
 
-test("a batch has so many objects and arrays at most, those of events that are too large not counted, and none in strings", async () => {
+test("the number of objects and arrays in a batch is limited, without those in too large events and in strings", async () => {
   const outcome = (...events: readonly string[]) =>
     outcomeOf(() =>
       readBatch(

@@ -26,7 +26,7 @@ const ways: readonly (readonly [about: string, headers: Record<string, string>])
   ["in chunks", { "transfer-encoding": "chunked" }],
 ]
 for (const [about, headers] of ways) {
-  test(`a body ${about} is what was sent, whatever its parts, and tiny parts take up no more than large ones`, async () => {
+  test(`a body ${about} is read correctly from chunks of any size, and tiny chunks take no more memory`, async () => {
     const sent = Buffer.from(Array.from({ length: 50_000 }, (_, at) => 32 + (at % 90)))
     for (const part of [1, 7, 4096, 50_000]) {
       const { stream, body } = openBody(headers)
@@ -50,7 +50,7 @@ test("a body that has arrived with its headers is returned at once, and its stre
   await once(stream, "end")
 })
 
-test("room is taken for a whole body before it is read, or as it comes, and a refusal ends it", async () => {
+test("memory is reserved for a body before it is read, or chunk by chunk, and a refusal stops the reading", async () => {
   const taken: number[] = []
   const place: BodyRules["place"] = {
     take(bytes) {

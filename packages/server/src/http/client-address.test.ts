@@ -9,14 +9,14 @@ const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
     headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
   }) as unknown as IncomingMessage // what it looks at
 
-test("nobody is believed unless it is said, and then whoever is named", () => {
+test("X-Forwarded-For counts only from trusted proxies", () => {
   const spoofed = "1.1.1.1, 10.0.0.2"
   assert.equal(clientAddress(false)(from("10.0.0.1", spoofed)), "10.0.0.1")
   assert.equal(clientAddress(true)(from("10.0.0.1", spoofed)), "1.1.1.1")
   assert.equal(clientAddress(true)(from("10.0.0.1")), "10.0.0.1")
 })
 
-test("the address is the last one that no trusted proxy has", () => {
+test("the client's address is the last one that is not a trusted proxy's", () => {
   const addressOf = clientAddress(["10.0.0.0/8", "2001:db8::/32", "192.0.2.7"])
   const rows: readonly (readonly [remote: string, forwarded: string | undefined, is: string])[] = [
     ["10.1.2.3", "1.1.1.1", "1.1.1.1"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { sessionCookie } from "./cookie.ts"
 
-test("the cookie is bound to a protected host wherever browsers keep such a one", () => {
+test("the cookie has the prefix __Host- wherever browsers accept that", () => {
   const safe = "v; Max-Age=60; Path=/; HttpOnly; SameSite=Lax; Secure"
   for (const url of [
     "https://ledger.example",
@@ -35,7 +35,7 @@ test("the cookie is bound to a protected host wherever browsers keep such a one"
   )
 })
 
-test("of a Cookie header the one value of the one name is read, as it stands", () => {
+test("the value of the session cookie is read unchanged, and only if there is exactly one", () => {
   const cookie = sessionCookie("https://ledger.example")
   const rows: readonly (readonly [string | undefined, string | undefined])[] = [
     [undefined, undefined],

@@ -35,7 +35,7 @@ const event = {
   source: "api",
 }
 
-test("a handler is given what was sent, with the types of the shapes", async () => {
+test("a handler gets the parsed request, with the types of the shapes", async () => {
   const calls: Call[] = []
   const house = openHouse([
     endpoint({
@@ -90,7 +90,7 @@ test("a handler is given what was sent, with the types of the shapes", async () 
   assert.equal(answer.headers["x-request-id"], calls[0]?.requestId)
 })
 
-test("who is calling is asked first, before anything that was sent is looked at", async () => {
+test("the caller is checked before the request's parameters and body", async () => {
   const seen: Pick<Incoming, "method" | "params" | "query" | "address" | "requestId">[] = []
   const refuse = async (incoming: Incoming): Promise<Caller> => {
     const { method, params, query, address, requestId } = incoming
@@ -136,7 +136,7 @@ test("who is calling is asked first, before anything that was sent is looked at"
   assert.ok(requestId.length > 0)
 })
 
-test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
+test("a body must be JSON in UTF-8, without a Content-Encoding", async () => {
   const house = openHouse([
     endpoint({
       method: "POST",
@@ -247,7 +247,7 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
   )
 })
 
-test("others are heard before a large body is read, before it is worked with, and when its handler says so; of a small one it is not asked", async () => {
+test("other requests run before a large body is parsed and handled, and when the handler yields; a small body is not sliced", async () => {
   const said: string[] = []
   const pace: Pace = { isUp: () => true, next: async () => void said.push("others") }
   const administer = endpoint({
@@ -293,7 +293,7 @@ test("others are heard before a large body is read, before it is worked with, an
   }
 })
 
-test("a query has one spelling for each value, and nothing that is not known", async () => {
+test("a query accepts one spelling for each value, and no unknown parameters", async () => {
   const query = Type.Object({
     cursor: Type.Optional(Type.Integer({ minimum: 0 })),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
@@ -376,7 +376,7 @@ test("a query has one spelling for each value, and nothing that is not known", a
   assert.equal((await get("/bare?x=1")).detail, "x is not a known query parameter")
 })
 
-test("a path that names nothing is answered as the caller deserves", async () => {
+test("a malformed id gets the same answer as an unknown one", async () => {
   const params = Type.Object({ id: Type.String({ pattern: "^[a-z]+$" }) })
   const house = openHouse(
     [
@@ -403,7 +403,7 @@ test("a path that names nothing is answered as the caller deserves", async () =>
   }
 })
 
-test("the rest of a path may be one parameter", async () => {
+test("a parameter may match the rest of a path", async () => {
   const params = Type.Object({ workspaceId: Type.String(), tile: Type.String() })
   const house = openHouse([
     endpoint({
@@ -421,7 +421,7 @@ test("the rest of a path may be one parameter", async () => {
   })
 })
 
-test("an answer is sent as it is: an object, a text, bytes, or nothing", async () => {
+test("an answer may be an object, a text, bytes, or empty", async () => {
   const answers = {
     "/object": { status: 201, body: { a: 1 } },
     "/text": { status: 202, body: '{"b" : 2}' },
@@ -463,7 +463,7 @@ test("an answer is sent as it is: an object, a text, bytes, or nothing", async (
   assert.equal((await house.ask("/bytes")).headers["content-type"], "application/octet-stream")
 })
 
-test("pages of any origin may call what says so, also to be refused; and nothing else", async () => {
+test("pages of any origin may call endpoints with CORS, also for refusals, and no others", async () => {
   const failing = () => {
     throw new LedgerError("not_found", "no")
   }
@@ -510,7 +510,7 @@ test("pages of any origin may call what says so, also to be refused; and nothing
   assert.match(String(preflight.headers["access-control-allow-headers"]), /Authorization/)
 })
 
-test("the headers that say where a write comes from are text in UTF-8, and not too long", async () => {
+test("the context headers of a write must be UTF-8 and not too long", async () => {
   const house = openHouse([
     endpoint({
       method: "GET",
@@ -547,7 +547,7 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
   }
 })
 
-test("a fault in a handler is a fault of ours, however it is thrown", async () => {
+test("any unexpected error of a handler is an internal error", async () => {
   const faults: (() => never | Promise<never>)[] = [
     () => {
       throw new Error("sync")
@@ -579,7 +579,7 @@ test("a fault in a handler is a fault of ours, however it is thrown", async () =
   }
 })
 
-test("a check that is one sentence for one field is also what a batch uses", () => {
+test("a batch uses the same check for its events", () => {
   assert.throws(() => checkEvent({ ...event, source: "x" }, ["events", 3]), {
     detail: "events[3].source must be one of api, automation, dashboard, system",
   })

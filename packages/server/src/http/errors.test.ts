@@ -5,7 +5,7 @@ import { refusalOf } from "./errors.ts"
 
 const unreported = (fault: unknown): never => assert.fail(`reported: ${String(fault)}`)
 
-test("every code has its status", () => {
+test("every error code has its status", () => {
   const expectedStatus: Record<number, string> = {
     400: "invalid_field invalid_json bad_request ambiguous_credentials",
     401: "unauthorized token_expired token_revoked login_failed",
@@ -31,7 +31,7 @@ test("every code has its status", () => {
   assert.deepEqual({ ...statusOf }, Object.fromEntries(expected))
 })
 
-test("an error is its code and its sentence; 401, 429 and 503 say how to go on", () => {
+test("a refusal has a code and a sentence, and 401, 429 and 503 have the header for a retry", () => {
   for (const code of Object.keys(statusOf) as ErrorCode[]) {
     const { status, headers, body } = refusalOf(new LedgerError(code, "a sentence"), unreported)
     assert.equal(status, statusOf[code])
@@ -46,7 +46,7 @@ test("an error is its code and its sentence; 401, 429 and 503 say how to go on",
   }
 })
 
-test("an error may bring headers, and its own time to come back", () => {
+test("an error may set headers and its own Retry-After", () => {
   const error = new LedgerError("rate_limited", "slow down", {
     retryAfterSeconds: 17,
     headers: { "x-quota": "0" },
@@ -55,7 +55,7 @@ test("an error may bring headers, and its own time to come back", () => {
   assert.deepEqual([headers["retry-after"], headers["x-quota"]], ["17", "0"])
 })
 
-test("what no caller causes is reported whole, and answered without a word of it", () => {
+test("an internal error is reported in full, and the answer reveals nothing of it", () => {
   for (const thrown of [
     new Error("SELECT secret FROM keys"),
     "secret",
@@ -73,7 +73,7 @@ test("what no caller causes is reported whole, and answered without a word of it
   }
 })
 
-test("an error of ours that had a cause is reported too", () => {
+test("a refusal with a cause is reported too", () => {
   const error = new LedgerError("ledger_unavailable", "try again", {
     cause: new Error("EIO at /data/journal.db"),
   })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { limitFailures } from "./failure-log.ts"
 
-test("the first failures of a minute are written, the others are counted and told in one line", async () => {
+test("the first failures of a minute are logged, and the others are counted in one line", async () => {
   const lines: object[] = []
   const due: (() => void)[] = []
   let counted = 0

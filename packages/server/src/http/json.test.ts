@@ -16,7 +16,7 @@ function refused(text: string | Buffer, within: JsonLimits = limits): LedgerErro
   return assert.fail(`accepted: ${text.toString().slice(0, 100)}`)
 }
 
-test("what docs/api.md calls invalid_json is refused, and its sentence says where", () => {
+test("the texts that docs/api.md calls invalid_json are refused, with the place of the fault", () => {
   const cases: [text: string, detail: RegExp][] = [
     ["", /^the body is empty/],
     ["{", /^the body ends before its JSON does$/],
@@ -58,7 +58,7 @@ test("what docs/api.md calls invalid_json is refused, and its sentence says wher
   }
 })
 
-test("bytes that are not UTF-8 are refused, wherever they are", () => {
+test("bytes that are not UTF-8 are refused in any place", () => {
   for (const bytes of [
     [0xff],
     [0x22, 0xc3, 0x22],
@@ -70,7 +70,7 @@ test("bytes that are not UTF-8 are refused, wherever they are", () => {
   }
 })
 
-test("what docs/format.md takes passes, with the value that JSON.parse gives", () => {
+test("texts that docs/format.md accepts pass, with the same value as from JSON.parse", () => {
   const texts = [
     "0.1",
     "1.10",
@@ -98,7 +98,7 @@ test("what docs/format.md takes passes, with the value that JSON.parse gives", (
     assert.deepEqual(parseStrict(Buffer.from(text), limits), JSON.parse(text), text)
 })
 
-test("32 levels pass and 33 do not, however many brackets follow", () => {
+test("32 levels of nesting pass, and 33 or more are refused", () => {
   const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth)
   assert.deepEqual(parseStrict(Buffer.from(nested(32)), limits), JSON.parse(nested(32)))
   assert.match(refused(nested(33)).detail, /is nested deeper than 32 levels$/)
@@ -109,7 +109,7 @@ test("32 levels pass and 33 do not, however many brackets follow", () => {
   )
 })
 
-test("a string may have 64 KiB in UTF-8, however it is written; one byte more is an invalid field", () => {
+test("a string may have 64 KiB in UTF-8, with or without escapes, and one byte more is an invalid field", () => {
   const fits = ["x".repeat(65_536), "é".repeat(32_768), "🙂".repeat(16_384)]
   for (const text of fits) {
     for (const written of [JSON.stringify({ a: text }), escaped({ a: text })]) {
@@ -127,7 +127,7 @@ test("a string may have 64 KiB in UTF-8, however it is written; one byte more is
   )
 })
 
-test("a sentence never repeats long input", () => {
+test("a refusal never repeats long input", () => {
   const name = "n".repeat(60_000)
   for (const text of [
     `{"${name}":{"${name}":[1e999]}}`,
@@ -140,7 +140,7 @@ test("a sentence never repeats long input", () => {
   }
 })
 
-test("megabytes of anything are read in linear time", () => {
+test("megabytes of any input are read in linear time", () => {
   const size = 1 << 23
   const texts = [
     `"${"\\u0000".repeat(size / 6)}"`,
@@ -161,7 +161,7 @@ test("megabytes of anything are read in linear time", () => {
   }
 })
 
-test("a reader that shares nothing with ours agrees about every text, and about the first thing wrong with it", () => {
+test("an independent reader agrees on every text, and on its first fault", () => {
   const tight: JsonLimits = { depthMax: 4, stringBytesMax: 20 }
   const verdicts = new Map<string, number>()
   const property = fc.property(texts(), (text) => {
@@ -176,7 +176,7 @@ test("a reader that shares nothing with ours agrees about every text, and about 
     assert.ok((verdicts.get(code) ?? 0) > 100, `${code}: ${verdicts.get(code)} texts`)
 })
 
-test("a name with an escape is read right, whatever names were read before", () => {
+test("a name with an escape is read correctly after any other name", () => {
   const names = [
     "b",
     "ü",
@@ -215,7 +215,7 @@ test("a name with an escape is read right, whatever names were read before", () 
   }
 })
 
-test("any value, written by JSON.stringify, comes back the same", () => {
+test("any value that JSON.stringify writes is read back unchanged", () => {
   const names = fc
     .string({ unit: "grapheme" })
     .filter(
@@ -242,7 +242,7 @@ test("any value, written by JSON.stringify, comes back the same", () => {
   fc.assert(property, { numRuns: 5_000 })
 })
 
-test("a number passes if its decimal value is that of the double's shortest form, and this is no large integer", () => {
+test("a number passes if it equals the shortest form of its double and is no large integer", () => {
   const digits = fc.string({
     unit: fc.constantFrom(..."0123456789".split("")),
     minLength: 1,

@@ -5,7 +5,7 @@ import { createLists } from "./lists.ts"
 
 const lists = createLists(Buffer.alloc(32, 1))
 
-test("a page is full however many items out of sight stand between those in sight, and no more than a hundred are read at once", async () => {
+test("a page is full even if hidden items are in between, and at most a hundred items are read at once", async () => {
   const all = Array.from({ length: 1000 }, (_, at) => ({
     created: 1000 - at,
     id: "a name with spaces",
@@ -51,7 +51,7 @@ function tenThousand(leavesAt: number) {
   return { read, signal: client.signal, reads: () => reads }
 }
 
-test("a list of which little is in sight reads on until it has a page, and no longer than its client is there", async () => {
+test("a list with many hidden items is read until a page is full or the client has left", async () => {
   const sees = ({ created }: ListPlace) => created === 1
   const whole = tenThousand(Infinity)
   assert.deepEqual(
@@ -67,7 +67,7 @@ test("a list of which little is in sight reads on until it has a page, and no lo
   assert.equal(left.reads(), 3)
 })
 
-test("a list does not look whether another page follows when its client has left", async () => {
+test("no further page is read for a client that has left", async () => {
   const left = tenThousand(1)
   const short = async (before: ListPlace | undefined) => await left.read(before, 5)
   await assert.rejects(lists.page("keys", { limit: 10 }, left.signal, short), /the client left/)

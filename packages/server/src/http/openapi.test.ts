@@ -87,12 +87,12 @@ interface Part {
   readonly [name: string]: Part
 }
 
-test("the same endpoints give the same document, and it is JSON through and through", () => {
+test("the same endpoints give the same document, which is plain JSON", () => {
   assert.deepEqual(openApi(endpoints, info), document)
   assert.equal(text(document["openapi"]), "3.1.0")
 })
 
-test("every path, method and path parameter stands in it", () => {
+test("the document contains every path, method and path parameter", () => {
   const paths = Object.entries(document["paths"] ?? {}).map(
     ([path, methods]) => `${Object.keys(methods).join(" ")} ${path}`,
   )
@@ -117,7 +117,7 @@ test("every path, method and path parameter stands in it", () => {
   }
 })
 
-test("every reference leads somewhere, and nothing of ours is left in a schema", () => {
+test("every reference resolves, and no schema has a keyword of our own", () => {
   const text = JSON.stringify(document)
   const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
     ([, name]) => name ?? "",
@@ -127,7 +127,7 @@ test("every reference leads somewhere, and nothing of ours is left in a schema",
   assert.doesNotMatch(text, /"(rule|docs|~\w+)":/)
 })
 
-test("what an event must look like is said completely", () => {
+test("the schema of an event is complete", () => {
   const event = document["components"]?.["schemas"]?.["AuditEvent"] ?? assert.fail()
   assert.deepEqual(event["required"], [
     "workspaceId",
@@ -152,7 +152,7 @@ test("what an event must look like is said completely", () => {
   assert.match(text(description), /^Must be a date and time that exists/)
 })
 
-test("a batch shows its items, although they are checked one by one", () => {
+test("the schema of a batch shows its items, although they are checked one by one", () => {
   const body = operation("/v1/events/batch", "post")["requestBody"]?.["content"]?.[
     "application/json"
   ]
@@ -165,7 +165,7 @@ test("a batch shows its items, although they are checked one by one", () => {
   )
 })
 
-test("headers and queries are parameters; what has a default need not be given; what must not be given is absent", () => {
+test("headers and queries are parameters, those with a default are optional, and forbidden ones are absent", () => {
   const names = (path: string, place: string) =>
     parameters(operation(path, "post"), place).map(({ name, required }) => [name, required])
   assert.deepEqual(names("/v1/events", "header")[0], ["Idempotency-Key", true])
@@ -184,7 +184,7 @@ test("headers and queries are parameters; what has a default need not be given; 
   ])
 })
 
-test("security, bodies and answers are as the endpoint says", () => {
+test("security, bodies and answers match the endpoint", () => {
   assert.deepEqual(operation("/v1/events", "post")["security"], [{ apiKey: ["write"] }])
   const ofReaders = [
     { apiKey: ["read"] },
@@ -219,7 +219,7 @@ test("security, bodies and answers are as the endpoint says", () => {
   assert.deepEqual(Object.keys(tile?.["content"] ?? {}), ["application/octet-stream"])
 })
 
-test("every status that an endpoint can answer with is a Problem, and names its codes", () => {
+test("every error status of an endpoint is a Problem that names its codes", () => {
   const write = operation("/v1/events", "post")["responses"] ?? assert.fail()
   const answered = (status: string): Part => {
     const name = text(write[status]?.["$ref"]).replace("#/components/responses/", "")

@@ -30,7 +30,7 @@ function openRate(perMinute: number, addressesMax = 100) {
   return { clock, rate, take }
 }
 
-test("a minute's worth may come at once, and then as much as a minute brings", () => {
+test("the requests of a minute may come in one burst, and then the bucket refills at the same rate", () => {
   const { clock, take } = openRate(10)
   for (let count = 0; count < 10; count++) assert.equal(take("192.0.2.1"), 0)
   assert.equal(take("192.0.2.1"), 6, "the next one comes in six seconds")
@@ -45,7 +45,7 @@ test("a minute's worth may come at once, and then as much as a minute brings", (
   assert.equal(take("192.0.2.1"), 6, "a bucket does not hold more than a minute's worth")
 })
 
-test("over any time, no more passes than what was there and what came", () => {
+test("over any time, no more requests pass than the bucket had and refilled", () => {
   const { clock, take } = openRate(60)
   let passed = 0
   for (let at = 0; at < 10_000; at++) {
@@ -55,7 +55,7 @@ test("over any time, no more passes than what was there and what came", () => {
   assert.equal(passed, 60 + Math.floor(9999 * 0.097))
 })
 
-test("what is given back may be taken again, and no more than that", () => {
+test("a count that is given back can be taken again, once", () => {
   const { rate, take } = openRate(2)
   rate.giveBack("192.0.2.1")
   assert.deepEqual([take("192.0.2.1"), take("192.0.2.1")], [0, 0])
@@ -65,7 +65,7 @@ test("what is given back may be taken again, and no more than that", () => {
   assert.ok(take("192.0.2.1") > 0)
 })
 
-test("memory is bounded: who has not come for long is forgotten first", () => {
+test("memory is bounded, and the least recently used bucket is dropped first", () => {
   const { rate, take } = openRate(1, 3)
   for (const last of [1, 2, 3]) assert.equal(take(`192.0.2.${last}`), 0)
   assert.equal(take("192.0.2.1") > 0, true)
@@ -79,7 +79,7 @@ test("memory is bounded: who has not come for long is forgotten first", () => {
   assert.equal(take("192.0.2.4"), 0, "a bucket is forgotten by whatever comes")
 })
 
-test("what counts as one address", () => {
+test("addresses of one network share a bucket", () => {
   const same: readonly (readonly [string, string])[] = [
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],

@@ -9,7 +9,7 @@ const refusal = refusalOf(
   () => assert.fail(),
 )
 
-test("a page says what happened, and what a caller has put into it stays text", () => {
+test("a refusal page shows the error, and escapes the caller's input", () => {
   const page = refusalPage(refusal, "/v1/nothing")
   assert.match(page, /^<!doctype html>\n<html lang="en">/)
   assert.match(page, /<h1>404 Not Found<\/h1>/)
@@ -22,7 +22,7 @@ test("a page says what happened, and what a caller has put into it stays text", 
   assert.doesNotMatch(page, /<script/)
 })
 
-test("its link leads to the service's own page, also behind a prefix that a proxy takes away", () => {
+test("the link of a refusal page leads to the service's start page, even behind a path prefix of a proxy", () => {
   for (const target of [
     "/",
     "/nothing",

@@ -21,7 +21,7 @@ function openTurns(perTurn: number) {
   return { ask, nextTurn, begun, pass }
 }
 
-test("so many requests begin in a turn, and senders take turns however many requests one has", async () => {
+test("a limited number of requests begins in each turn, and senders take turns", async () => {
   const { ask, nextTurn, begun } = openTurns(3)
   for (const name of ["a1", "a2", "a3", "a4", "a5", "a6", "a7"]) ask("a", name)
   ask("b")
@@ -32,7 +32,7 @@ test("so many requests begin in a turn, and senders take turns however many requ
   assert.equal(await nextTurn(), "")
 })
 
-test("requests that come while others wait do not overtake them", async () => {
+test("new requests do not overtake waiting ones", async () => {
   const { ask, nextTurn } = openTurns(1)
   for (const name of ["a1", "a2", "a3"]) ask("a", name)
   assert.equal(await nextTurn(), "a1 a2")

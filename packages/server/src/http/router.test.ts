@@ -31,7 +31,7 @@ function find(url: string, method = "GET"): string {
   }
 }
 
-test("a path leads to its route, and what stands in it to its parameters", () => {
+test("a path finds its route and its parameters", () => {
   const rows: Readonly<Record<string, string>> = {
     "/": "/",
     "/?x=/a": "/",
@@ -57,7 +57,7 @@ test("a path leads to its route, and what stands in it to its parameters", () =>
   for (const [url, expected] of Object.entries(rows)) assert.equal(find(url), expected, url)
 })
 
-test("what leads nowhere is said to be nothing, and another method which ones there are", () => {
+test("an unknown path is not found, and a wrong method gets the list of allowed ones", () => {
   for (const url of [
     "",
     "*",
@@ -82,6 +82,6 @@ test("what leads nowhere is said to be nothing, and another method which ones th
   assert.equal(find("/nothing", "DELETE"), "not_found")
 })
 
-test("two routes of one method and path are a mistake", () => {
+test("two routes with the same method and path throw", () => {
   assert.throws(() => router.add("GET", "/a", ""), /GET \/a is there twice/)
 })

@@ -16,7 +16,7 @@ import { HttpServer, type ServerLimits } from "./server.ts"
 
 // Through a socket, byte by byte: what is tested here is what no HTTP client would send.
 
-test("what is not sound is refused before anyone is asked, in our own words", async () => {
+test("a malformed request is refused before authentication, in the service's own format", async () => {
   await using house = await openServer()
   const get = (target: string, ...headers: string[]): string =>
     [`GET ${target} HTTP/1.1`, "Host: localhost", ...headers, "", ""].join("\r\n")
@@ -165,7 +165,7 @@ test("what is not sound is refused before anyone is asked, in our own words", as
   assert.deepEqual(house.logged, [])
 })
 
-test("what is sound passes, however it is written", async () => {
+test("every valid form of a request passes", async () => {
   await using house = await openServer()
   const hosts = [
     "localhost",
@@ -191,7 +191,7 @@ test("what is sound passes, however it is written", async () => {
     assert.equal((await house.send(request)).body, '{"ok":true}', request)
 })
 
-test("on loopback, a name that only a web page would use is refused", async () => {
+test("on a loopback address, a foreign host name is refused (DNS rebinding)", async () => {
   await using house = await openServer()
   for (const host of [
     "evil.example",
@@ -213,7 +213,7 @@ test("on loopback, a name that only a web page would use is refused", async () =
   assert.equal((await open.send("GET /ok HTTP/1.1\r\nHost: anything.example\r\n\r\n")).status, 200)
 })
 
-test("a request's id is the client's if that is sane, and one of a kind if it is not", async () => {
+test("a request keeps the client's id if it is safe, and gets a unique one if not", async () => {
   await using house = await openServer()
   const idFor = async (sent: string): Promise<string | undefined> =>
     (await house.send(`GET /ok HTTP/1.1\r\nHost: localhost\r\n${sent}\r\n`)).headers["x-request-id"]
@@ -232,7 +232,7 @@ test("a request's id is the client's if that is sane, and one of a kind if it is
   for (const id of own) assert.match(id ?? "", /^[\w-]{9,}$/)
 })
 
-test("every method that HTTP knows is answered on every kind of path, with a body and without, and nothing of it is logged", async () => {
+test("every HTTP method is answered on every kind of path, with and without a body, and nothing is logged", async () => {
   await using house = await openServer()
   const bodies = [
     "",
@@ -261,7 +261,7 @@ test("every method that HTTP knows is answered on every kind of path, with a bod
   assert.deepEqual(house.logged, [])
 })
 
-test("what is read for a client that does not take its answers is made one by one, and not when it has left", async () => {
+test("pipelined answers are computed one by one, as the client reads them, and not after it has left", async () => {
   await using house = await openServer({ limits: { unreadBytesMax: 1_000_000_000 } })
   const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
   const socket = await house.dial()
@@ -282,7 +282,7 @@ test("what is read for a client that does not take its answers is made one by on
   assert.equal(house.echoed.length, 4)
 })
 
-test("HEAD says what GET would, without the body", async () => {
+test("HEAD returns the headers of GET, without the body", async () => {
   await using house = await openServer()
   const got = await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
   const head = await house.send("HEAD /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -292,7 +292,7 @@ test("HEAD says what GET would, without the body", async () => {
   assert.equal((await house.send("HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 404)
 })
 
-test("headers that do not come, and bodies that do not, are given up", async () => {
+test("headers and bodies that do not arrive in time are refused", async () => {
   await using house = await openServer({ limits: { headersTimeoutMs: 200, bodyTimeoutMs: 400 } })
   const slow = [
     "GET /ok HTTP/1.1\r\nHost:",
@@ -311,14 +311,14 @@ test("headers that do not come, and bodies that do not, are given up", async () 
   assert.deepEqual(house.logged, [])
 })
 
-test("headers that do not come are given up long before a body would be", async () => {
+test("headers have a shorter time limit than bodies", async () => {
   await using house = await openServer({ limits: { headersTimeoutMs: 200, bodyTimeoutMs: 20_000 } })
   const start = performance.now()
   assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost:", { end: false })).status, 408)
   assert.ok(performance.now() - start < 10_000, "as long as a body may take")
 })
 
-test("a connection beyond the limit is closed, and those that are there are served on", async () => {
+test("a connection beyond the limit is closed, and the open ones continue", async () => {
   await using house = await openServer({ limits: { connectionsMax: 2 } })
   const [first, second] = [await house.dial(), await house.dial()]
   const third = collect(await house.dial())
@@ -341,7 +341,7 @@ const secondLoopback =
   process.platform === "linux" ? {} : { skip: "only Linux answers at 127.0.0.2 unasked" }
 
 test(
-  "the network with most connections loses one that is idle to a newcomer from another",
+  "at the limit, a new connection displaces an idle one of the network that has most",
   secondLoopback,
   async () => {
     await using house = await openServer({ limits: { connectionsMax: 3 } })
@@ -361,7 +361,7 @@ test(
   },
 )
 
-test("a client that takes nothing of its answer is let go", async () => {
+test("a client that does not read its answer is disconnected", async () => {
   await using house = await openServer({ limits: { stillTimeoutMs: 300 } })
   const socket = await house.dial()
   socket.write("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -369,7 +369,7 @@ test("a client that takes nothing of its answer is let go", async () => {
   socket.destroy()
 })
 
-test("a stream is sent as it comes, HEAD sends none of it, and a client that leaves ends it", async () => {
+test("a stream is sent as it is produced, HEAD sends none of it, and a disconnect ends it", async () => {
   await using house = await openServer()
   const ask = (method: string) =>
     house.send(`${method} /stream HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`, {
@@ -391,7 +391,7 @@ test("a stream is sent as it comes, HEAD sends none of it, and a client that lea
   assert.deepEqual(house.logged, [])
 })
 
-test("a stream that fails at once is a refusal, and one that fails later is cut off; both are reported", async () => {
+test("a stream that fails at once becomes a refusal, one that fails later is cut off, and both are reported", async () => {
   await using house = await openServer()
   const ask = (failsAfter: number) =>
     house.send(
@@ -408,7 +408,7 @@ test("a stream that fails at once is a refusal, and one that fails later is cut 
   assert.equal(house.logged.length, 2)
 })
 
-test("localhost is every address that the name has", async () => {
+test("on localhost, the server listens on every address of that name", async () => {
   await using house = await openServer({ bindTo: "localhost" })
   const addresses = await lookup("localhost", { all: true })
   const answered: string[] = []
@@ -428,7 +428,7 @@ test("localhost is every address that the name has", async () => {
   )
 })
 
-test("a client that goes away in the middle of its body leaves no trace", async () => {
+test("a client that disconnects within its body leaves nothing behind", async () => {
   await using house = await openServer()
   for (const length of ["Content-Length: 99", "Transfer-Encoding: chunked"]) {
     const socket = await house.dial()
@@ -444,7 +444,7 @@ test("a client that goes away in the middle of its body leaves no trace", async 
   assert.deepEqual([house.echoed, house.logged], [[], []])
 })
 
-test("a client that hangs up on a refusal hurts nobody", async () => {
+test("a client that disconnects during a refusal does no harm", async () => {
   await using house = await openServer()
   for (const request of [
     "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -462,7 +462,7 @@ test("a client that hangs up on a refusal hurts nobody", async () => {
   assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 200)
 })
 
-test("a chunk that is none is refused, and what came before it is not acted on", async () => {
+test("a malformed chunk is refused, and the body before it has no effect", async () => {
   await using house = await openServer()
   const answer = await house.send(
     "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nZZ\r\n",
@@ -471,7 +471,7 @@ test("a chunk that is none is refused, and what came before it is not acted on",
   assert.deepEqual(house.echoed, [])
 })
 
-test("garbage after a whole request never looks like that request's answer", async () => {
+test("a refusal of garbage after a complete request never looks like that request's answer", async () => {
   await using house = await openServer()
   const whole =
     'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
@@ -489,7 +489,7 @@ test("garbage after a whole request never looks like that request's answer", asy
   assert.doesNotMatch(text, /HTTP\/1.1 400/)
 })
 
-test("requests that do not wait are answered in their order", async () => {
+test("pipelined requests are answered in order", async () => {
   await using house = await openServer()
   const { text } = await house.send(
     "GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
@@ -497,7 +497,7 @@ test("requests that do not wait are answered in their order", async () => {
   assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
-test("requests that do not wait are at work up to a limit, the others are refused in their place; then it goes on", async () => {
+test("pipelined requests beyond the limit are refused in order, and later ones are served", async () => {
   await using house = await openServer()
   const slow =
     'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}'
@@ -520,7 +520,7 @@ test("requests that do not wait are at work up to a limit, the others are refuse
   )
 })
 
-test("a client that asks first is told to go on only if its body is wanted", async () => {
+test("100 Continue is sent only if the body will be read", async () => {
   await using house = await openServer()
   const head =
     "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\n"
@@ -542,7 +542,7 @@ test("a client that asks first is told to go on only if its body is wanted", asy
   assert.match(received.text, /\r\n\r\nHTTP\/1.1 202 /)
 })
 
-test("a body that is too large is refused with its limit and its size, and the refusal arrives", async () => {
+test("a too large body is refused with the limit and its size, and the client gets the refusal", async () => {
   await using house = await openServer()
   const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
   const known = await house.send(`${head}Content-Length: 3000000\r\n\r\n${"x".repeat(3_000_000)}`)
@@ -563,7 +563,7 @@ test("a body that is too large is refused with its limit and its size, and the r
   assert.equal(house.echoed.length, 1)
 })
 
-test("a connection serves on after a refusal", async () => {
+test("a connection can be used again after a refusal", async () => {
   await using house = await openServer()
   const post = (body: string): string =>
     `POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -578,7 +578,7 @@ test("a connection serves on after a refusal", async () => {
   ])
 })
 
-test("closing finishes what has begun, refuses what has not, and does not wait for idle connections", async () => {
+test("closing finishes running requests, refuses new ones, and does not wait for idle connections", async () => {
   const house = await openServer()
   const idle = collect(await house.dial())
   const busy = await house.dial()
@@ -601,7 +601,7 @@ test("closing finishes what has begun, refuses what has not, and does not wait f
   assert.match(second, /\r\nconnection: close\r\n/i)
 })
 
-test("what does not finish in time is cut off when the server closes", async () => {
+test("requests that do not finish in time are cut off when the server closes", async () => {
   const house = await openServer({ limits: { drainTimeoutMs: 200 } })
   const socket = await house.dial()
   const received = collect(socket)
@@ -614,7 +614,7 @@ test("what does not finish in time is cut off when the server closes", async () 
 
 // With a limit that is not reached, the workspace comes last: the test can see a difference.
 for (const requestsPerTurn of [2, 1000])
-  test(`a known workspace does not wait for all requests of strangers: ${requestsPerTurn} a turn`, async () => {
+  test(`a known workspace does not wait for all requests of unknown clients: ${requestsPerTurn} a turn`, async () => {
     await using house = await openServer({ limits: { requestsPerTurn } })
     const ask = (socket: Socket, id: string, authorization: string): void =>
       void socket.write(
@@ -634,7 +634,7 @@ for (const requestsPerTurn of [2, 1000])
     for (const socket of [known, ...strangers]) socket.destroy()
   })
 
-test("what goes wrong inside is told to the log and not to the client", async () => {
+test("an internal error goes to the log and not to the client", async () => {
   await using house = await openServer()
   const answer = await house.send(
     "GET /broken HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: seven\r\n\r\n",

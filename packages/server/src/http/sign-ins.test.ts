@@ -36,7 +36,7 @@ function openSignIns(waiting = 8) {
   return { signIns, attempt, end, soon, outcomes, under: () => under.map(({ name }) => name) }
 }
 
-test("a network from which somebody signed in has its own places, however many strangers there are", async () => {
+test("a network from which somebody has signed in keeps its own places during a flood", async () => {
   const { signIns, attempt, end, soon, outcomes, under } = openSignIns()
   attempt("192.0.2.1", "ada")
   await end(true)
@@ -62,7 +62,7 @@ test("a network from which somebody signed in has its own places, however many s
   )
 })
 
-test("strangers share their places by network, and one name does not fill them", async () => {
+test("unknown networks share their places fairly, and attempts for one name do not fill them", async () => {
   const { attempt, soon, outcomes, under, end } = openSignIns()
   for (let at = 0; at < 20; at++) attempt("192.0.2.1", `greedy ${at}`)
   attempt("192.0.2.2", "other")
@@ -82,7 +82,7 @@ test("strangers share their places by network, and one name does not fill them",
   assert.equal(outcomes.get("another"), "login_failed", "it was looked at")
 })
 
-test("who has left is not looked at", async () => {
+test("the password of a client that has left is not checked", async () => {
   const { attempt, end, soon, outcomes, under } = openSignIns()
   const leaving = new AbortController()
   attempt("192.0.2.1", "first")

@@ -12,14 +12,14 @@ const reader = (name: string, bytes: number, sinceMs: number) => ({
 const names = (all: readonly ReturnType<typeof reader>[], nowMs: number) =>
   tooSlow(all, nowMs, limits).map(({ name }) => name)
 
-test("a reader has a time for what lies there, and more of it for more", () => {
+test("a reader has time in proportion to its unread bytes", () => {
   const readers = [reader("small", 100, 0), reader("large", 1000, 0), reader("new", 100, 1500)]
   assert.deepEqual(names(readers, 1999), [])
   assert.deepEqual(names(readers, 2001), ["small"])
   assert.deepEqual(names(readers, 11_001).toSorted(), ["large", "new", "small"])
 })
 
-test("when all together is too much, those go that have waited longest, and no more of them than needed", () => {
+test("if all unread bytes together are too many, the longest idle readers are disconnected, and no more than needed", () => {
   const readers = [reader("late", 3000, 900), reader("early", 3000, 0), reader("later", 1500, 950)]
   assert.deepEqual(names(readers, 1000), ["early"])
   assert.deepEqual(names(readers.slice(0, 1), 1000), [])

@@ -55,7 +55,7 @@ const apiKey = { name: "ci", scopes: ["read", "write"], projectIds: ["core"], ex
 
 const { NewProject, ProjectChange } = projectBodies(2)
 
-test("what docs/api.md describes passes, and comes back as it was", () => {
+test("events as in docs/api.md pass unchanged", () => {
   assert.equal(checkEvent(event), event)
   const { metadata: _, userVisible: __, ...least } = event
   assert.equal(checkEvent(least), least)
@@ -71,7 +71,7 @@ test("what docs/api.md describes passes, and comes back as it was", () => {
   }
 })
 
-test("what is wrong with an event is said in one sentence, which names the field and the rule", () => {
+test("the refusal of an event is one sentence that names the field and the rule", () => {
   const id =
     "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
   const action =
@@ -129,7 +129,7 @@ test("what is wrong with an event is said in one sentence, which names the field
   }
 })
 
-test("the rules of the other bodies are said as well", () => {
+test("refusals of other bodies name their rules too", () => {
   const cases: [shape: TSchema, value: object, change: object, detail: string][] = [
     [
       Consent,
@@ -238,7 +238,7 @@ test("the rules of the other bodies are said as well", () => {
   }
 })
 
-test("an event of a batch is checked by itself, and its place stands in the sentence", () => {
+test("each event of a batch is checked separately, and its refusal names its place", () => {
   const item = { idempotencyKey: "order-4711-created", ...event }
   assert.equal(checkItem(item, 3), item)
   const refusedItem = (change: object, detail: string): void =>
@@ -260,7 +260,7 @@ test("an event of a batch is checked by itself, and its place stands in the sent
   assert.throws(() => checkItem(7, 3), refusal("events[3] must be an object"))
 })
 
-test("what passes is what passes TypeBox's own check", () => {
+test("the check accepts the same values as TypeBox's own check", () => {
   const starts = [
     [Event, event],
     [Consent, consent],
@@ -292,7 +292,7 @@ test("what passes is what passes TypeBox's own check", () => {
   }
 })
 
-test("a shape with a rule that nobody checks is refused", () => {
+test("a shape with an unknown keyword throws", () => {
   assert.throws(
     () => checkOf(Type.Object({ at: Type.String({ format: "date" }) })),
     /the keyword format, which nobody checks/,

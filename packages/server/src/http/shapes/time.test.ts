@@ -16,7 +16,7 @@ test("the times that docs/api.md describes pass", () => {
   for (const time of times) assert.equal(isTime(time), true, time)
 })
 
-test("what is no time, or no date that exists, does not", () => {
+test("malformed times and dates that do not exist are refused", () => {
   const times = [
     "",
     "2026-01-31",
@@ -53,7 +53,7 @@ test("what is no time, or no date that exists, does not", () => {
   for (const time of times) assert.equal(isTime(time), false, time)
 })
 
-test("times agree with a grammar and a calendar that are not ours", () => {
+test("times agree with an independent grammar and calendar", () => {
   const two = (max: number) =>
     fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, "0"))
   const date = fc
