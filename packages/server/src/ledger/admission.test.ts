@@ -38,7 +38,7 @@ function repeat<T>(act: () => T): readonly T[] {
 const fill = (admission: Admission, workspace: string): number =>
   repeat(() => admission.takeEntries(workspace, 1)).length
 
-test("one that sends without end has most of the queue, and there is some for each who comes next", () => {
+test("a workspace that floods the queue gets most of it, and later ones still get places", () => {
   const admission = open()
   assert.equal(fill(admission, "one"), 4000)
   assert.equal(fill(admission, "two"), 800)
@@ -52,7 +52,7 @@ test("one that sends without end has most of the queue, and there is some for ea
   admission.takeEntries("five", 1)
 })
 
-test("without companions all of the queue can be had at once, and never more", () => {
+test("a single workspace can use the whole queue at once, and never more", () => {
   const admission = open({ queuedEventsMax: 10 })
   assert.throws(() => admission.takeEntries("acme", 11), isOverloaded)
   admission.takeEntries("acme", 10)
@@ -62,7 +62,7 @@ test("without companions all of the queue can be had at once, and never more", (
   admission.takeEntries("other", 10)
 })
 
-test("whoever was refused is refused at the door until something was written, and nobody else is", () => {
+test("a refused workspace is refused before its body is read until an entry was written, and only that workspace", () => {
   const admission = open({ queuedEventsMax: 10 })
   const enter = (party: Party): void => admission.enter(party).take(1)
   admission.takeEntries("acme", 5)
@@ -87,7 +87,7 @@ const bodies = (admission: Admission, party: Party, bytes: number): readonly Pla
     return place
   })
 
-test("nobody takes the room from all others, and what is given back is there again", () => {
+test("no party can take all memory for bodies, and released memory can be used again", () => {
   const admission = open()
   const acme = bodies(admission, known("acme"), 50)
   assert.equal(acme.length, 5, "a quarter")
@@ -104,7 +104,7 @@ test("nobody takes the room from all others, and what is given back is there aga
   assert.equal(bodies(admission, known("e"), 50).length, 5)
 })
 
-test("a body that comes in parts counts once, and may be larger than a share if it is the first", () => {
+test("a chunked body counts once, and may exceed a share if it is the party's only one", () => {
   const admission = open({ eventBytesMax: 100 })
   const place = admission.enter(known("acme"))
   for (let at = 0; at < 17; at++) place.take(50)
@@ -114,7 +114,7 @@ test("a body that comes in parts counts once, and may be larger than a share if 
   assert.equal(bodies(admission, known("acme"), 50).length, 5)
 })
 
-test("strangers have a room of their own, shared between networks; a first body may be larger than a share", () => {
+test("anonymous callers have memory of their own, shared between networks, and a first body may exceed a share", () => {
   const admission = open()
   for (const at of [1, 2]) assert.equal(bodies(admission, stranger(`192.0.2.${at}`), 10).length, 2)
   for (const at of [3, 4]) admission.enter(stranger(`192.0.2.${at}`)).take(30)
@@ -126,7 +126,7 @@ test("strangers have a room of their own, shared between networks; a first body 
   )
 })
 
-test("announced batches leave room for events, also of their own workspace", () => {
+test("announced batches leave memory for single events, also of the same workspace", () => {
   const admission = open({ bodyBytesAtOnceMax: 3200, eventBytesMax: 50 })
   for (const name of ["acme", "b", "c"]) assert.equal(bodies(admission, known(name), 100).length, 7)
   assert.equal(bodies(admission, known("d"), 100).length, 7, "all that batches may take")
@@ -163,7 +163,7 @@ function openTurns() {
   return { admission, take, turn, through, due }
 }
 
-test("so much is looked at in a turn, and the rest in its order, turn by turn", async () => {
+test("a limited amount is parsed in each turn, and the rest in order in later turns", async () => {
   const { take, turn, through, due } = openTurns()
   for (const name of ["a", "b", "c", "d", "e"]) take(name, 60)
   assert.deepEqual(through, ["a", "b"])
@@ -178,7 +178,7 @@ test("so much is looked at in a turn, and the rest in its order, turn by turn", 
   assert.equal(through.at(-1), "large")
 })
 
-test("what is small goes before what is large, within bounds", async () => {
+test("small bodies go before large ones, within bounds", async () => {
   const { take, turn, through } = openTurns()
   for (const name of ["a", "b", "c"]) take(name, 100)
   for (let at = 0; at < 40; at++) take("small", 3)
@@ -187,7 +187,7 @@ test("what is small goes before what is large, within bounds", async () => {
   assert.equal(through.filter((name) => name === "b").length, 1)
 })
 
-test("a body that waits is refused in the next turn once its queue is full, and too much is refused at once", async () => {
+test("a waiting body is refused in the next turn once its queue is full, and bodies beyond the limit are refused at once", async () => {
   const { admission, take, turn, through } = openTurns()
   for (const name of ["a", "b", "c", "d"]) take(name, 100)
   assert.throws(() => take("e", 101), isOverloaded)
@@ -198,7 +198,7 @@ test("a body that waits is refused in the next turn once its queue is full, and 
   assert.deepEqual(through.at(-1), "c")
 })
 
-test("what becomes no entries waits for no turn", () => {
+test("a body that does not become entries does not wait for a turn", () => {
   const { admission, take, through } = openTurns()
   for (const name of ["a", "b", "c"]) take(name, 100)
   assert.deepEqual(through, ["a"])

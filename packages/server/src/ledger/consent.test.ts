@@ -3,7 +3,7 @@ import test from "node:test"
 import { consentDraft, withdrawalDraft } from "./consent.ts"
 import { laneOf } from "./lane.ts"
 
-test("a consent is an entry about its subject, in the lane of policies, dated by us", () => {
+test("a consent is an entry about its subject, in the lane policy, with the service's time", () => {
   const said = consentDraft(
     {
       subject: { id: "usr_1", email: "ada@example.com" },
@@ -31,7 +31,7 @@ test("a consent is an entry about its subject, in the lane of policies, dated by
   assert.equal(laneOf(said.action, []), "policy")
 })
 
-test("a withdrawal names a version, or the whole policy", () => {
+test("a withdrawal names a version or the whole policy", () => {
   const asked = { subject: { id: "usr_1" }, surface: "settings", projectId: "core", metadata: {} }
   const all = withdrawalDraft(asked, 0)
   assert.deepEqual(

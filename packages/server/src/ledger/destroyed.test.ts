@@ -47,7 +47,7 @@ function randomDestroyed(chance: ReturnType<typeof chancesOf>, last: number): De
   return { why, bodies, fields }
 }
 
-test("whatever was destroyed, and in whatever order, each entry says what is gone of it", async () => {
+test("after destruction in any order, the destroyed content of each entry is known", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   const chance = chancesOf(seed)
   for (let round = 0; round < 20; round++) {
@@ -87,7 +87,7 @@ function assertOrdered({ bodies }: DestroyedDocument): void {
   }
 }
 
-test("neighbouring ranges of one entry are one range, and ranges of two entries stay two", () => {
+test("adjacent ranges of one entry are merged, and those of two entries are not", () => {
   const once = withDestroyed(undefined, expired([[1, 5]]), "a")
   const twice = withDestroyed(once, expired([[6, 9]]), "a")
   assert.deepEqual(twice.bodies, [{ first: 1, last: 9, why: "expired", by: "a" }])
@@ -113,7 +113,7 @@ test("a range across blocks is in the document of each", () => {
   )
 })
 
-test("an entry says what it destroys, and nothing malformed explains anything", () => {
+test("an entry records what it destroys, and a malformed record explains nothing", () => {
   const erased: Destroyed = {
     why: "erased",
     bodies: [

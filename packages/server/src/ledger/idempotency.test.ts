@@ -20,7 +20,7 @@ const recorded: Content = {
   metadata: { amount: 1, lines: [{ a: 1, b: 2 }] },
 }
 
-test("what a body says of a key is the formula of the format", () => {
+test("the hash of a key in a body follows the format", () => {
   const secret = randomBytes(32)
   for (const key of ["order-4711-created", "!".repeat(12), "~".repeat(255)]) {
     for (const route of ["/v1/events", "/v1/consents"] as const) {
@@ -69,7 +69,7 @@ for (const [member, asked] of others) {
   })
 }
 
-test("what belongs to the sending, and the order of members, make no other request", () => {
+test("context headers and the order of members do not make another request", () => {
   const sentAgain: Content = {
     ...recorded,
     id: "evt_2",

@@ -6,7 +6,7 @@ import { pooledRandom } from "./random.ts"
 
 const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-test("an id is ten digits of time and 26 of chance", () => {
+test("an id has ten digits of time and 26 random ones", () => {
   const makeId = createIds(pooledRandom())
   for (const prefix of ["evt", "rcp", "pol", "pack"] as const)
     assert.match(makeId(prefix, 1), new RegExp(`^${prefix}_[${digits}]{36}$`))
@@ -20,7 +20,7 @@ test("an id is ten digits of time and 26 of chance", () => {
   )
 })
 
-test("ids sort by the time they were made", () => {
+test("ids sort by their time", () => {
   const makeId = createIds(pooledRandom())
   const times = fc.array(fc.nat({ max: 2 ** 45 }), { minLength: 2, maxLength: 20 })
   fc.assert(
@@ -32,7 +32,7 @@ test("ids sort by the time they were made", () => {
   )
 })
 
-test("all 130 bits of chance count, and none is used twice", () => {
+test("all 130 random bits are used, and none twice", () => {
   const makeId = createIds(pooledRandom())
   const ids = Array.from({ length: 20_000 }, () => makeId("rcp", 5).slice(14))
   assert.equal(new Set(ids).size, ids.length)
@@ -53,7 +53,7 @@ test("all 130 bits of chance count, and none is used twice", () => {
   assert.equal(seen.size, 131)
 })
 
-test("random bytes are handed out once, and what was handed out stays as it is", () => {
+test("random bytes are handed out once, and do not change afterwards", () => {
   const random = pooledRandom()
   const given = Array.from({ length: 10_000 }, () => {
     const bytes = new Uint8Array(16)

@@ -11,7 +11,7 @@ const table: Readonly<Record<Exclude<Lane, "operations">, string>> = {
   policy: "policy consent terms privacy retention",
 }
 
-test("a built-in prefix decides, as whole segments from the start, whatever the case", () => {
+test("a built-in prefix of whole segments decides the lane, ignoring case", () => {
   for (const [lane, prefixes] of Object.entries(table)) {
     for (const prefix of prefixes.split(" ")) {
       assert.equal(laneOf(`${prefix}.create`, []), lane)

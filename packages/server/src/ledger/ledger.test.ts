@@ -45,7 +45,7 @@ const receiptOf = (one: RecordOutcome | undefined) =>
     ? assert.fail("it was not recorded")
     : receiptJson(one.opened, justRecorded, "https://ledger.example")
 
-test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
+test("a used key returns the first receipt, byte for byte, every time", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
   const write = (more?: Partial<Draft>) =>
@@ -77,7 +77,7 @@ test("a used key with another request records nothing and names the original", a
   assert.equal((await expectChain(served.journal, "acme")).size, 1)
 })
 
-test("events and consents have keys of their own, and so has each workspace", async () => {
+test("events and consents have separate key spaces, and so does each workspace", async () => {
   const { served, ledger } = openLedger()
   const kinds = async (workspace: string, route: "/v1/events" | "/v1/consents") =>
     (
@@ -114,7 +114,7 @@ test("events and consents have keys of their own, and so has each workspace", as
   await expectChain(served.journal, "other")
 })
 
-test("a batch is answered in its order: new ones, replays, and keys that belong to something else", async () => {
+test("a batch is answered in order: new entries, replays, and reused keys", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme", ["amount"])
   await ledger.record(acme, [withKey("first-of-all-keys")])
@@ -134,7 +134,7 @@ test("a batch is answered in its order: new ones, replays, and keys that belong 
   assert.equal((await expectChain(served.journal, "acme")).size, 3)
 })
 
-test("others are heard before each event is sealed, before each is answered, after what is repeated was read, and before it is compared", async () => {
+test("other requests run before each event is sealed and answered, and around the comparison of replays", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
   let heard = 0
@@ -152,7 +152,7 @@ test("others are heard before each event is sealed, before each is answered, aft
   await expectChain(served.journal, "acme")
 })
 
-test("a full queue refuses at once, also while the first is still being sealed, and takes again what there is room for", async () => {
+test("a full queue refuses at once, even while the first entry is being sealed, and accepts again when it has room", async () => {
   const { served } = openMemory()
   const ledger = openTestLedger(served.journal, {
     clock,
@@ -183,7 +183,7 @@ test("a full queue refuses at once, also while the first is still being sealed, 
   await expectChain(served.journal, "other")
 })
 
-test("the queue has its room back whatever becomes of what was in it", async () => {
+test("the queue gets its places back after every outcome", async () => {
   const { ledger } = openLedger((journal) => ({
     ...journal,
     append: () => Promise.reject(new Error("the disk does not answer")),
@@ -195,7 +195,7 @@ test("the queue has its room back whatever becomes of what was in it", async () 
   assert.equal(ledger.admission.entries, 0)
 })
 
-test("an original that cannot be read is said to be so, and is not taken for another request", async () => {
+test("an unreadable original is an integrity failure, not a reused key", async () => {
   let tampered = false
   const { served, ledger } = openLedger((journal) => ({
     ...journal,
@@ -221,7 +221,7 @@ test("an original that cannot be read is said to be so, and is not taken for ano
   await expectChain(served.journal, "acme")
 })
 
-test("an entry says what the caller said, when it was received, its lane, and whether its clock was ahead", async () => {
+test("an entry has the caller's fields, the time of receipt, the lane, and whether the clock was ahead", async () => {
   const { served, ledger } = openLedger()
   const ahead = async (occurredAt: string) => {
     const [one] = await ledger.record(workspaceNamed("acme"), [{ ...order, occurredAt }])

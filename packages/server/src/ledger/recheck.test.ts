@@ -40,13 +40,13 @@ function tampered(
   }
 }
 
-test("a chain that holds is found to hold, however much of it is looked at", async () => {
+test("an intact chain passes the recheck of any number of entries", async () => {
   const journal = await chainOf(5)
   for (const entries of [1, 2, 4, 5, 100])
     assert.equal(await recheck(checked(journal), acme, entries), undefined)
 })
 
-test("entries that come in small portions are all looked at", async () => {
+test("entries that are read in small portions are all checked", async () => {
   const journal = await chainOf(5)
   const slow = {
     ...journal,
@@ -63,7 +63,7 @@ function movedInTime(record: Uint8Array, byMs: bigint): Uint8Array {
   return moved
 }
 
-test("a changed body, a changed record, a hole and a missing end are each found", async () => {
+test("a changed body, a changed record, a gap and a missing end are each found", async () => {
   const journal = await chainOf(5)
   const changes: readonly [string, number, (entry: Stored) => Stored | undefined, RegExp][] = [
     [

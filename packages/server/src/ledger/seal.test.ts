@@ -148,7 +148,7 @@ function claimsOf(object: JsonObject, disclosures: readonly string[]): JsonObjec
   )
 }
 
-test("what is sealed opens to what was said, and the body is what an independent canonicalizer makes of it", () => {
+test("a sealed entry opens to the same content, and its body equals that of an independent canonicalizer", () => {
   const random = pooledRandom()
   fc.assert(
     fc.property(said, ({ kind, actor, target, metadata, personal, idem, rest }) => {
@@ -235,7 +235,7 @@ test("what is sealed opens to what was said, and the body is what an independent
   )
 })
 
-test("the digests of the format's vector come out of the same salts", () => {
+test("the salts of the format's test vector give its digests", () => {
   const vectors = JSON.parse(
     readFileSync(join(import.meta.dirname, "../../../../test/vectors/format-vectors.json"), "utf8"),
   )
@@ -272,7 +272,7 @@ test("the digests of the format's vector come out of the same salts", () => {
   assert.equal(Buffer.from(sealed.bodySalt).toString("hex"), "202122232425262728292a2b2c2d2e2f")
 })
 
-test("no salt is used twice, also where an entry needs many", () => {
+test("no salt is used twice, even if an entry needs many", () => {
   const metadata = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]))
   const random = pooledRandom()
   const salts = new Set<string>()
@@ -293,7 +293,7 @@ test("no salt is used twice, also where an entry needs many", () => {
   assert.equal(salts.size, 100 * 301)
 })
 
-test("as deep as a request may be, an entry can be sealed and opened again", () => {
+test("an entry with the deepest allowed nesting can be sealed and opened", () => {
   const nested = (depth: number): Json => (depth === 0 ? 1 : { deeper: nested(depth - 1) })
   const random = pooledRandom()
   // The event itself is the first of 32 levels.
@@ -309,7 +309,7 @@ test("as deep as a request may be, an entry can be sealed and opened again", () 
   }
 })
 
-test("a disclosure that was changed, or is of another entry, opens nothing", () => {
+test("a changed disclosure, or one of another entry, opens nothing", () => {
   const random = pooledRandom()
   const make = (email: string) =>
     seal(
@@ -338,7 +338,7 @@ test("a disclosure that was changed, or is of another entry, opens nothing", () 
   )
 })
 
-test("a body names the hash whenever a member is sealed, wherever the digests come to stand", () => {
+test("a body names the hash whenever a member is sealed, at any level", () => {
   const random = pooledRandom()
   for (const open of ["A", "0", "_", "_sc", "_se", "a"]) {
     const content: Content = {
@@ -372,7 +372,7 @@ test("a body names the hash whenever a member is sealed, wherever the digests co
   )
 })
 
-test("the key is read where older versions kept it: in clear, beside the context", () => {
+test("the key id of older versions, in clear outside the context, is read too", () => {
   const parties = {
     actor: { id: "usr_1", type: "user" },
     target: { id: "inv_1", type: "invoice" },

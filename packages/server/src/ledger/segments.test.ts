@@ -57,7 +57,7 @@ function bytesOf(segment: MadeSegment): string {
   return Buffer.from(packSegment(segment)[0] ?? []).toString("hex")
 }
 
-test("a segment finds what the plain filter finds, of hostile entries, kept and in memory", () => {
+test("a segment finds the same entries as the plain filter, also hostile ones, stored and in memory", () => {
   try {
     const found = compareSegments(chancesOf(seed), 8, 400)
     assert.ok(found > 500, `${found} searches found something`)
@@ -66,7 +66,7 @@ test("a segment finds what the plain filter finds, of hostile entries, kept and 
   }
 })
 
-test("merged segments have the bytes of one that was made at once", () => {
+test("merged segments have the same bytes as one that was made at once", () => {
   const chance = chancesOf(seed)
   for (let round = 0; round < 10; round++) {
     const entries = entriesBy(chance, 1 + round * 64, 16 * (1 + chance.below(8)))
@@ -90,7 +90,7 @@ test("merged segments have the bytes of one that was made at once", () => {
   }
 })
 
-test("a segment of several blocks is the same, merged of blocks or made at once, and finds the same", () => {
+test("a segment of several blocks is the same, merged or made at once, and finds the same entries", () => {
   const chance = chancesOf(seed)
   const bounds = { blockRows: 16 }
   for (let round = 0; round < 5; round++) {
@@ -119,7 +119,7 @@ test("a segment of several blocks is the same, merged of blocks or made at once,
   }
 })
 
-test("what the scanner reads is what is read by hand", () => {
+test("the scanner reads the same fields as a simple reader", () => {
   const chance = chancesOf(seed)
   let compared = 0
   for (let round = 0; round < 300; round++) {
@@ -148,7 +148,7 @@ function packedOf(disclosures: string): Uint8Array | undefined {
   return Buffer.concat(parts.flatMap((part, at) => (at === 0 ? [part] : [Buffer.of(0xff), part])))
 }
 
-test("what is erased from a segment leaves what a new one has", () => {
+test("a segment after an erasure equals a new one", () => {
   const chance = chancesOf(seed)
   for (let round = 0; round < 20; round++) {
     // A key in clear, as older versions wrote it, is the one thing that would outlive its owner's.
@@ -171,7 +171,7 @@ test("what is erased from a segment leaves what a new one has", () => {
   }
 })
 
-test("entries whose bodies are gone leave a segment that is like a new one", () => {
+test("a segment without destroyed bodies equals a new one", () => {
   const chance = chancesOf(seed)
   for (let round = 0; round < 20; round++) {
     const first = 1 + round * 40
@@ -211,7 +211,7 @@ test("entries whose bodies are gone leave a segment that is like a new one", () 
   }
 })
 
-test("entries that are gone from the journal have their places", () => {
+test("entries that are missing in the journal keep their places", () => {
   const entries = entriesBy(chancesOf(seed), 1, 9).filter(({ sequence }) => sequence % 3 === 0)
   const builder = createSegmentBuilder(1, 10)
   for (const entry of entries) builder.add(entry)
@@ -224,7 +224,7 @@ test("entries that are gone from the journal have their places", () => {
   )
 })
 
-test("a timeline and the commonest values count what the plain filter finds", () => {
+test("a timeline and the commonest values count the same entries as the plain filter", () => {
   const chance = chancesOf(seed)
   let counted = 0
   for (let round = 0; round < 40; round++) {
@@ -317,7 +317,7 @@ test("a field with too many values is refused with a sentence", () => {
   assert.throws(() => countsOf(segments, { system: "with" }, counting), /more than 1 different/)
 })
 
-test("whatever is changed in a kept segment is noticed, or does no harm", () => {
+test("a changed byte in a stored segment is noticed or harmless", () => {
   const chance = chancesOf(seed)
   const entries = entriesBy(chance, 1, 80)
   const filed = entries.map(filedOf)
@@ -355,13 +355,13 @@ function changedBy(chance: Chances, part: Uint8Array): Uint8Array {
   }
 }
 
-test("a part that is gone is told from one that is damaged", () => {
+test("a missing part and a damaged part are distinguished", () => {
   const parts = packSegment(made(entriesBy(chancesOf(seed), 1, 20)))
   const wanted = { system: "without" } as const
   assert.throws(() => run(matchesIn(opened(parts), wanted), parts.slice(0, 1)), SegmentGone)
 })
 
-test("the cache forgets what was used longest ago", () => {
+test("the cache evicts the least recently used part", () => {
   const cache = createPartCache(10)
   cache.set("a", new Uint8Array(4))
   cache.set("b", new Uint8Array(4))
@@ -375,7 +375,7 @@ test("the cache forgets what was used longest ago", () => {
   assert.deepEqual([cache.get("a"), cache.get("d")], [undefined, undefined])
 })
 
-test("a step of a broad search is short, however many values it has", () => {
+test("the steps of a broad search are short, with any number of values", () => {
   const builder = createSegmentBuilder(1, 4096)
   const chance = chancesOf(7)
   for (let at = 1; at <= 600; at++) {

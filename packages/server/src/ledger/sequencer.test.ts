@@ -157,7 +157,7 @@ function gate() {
 const sequences = (placed: readonly Placed[]) =>
   placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
 
-test("entries of one key cost two commits at most, however many there are", async () => {
+test("any number of entries with one key cost two commits at most", async () => {
   const house = openHouse()
   const again = Array.from({ length: 20 }, () => "a")
   const placed = await Promise.all([
@@ -175,7 +175,7 @@ test("entries of one key cost two commits at most, however many there are", asyn
   assert.equal((await expectChain(house.journal, "acme")).size, 2)
 })
 
-test("entries get their places in the order given, and what was answered is what was kept", async () => {
+test("entries get their places in the given order, and the answers match the stored entries", async () => {
   const house = openHouse()
   const placed = await Promise.all([
     house.submit("acme", ["a", "b"]),
@@ -196,7 +196,7 @@ test("entries get their places in the order given, and what was answered is what
   await expectChain(house.journal, "other")
 })
 
-test("nothing to record is nothing to wait for", async () => {
+test("an empty submission resolves at once", async () => {
   const house = openHouse()
   assert.deepEqual(await house.submit("acme", []), [])
   assert.equal(house.commits.length, 0)
@@ -204,7 +204,7 @@ test("nothing to record is nothing to wait for", async () => {
   assert.equal(await house.journal.head("acme"), undefined)
 })
 
-test("one commit is under way at a time, and those who come meanwhile share the next", async () => {
+test("one commit runs at a time, and later entries share the next one", async () => {
   const doors = gate()
   const house = openHouse(doors.around)
   const first = house.submit("acme", ["a"])
@@ -220,7 +220,7 @@ test("one commit is under way at a time, and those who come meanwhile share the 
   await expectChain(house.journal, "acme")
 })
 
-test("lines whose groups were answered together share the next commit as well", async () => {
+test("workspaces whose groups were answered together share the next commit too", async () => {
   const house = openHouse()
   const workspaces = ["a", "b", "c", "d"]
   await Promise.all(
@@ -236,7 +236,7 @@ test("lines whose groups were answered together share the next commit as well", 
     assert.equal((await expectChain(house.journal, workspace)).size, 3)
 })
 
-test("where groups share nothing, no workspace waits for another's, and one that fails is unknown alone", async () => {
+test("if groups do not share commits, no workspace waits for another's, and a failure concerns only its own group", async () => {
   const { served } = openMemory()
   const slow = Promise.withResolvers<void>()
   let fails = true
@@ -275,7 +275,7 @@ test("where groups share nothing, no workspace waits for another's, and one that
   for (const workspace of ["slow", "failing", "good"]) await expectChain(served.journal, workspace)
 })
 
-test("where another process appends as well, an engine links again, and receipts say where", async () => {
+test("if another process appends too, the engine relinks, and receipts have the new places", async () => {
   const { served } = openMemory()
   let lies = false
   const journal: Journal = {
@@ -340,7 +340,7 @@ test("where another process appends as well, an engine links again, and receipts
   assert.equal((await expectChain(served.journal, "w")).size, 8)
 })
 
-test("workspaces are served in turn: one with a long queue does not keep the others waiting", async () => {
+test("workspaces take turns: one with a long queue does not delay the others", async () => {
   const house = openHouse(undefined, { commitEntriesMax: 4 })
   const order: string[] = []
   const note = (workspace: string, name: string) =>
@@ -395,7 +395,7 @@ test("a commit is bounded by entries and by bytes, and a submission is never div
   await expectChain(house.journal, "acme")
 })
 
-test("of the senders of one key one is first, and all others are told which entry it is", async () => {
+test("of several senders of one key, one is first, and the others get its entry", async () => {
   const house = openHouse()
   const sent = await Promise.all([
     house.submit("acme", ["k", "x"]),
@@ -414,7 +414,7 @@ test("one key within one submission is one entry", async () => {
   await expectChain(house.journal, "acme")
 })
 
-test("a duplicate that comes while the first is being written waits for it", async () => {
+test("a duplicate of an entry that is being written waits for it", async () => {
   const doors = gate()
   const house = openHouse(doors.around)
   const first = house.submit("acme", ["k"])
@@ -427,7 +427,7 @@ test("a duplicate that comes while the first is being written waits for it", asy
   await expectChain(house.journal, "acme")
 })
 
-test("new entries are kept while a stream of replays never ends", async () => {
+test("new entries are recorded during an endless stream of replays", async () => {
   // While each commit is under way the next replay comes in, so there is one whenever a commit is
   // gathered.
   let streaming = false
@@ -447,7 +447,7 @@ test("new entries are kept while a stream of replays never ends", async () => {
   assert.equal((await expectChain(house.journal, "acme")).size, 2)
 })
 
-test("when another program has moved the head, entries are linked again to the new one", async () => {
+test("if another process has moved the head, entries are relinked to the new one", async () => {
   let times = 0
   const house = openHouse((commit) => async (groups) => {
     if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
@@ -475,7 +475,7 @@ test("when another program has moved the head, entries are linked again to the n
   await expectChain(house.journal, "acme")
 })
 
-test("a refusal by the disk is passed on as it is: nothing was recorded", async () => {
+test("a refusal by the disk is passed on unchanged: nothing was recorded", async () => {
   let full = true
   const house = openHouse((commit) => async (groups) => {
     if (full) throw new LedgerError("storage_full", "the disk is full")
@@ -488,7 +488,7 @@ test("a refusal by the disk is passed on as it is: nothing was recorded", async 
   await expectChain(house.journal, "acme")
 })
 
-test("a submission is in one commit, also with one key twice, so a refusal by the disk is a definite answer", async () => {
+test("a submission is in one commit, even with a repeated key, so a refusal by the disk is definite", async () => {
   let appends = 0
   const house = openHouse((commit) => async (groups) => {
     if (++appends === 1) throw new LedgerError("storage_full", "the disk is full")
@@ -504,7 +504,7 @@ for (const [when, stores] of [
   ["before", false],
   ["after", true],
 ] as const) {
-  test(`an error ${when} the commit leaves nobody in a wrong belief, and the same key makes one entry`, async () => {
+  test(`after an error ${when} the commit no answer is wrong, and the same key makes one entry`, async () => {
     let failing = false
     const house = openHouse((commit) => async (groups) => {
       if (!failing) return commit(groups)
@@ -530,7 +530,7 @@ for (const [when, stores] of [
   })
 }
 
-test("a head that cannot be read is an unknown answer, and is asked for again", async () => {
+test("if the head cannot be read, the outcome is unknown, and the head is read again", async () => {
   const { served } = openMemory()
   let failing = true
   const journal: Journal = {
@@ -552,7 +552,7 @@ test("a head that cannot be read is an unknown answer, and is asked for again", 
   await expectChain(served.journal, "acme")
 })
 
-test("changes commit with their entries, once, whatever it takes to get there", async () => {
+test("changes commit with their entries exactly once, after any number of attempts", async () => {
   const outcomes: Outcome[] = []
   const house = openHouse((commit) => async (groups) => {
     const planned = outcomes.shift()
@@ -572,7 +572,7 @@ test("changes commit with their entries, once, whatever it takes to get there", 
   assert.equal((await expectChain(house.journal, "acme")).size, 3)
 })
 
-test("of two that change one document at the same moment one is refused, and nobody else is", async () => {
+test("of two concurrent changes of one document one is refused, and no other entry is", async () => {
   const { served } = openMemory()
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
   const sequencer = createSequencer(served.journal, clock, defaultLimits, {
@@ -598,7 +598,7 @@ test("of two that change one document at the same moment one is refused, and nob
   assert.equal((await expectChain(served.journal, "acme")).size, 4)
 })
 
-test("of many that change one document at the same moment all but one are refused, by two commits more", async () => {
+test("of many concurrent changes of one document all but one are refused, with two more commits", async () => {
   const house = openHouse()
   await house.submit("acme", ["a"], [project("core", 0)])
   const before = house.commits.length
@@ -613,7 +613,7 @@ test("of many that change one document at the same moment all but one are refuse
   await expectChain(house.journal, "acme")
 })
 
-test("times never go back, though the clock does, and not after an error either", async () => {
+test("times never decrease, even if the clock is set back or an error occurs", async () => {
   let failing = false
   const house = openHouse((commit) => async (groups) => {
     if (failing) throw new Error("no answer")
@@ -636,7 +636,7 @@ test("times never go back, though the clock does, and not after an error either"
   await expectChain(house.journal, "acme")
 })
 
-test("drained is when nothing waits any more, and at once when nothing does", async () => {
+test("drained resolves when no entry waits any more, and at once if none waits", async () => {
   const doors = gate()
   const house = openHouse(doors.around)
   await house.drained()

@@ -55,7 +55,7 @@ interface Canary {
   readonly same?: SameRequest
 }
 
-test("whatever the disk does, each key has one entry, what was acknowledged is kept, and the chain holds", async () => {
+test("with any disk fault, each key has one entry, acknowledged entries are kept, and the chain is intact", async () => {
   const done = { ...noWork }
   for (const seed of seeds) {
     const work = await simulate(seed)
@@ -80,7 +80,7 @@ const canaries: readonly (readonly [fault: string, canary: Canary])[] = [
   ["an answer before the entry is stored", { journal: answerFirst }],
 ]
 for (const [fault, canary] of canaries) {
-  test(`the simulation sees ${fault}`, async () => {
+  test(`the simulation detects ${fault}`, async () => {
     await assert.rejects(async () => {
       for (let seed = 1; seed <= 50; seed++) await simulate(seed, canary)
     }, /^Error: seed \d+/)
