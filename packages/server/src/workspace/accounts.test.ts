@@ -99,7 +99,7 @@ const firstOf = async (accounts: Accounts, email = "ada@example.com") => {
   return accounts.setUp({ token, email, password })
 }
 
-test("every act on an account is recorded in the ledger of the instance, every act on a membership in its workspace's", async () => {
+test("changes of an account are recorded in the instance's ledger, and those of a membership in its workspace's", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const ada = await firstOf(house.accounts)
@@ -176,7 +176,7 @@ test("every act on an account is recorded in the ledger of the instance, every a
   assert.equal(memberIds(testKeyring.memberIds)("ADA@Example.com", "instance"), ada.members[0].id)
 })
 
-test("a session ends when it is not used for half a day, and after a week however much it is used", async () => {
+test("a session ends after half a day without use, and after a week in any case", async () => {
   const house = openHouse()
   const { token } = await firstOf(house.accounts)
   const sessions = house.openSessions()
@@ -209,7 +209,7 @@ test("a session ends when it is not used for half a day, and after a week howeve
   await expectChain(house.journal, "instance")
 })
 
-test("when a program begins, it takes a session for used at that moment", async () => {
+test("a start of the service counts as a use of each session", async () => {
   const house = openHouse()
   const { token } = await firstOf(house.accounts)
   house.clock.nowMs += 24 * hour
@@ -221,7 +221,7 @@ test("when a program begins, it takes a session for used at that moment", async 
   assert.equal(await others.recognise(token, undefined), undefined)
 })
 
-test("the first token is good for a day, and another one ends it", async () => {
+test("the first set-up token is valid for a day, and a new one replaces it", async () => {
   const house = openHouse()
   const { accounts } = house
   const early = (await accounts.offerFirst()) ?? ""
@@ -239,7 +239,7 @@ test("the first token is good for a day, and another one ends it", async () => {
   await expectChain(house.journal, "instance")
 })
 
-test("only an admin of the instance ends the first token; whoever has an account of the instance takes it up by their password", async () => {
+test("the first set-up token is offered until the instance has an admin, and an account accepts it with its password", async () => {
   const house = openHouse()
   const { accounts } = house
   const acme = await house.workspaces.create(instance, { id: "acme" })
@@ -273,7 +273,7 @@ test("only an admin of the instance ends the first token; whoever has an account
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
 })
 
-test("a joining that is cut short at any write is done again with the same token", async () => {
+test("joining that is interrupted at any write can be repeated with the same token", async () => {
   for (const write of [1, 2]) {
     const house = openHouse()
     const acme = await house.workspaces.create(instance, { id: "acme" })
@@ -293,7 +293,7 @@ test("a joining that is cut short at any write is done again with the same token
   }
 })
 
-test("an account that is added to a workspace stays what it is, both ledgers record it, and cut short it is done again", async () => {
+test("adding an account to a workspace does not change the account, is recorded in both ledgers, and can be repeated after an interruption", async () => {
   for (const write of [1, 2]) {
     const house = openHouse()
     const acme = await house.workspaces.create(instance, { id: "acme" })
@@ -353,7 +353,7 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
   }
 })
 
-test("an account of an older version signs in as before, is bound then, and stands in nobody's way", async () => {
+test("an account of an older version can sign in, gets the new form, and does not disturb others", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
@@ -414,7 +414,7 @@ test("an account of an older version signs in as before, is bound then, and stan
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
 })
 
-test("an account that another server made signs in, and so does a password that was changed there", async () => {
+test("accounts and passwords that another server has changed work for a sign-in", async () => {
   const house = openHouse()
   const other = house.openAccountsLate(3000)
   const signIn = (chosen: string) => other.signIn("ada@example.com", chosen)
@@ -431,7 +431,7 @@ test("an account that another server made signs in, and so does a password that 
   await expectChain(house.journal, "instance")
 })
 
-test("of many accounts with one password a sign-in opens as many as a request can look at, the oldest first", async () => {
+test("a sign-in opens a limited number of accounts with one password, the oldest first", async () => {
   const house = openHouse()
   await firstOf(house.accounts)
   const email = "bob@example.com"
@@ -471,7 +471,7 @@ test("of many accounts with one password a sign-in opens as many as a request ca
   await expectChain(house.journal, "instance")
 })
 
-test("an account that belongs nowhere goes; what was left half way is made anew, and no session of before speaks for it", async () => {
+test("an account without workspaces is deleted, an incomplete one is made anew, and former sessions are not valid for it", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
@@ -498,7 +498,7 @@ test("an account that belongs nowhere goes; what was left half way is made anew,
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
 })
 
-test("of many sign-ins, sign-outs and password changes at once each counts, and nothing is left over", async () => {
+test("concurrent sign-ins, sign-outs and password changes all take effect, and leave nothing behind", async () => {
   const house = openHouse({ sessionsMax: 5 })
   await firstOf(house.accounts)
   const sessions = house.openSessions()

@@ -44,7 +44,7 @@ const value = {
   createdAt: "2026-01-02T03:04:05.678Z",
 } as const
 
-test("a plan that creates what is already there, without checking for it, fails instead of being planned for ever", async () => {
+test("a plan that creates an existing document without a check fails instead of looping for ever", async () => {
   const { journal, parts, acme } = await openHouse()
   const planned = recordPlanned(parts, acme, async () => {
     return { ...act, changes: [{ kind: "project", id: "core", version: 0, value }] }
@@ -53,7 +53,7 @@ test("a plan that creates what is already there, without checking for it, fails 
   await expectChain(journal, acme.id)
 })
 
-test("plans that check for a document may lose as many races as there are others", async () => {
+test("a plan that checks for its document may lose a race against every other one", async () => {
   const { journal, registry, parts, acme } = await openHouse()
   const put = (id: string) =>
     recordPlanned(parts, acme, async () => {

@@ -17,7 +17,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const kinds = ["k", "r", "p", "a", "e", "s", "x"] as const satisfies readonly CredentialKind[]
 const random = pooledRandom()
 
-test("a credential has one length and one form, and says what it is", () => {
+test("a credential has a fixed length and form, and shows its kind", () => {
   for (const kind of kinds) {
     for (let count = 0; count < 200; count++) {
       const made = makeCredential(kind, random)
@@ -36,7 +36,7 @@ test("a credential has one length and one form, and says what it is", () => {
   }
 })
 
-test("what has another form is no credential", () => {
+test("a text of another form is no credential", () => {
   const text = formatCredential(makeCredential("k", random))
   const malformed = [
     "",
@@ -53,7 +53,7 @@ test("what has another form is no credential", () => {
   for (const nonsense of malformed) assert.equal(parseCredential(nonsense), undefined, nonsense)
 })
 
-test("what is kept of a credential is the platform's HMAC of its text, time after time", () => {
+test("the stored form of a credential is the platform's HMAC of its text, every time", () => {
   for (const bytes of [0, 1, 32, 63, 64]) {
     const pepper = randomBytes(bytes)
     const macOf = createMac(pepper)
@@ -68,7 +68,7 @@ test("what is kept of a credential is the platform's HMAC of its text, time afte
   }
 })
 
-test("texts are the same or not, whatever their lengths and letters", () => {
+test("the comparison of texts is right for any lengths and letters", () => {
   assert.deepEqual(
     [
       sameText("a", "a"),
@@ -82,7 +82,7 @@ test("texts are the same or not, whatever their lengths and letters", () => {
   )
 })
 
-test("random text has each letter with the same chance", () => {
+test("random text has each letter with the same probability", () => {
   const counts = new Map<string, number>()
   for (const character of randomText(62_000, random))
     counts.set(character, (counts.get(character) ?? 0) + 1)

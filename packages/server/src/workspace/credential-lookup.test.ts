@@ -8,7 +8,7 @@ const isUnauthorized = (error: unknown) =>
   error instanceof LedgerError && error.code === "unauthorized"
 const credential = (kind: string) => `ts${kind}_0123456789abc_${"0".repeat(49)}`
 
-test("each kind is asked about its own credentials alone, and whoever knows none says so", async () => {
+test("each kind looks up only its own credentials, and unknown ones are refused", async () => {
   const asked: string[] = []
   const known: Principal = {
     kind: "api-key",
@@ -30,7 +30,7 @@ test("each kind is asked about its own credentials alone, and whoever knows none
   assert.deepEqual(asked, ["k 0123456789abc 67", "r 0123456789abc"])
 })
 
-test("the instance key may look like anything, also like a credential of another kind", async () => {
+test("the instance key may have any form, even that of another credential", async () => {
   for (const rootKey of [
     "x".repeat(32),
     credential("k"),

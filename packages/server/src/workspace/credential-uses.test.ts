@@ -32,7 +32,7 @@ const key = { kind: "api-key", id: "a-key" } as const
 const token = { kind: "token", id: "a-token" } as const
 const at = (receivedAtMs: number) => ({ receivedAtMs, address: `192.0.2.${receivedAtMs % 10}` })
 
-test("the last use is known at once, to a second, and of a token without its address", async () => {
+test("the last use is known at once, to a second, and for a token without its address", async () => {
   const { uses } = openUses()
   for (const ms of [1001, 1500, 2000, 2002, 2003]) uses.note(key, at(ms))
   uses.note(token, at(7))
@@ -47,7 +47,7 @@ test("the last use is known at once, to a second, and of a token without its add
   )
 })
 
-test("however many requests come, a use is written once in a pause", async () => {
+test("a use is stored once in an interval, for any number of requests", async () => {
   const { house, uses, written } = openUses()
   for (let ms = 0; ms < 100_000; ms += 10) uses.note(key, at(ms))
   uses.note(token, at(5))
@@ -67,7 +67,7 @@ test("however many requests come, a use is written once in a pause", async () =>
   assert.deepEqual(written[1], [{ id: "a-token", atMs: 200_005, from: "" }])
 })
 
-test("what was stored before a start is known, and what is noted since is newer", async () => {
+test("uses from before a start are known, and later ones replace them", async () => {
   const { house, uses, index } = openUses()
   await index.putUses([
     { id: "a-key", atMs: 3, from: "192.0.2.3" },
@@ -82,7 +82,7 @@ test("what was stored before a start is known, and what is noted since is newer"
   assert.equal((await uses.of(["a-key"])).get("a-key")?.atMs, 9, "still known here")
 })
 
-test("so many credentials are stored in parts, and then forgotten here", async () => {
+test("the uses of many credentials are stored in parts, and then dropped from memory", async () => {
   const { uses, written, index } = openUses()
   const many = 100_000
   for (let n = 0; n < many; n++) uses.note({ kind: "token", id: `token-${n}` }, at(n))

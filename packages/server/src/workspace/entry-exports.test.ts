@@ -62,7 +62,7 @@ async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
   return { begin, said, finish: () => expectChain(served.journal, "acme") }
 }
 
-test("every match is in the file, and both of its entries say what was given out", async () => {
+test("the file has every match, and both of its entries record what was exported", async () => {
   const { begin, said, finish } = await openHouse()
   const { content, receipt } = await begin()
   const lines = (await buffer(content)).toString().split("\n")
@@ -83,7 +83,7 @@ test("every match is in the file, and both of its entries say what was given out
   await finish()
 })
 
-test("what cannot be read ends the file without its end, and it is recorded how far it came", async () => {
+test("if an entry cannot be read, the file stays incomplete, and the ledger records how far it came", async () => {
   const away = new LedgerError("ledger_unavailable", "the storage is away")
   const { begin, said, finish } = await openHouse({
     write: async (_, [first = 0]) => {
@@ -98,7 +98,7 @@ test("what cannot be read ends the file without its end, and it is recorded how 
   await finish()
 })
 
-test("a client that leaves ends its export, which is recorded, and its place is free", async () => {
+test("if the client leaves, the export ends, is recorded, and frees its place", async () => {
   const large = { bytes: Buffer.alloc(100_000), taken: 2, broken: 0 }
   const { begin, said, finish } = await openHouse({ write: async () => large })
   for (let turn = 0; turn < 5; turn++) {
@@ -115,7 +115,7 @@ test("a client that leaves ends its export, which is recorded, and its place is 
   await finish()
 })
 
-test("an export whose end cannot be recorded has no end", async () => {
+test("an export whose end cannot be recorded stays incomplete", async () => {
   let isHalted = false
   const { begin, said, finish } = await openHouse({}, () => {
     if (isHalted) throw new LedgerError("storage_full", "nothing is written any more")

@@ -151,7 +151,7 @@ async function bytesOf({ bytes, content }: PackDownload): Promise<Uint8Array> {
 
 const range = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at)
 
-test("a pack is the same bytes whenever it is asked for, however the ledger has grown, and it verifies", async () => {
+test("every download of a pack has the same bytes while the ledger grows, and it verifies", async () => {
   const house = await openHouse(700)
   const sequences = [...range(3, 300), 400, 402, 555, ...range(600, 50)]
   const pack = await house.make(sequences)
@@ -174,7 +174,7 @@ test("a pack is the same bytes whenever it is asked for, however the ledger has 
   await house.finish()
 })
 
-test("a pack of the first form, which says none, is made as it always was", async () => {
+test("a pack of form 1, which has no mark of its form, is made as before", async () => {
   const house = await openHouse(3)
   const made = await house.make([2, 3, 4])
   const { form, seal: _, packHash: __, ...older } = made.value
@@ -200,7 +200,7 @@ test("a pack of the first form, which says none, is made as it always was", asyn
   await house.finish()
 })
 
-test("a pack carries the verifier of its day, and stays the same when the service has another one", async () => {
+test("a pack keeps the verifier from its creation when the service gets another one", async () => {
   let html: string | undefined = "<!doctype html>the first ä"
   const house = await openHouse(6, { verifier: () => html })
   const look = async (pack: Document<"pack">) => {
@@ -230,7 +230,7 @@ test("a pack carries the verifier of its day, and stays the same when the servic
   await house.finish()
 })
 
-test("a verifier that was changed where it is kept is given out to nobody", async () => {
+test("a stored verifier that was changed is not sent", async () => {
   const house = await openHouse(3, { verifier: () => "<!doctype html>true" })
   const pack = await house.make([3])
   const kept = await house.registry.get("verifier", "acme", pack.value.verifier ?? assert.fail())
@@ -243,7 +243,7 @@ test("a verifier that was changed where it is kept is given out to nobody", asyn
   await house.finish()
 })
 
-test("a pack whose seal was cut off is sealed by its first download, once, whoever comes", async () => {
+test("a pack whose sealing was interrupted is sealed once, by its first download", async () => {
   let calls = 0
   const house = await openHouse(5, {
     // The second time, after the pack's own entry, as if the process had ended there.
@@ -271,7 +271,7 @@ test("a pack whose seal was cut off is sealed by its first download, once, whoev
   await house.finish()
 })
 
-test("what no checkpoint covers in time is not put into a pack, and nothing is recorded", async () => {
+test("if no checkpoint covers the entries in time, no pack is made and nothing is recorded", async () => {
   const house = await openHouse(5, { sealing: () => new Promise(() => {}) })
   await assert.rejects(house.make([4]), hasCode("ledger_unavailable"))
   assert.deepEqual(
@@ -281,7 +281,7 @@ test("what no checkpoint covers in time is not put into a pack, and nothing is r
   await house.finish()
 })
 
-test("a changed entry goes into no pack, and out of none", async () => {
+test("a changed entry can be neither packed nor downloaded", async () => {
   let changed = 0
   const house = await openHouse(5, {
     journal: (journal) => ({
@@ -313,7 +313,7 @@ test("a changed entry goes into no pack, and out of none", async () => {
   await house.finish()
 })
 
-test("a policy comes into a pack if it was published when the pack was made, and not later", async () => {
+test("a pack contains a policy if it was published before the pack was made", async () => {
   const house = await openHouse(5)
   const before = await house.make([3])
   await house.policies.publish(instance, house.acme, {
@@ -330,7 +330,7 @@ test("a policy comes into a pack if it was published when the pack was made, and
   await house.finish()
 })
 
-test("too many at once, and too much in one, are refused before anything is recorded", async () => {
+test("too many packs at once and too large packs are refused before anything is recorded", async () => {
   const house = await openHouse(50, {
     limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 },
   })
@@ -355,7 +355,7 @@ test("too many at once, and too much in one, are refused before anything is reco
   await house.finish()
 })
 
-test("a pack that is being sent keeps its place until its content is closed, for whatever reason", async () => {
+test("a pack that is being sent keeps its place until its stream is closed for any reason", async () => {
   let failures = 0
   const house = await openHouse(40, {
     limits: { packsAtOnceMax: 1, packsSentOfWorkspaceMax: 1 },

@@ -61,7 +61,7 @@ async function openHouse() {
   return { journal, document, checkpoints, kept, checkpoint }
 }
 
-test("a former epoch is what the newest signed tree says of it, whatever the workspace's document says", async () => {
+test("a former epoch is verified against the newest signed tree, even if the workspace's document was changed", async () => {
   const { journal, document, checkpoints, kept, checkpoint } = await openHouse()
   const genuine = await document()
   const [newest, former] = epochsOf(genuine)

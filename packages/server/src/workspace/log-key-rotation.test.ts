@@ -51,7 +51,7 @@ async function openHouse() {
 const publicKeyOf = (vkey: string): string =>
   Buffer.from(parseVkey(vkey)?.publicKey ?? []).toString("base64")
 
-test("whoever trusts a key is given a tree that it signed together with the next one, however quickly they follow each other", async () => {
+test("each key signs a tree together with the next key, even if rotations follow quickly", async () => {
   const house = await openHouse()
   await Promise.all([house.rotate(), house.rotate(), house.rotate(), house.rotate()])
   await house.rotate()
@@ -72,7 +72,7 @@ test("whoever trusts a key is given a tree that it signed together with the next
   await expectChain(house.journal, "acme")
 })
 
-test("while nothing is signed no key is destroyed that has not announced its successor", async () => {
+test("no key is destroyed before it has signed the announcement of its successor", async () => {
   const house = await openHouse()
   house.stopSigning()
   await house.rotate()
@@ -87,7 +87,7 @@ test("while nothing is signed no key is destroyed that has not announced its suc
   await expectChain(house.journal, "acme")
 })
 
-test("a log has as many keys as are listed, and no more", async () => {
+test("the number of keys of a log is limited, so that all can be listed", async () => {
   const house = await openHouse()
   for (let keys = 1; keys < logKeysMax; keys++) await house.rotate()
   await assert.rejects(

@@ -8,7 +8,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 import { openEpoch } from "./open-epoch.ts"
 
-test("the keys of a former epoch are gone with the commit that opens the next one", async () => {
+test("the commit that opens an epoch destroys the keys of the former one", async () => {
   const { journal, registry, parts, workspaces } = openTestHouse()
   await workspaces.create(instance, { id: "acme" })
   for (let epochs = 2; epochs <= 4; epochs++) {

@@ -6,7 +6,7 @@ import { createPasswords, isUnbound, settingsOf } from "./password-hashes.ts"
 const key = Buffer.alloc(32, 7)
 const settings = settingsOf.person("0123456789abc")
 
-test("what is kept is Argon2id of the password under the key, with a salt of the person, and bound to the account", async () => {
+test("the stored form of a password is Argon2id under the key, with the person's salt, bound to the account", async () => {
   assert.equal(settings, "$argon2id$v=19$m=32768,t=2,p=1$MDEyMzQ1Njc4OWFiYw")
   const stretched = await createPasswords(key).stretch("correct horse battery", settings)
   const kept = stretched.keep("ada")
@@ -33,7 +33,7 @@ test("what is kept is Argon2id of the password under the key, with a salt of the
   )
 })
 
-test("a password is checked, however it is composed, only under its key, and only in its account", async () => {
+test("a password is valid in any Unicode composition, but only under its key and in its account", async () => {
   const passwords = createPasswords(key)
   const composed = "motörhead-naïveté".normalize("NFC")
   const stretched = await passwords.stretch(composed, settings)
@@ -60,7 +60,7 @@ test("a password is checked, however it is composed, only under its key, and onl
     assert.deepEqual([stretched.fits("ada", nonsense), settingsOf.kept(nonsense)], [false, ""])
 })
 
-test("what an older version kept is checked under its own salt and cost, until it is bound", async () => {
+test("a hash of an older version is checked with its own salt and cost until it is replaced", async () => {
   const nonce = Buffer.alloc(16, 1)
   const given = {
     message: "an older password",

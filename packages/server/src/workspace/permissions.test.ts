@@ -142,7 +142,7 @@ const table: Readonly<
   },
 }
 
-test("what is open to anyone is open to every credential", () => {
+test("open endpoints accept every credential", () => {
   for (const principal of Object.values(principals))
     assert.equal(refusal(principal, "open", "acme"), yes)
 })
@@ -163,7 +163,7 @@ for (const [action, row] of Object.entries(table)) {
   }
 }
 
-test("a token may do what its type is let in for, at home, and nothing else", () => {
+test("a token may do only what its type allows, in its own workspace", () => {
   const types: readonly TokenType[] = ["receipt", "policy", "activity", "evidence"]
   for (const type of types) {
     for (const action of ["read", "redeem"] as const) {
@@ -243,7 +243,7 @@ for (const [action, row] of Object.entries(memberTable)) {
   })
 }
 
-test("a role holds in its workspace only, and where none is named it is nothing", () => {
+test("a role is valid only in its workspace", () => {
   assert.equal(refusal(members.admin, "read", "other"), foreign)
   for (const action of ["read", "administer", "preside"] as const)
     assert.equal(refusal(members.nothing, action), scope)
@@ -259,7 +259,7 @@ test("a role holds in its workspace only, and where none is named it is nothing"
   assert.equal(mayTouch(members.viewer, "anything"), true)
 })
 
-test("in the workspace of the instance no key administers, because whoever is made an admin there presides", () => {
+test("no key can administer the instance workspace, because its admins have all rights", () => {
   const admin: Principal = {
     kind: "api-key",
     id: "0123456789abc",
@@ -278,7 +278,7 @@ test("a key without a scope may do nothing", () => {
     assert.equal(refusal(key([]), action, "acme"), scope)
 })
 
-test("a key with a list of projects may touch those, and one without a list all", () => {
+test("a key with a list of projects may write and read only those, and one without a list all", () => {
   assert.deepEqual(
     [
       mayTouch(key(["read"], ["core"]), "core"),

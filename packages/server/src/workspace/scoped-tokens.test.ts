@@ -83,7 +83,7 @@ async function openHouse() {
   }
 }
 
-test("a token of each type is known by its whole text alone, and speaks for what it is bound to", async () => {
+test("a token of each type is recognised only by its whole text, and gives access to the resource that it is bound to", async () => {
   const house = await openHouse()
   for (const bound of bounds) {
     const { token, document } = await house.tokens.create(instance, house.acme, bound, {})
@@ -105,7 +105,7 @@ test("a token of each type is known by its whole text alone, and speaks for what
   await expectChain(house.journal, "acme")
 })
 
-test("a token lives as long as its type does, or as it was asked to, to the millisecond", async () => {
+test("a token is valid for the time of its type or the requested time, to the millisecond", async () => {
   const house = await openHouse()
   const lives = { receipt: 7 * day, policy: 30 * day, activity: day, evidence: 7 * day }
   assert.deepEqual(tokenLives, {
@@ -164,7 +164,7 @@ test("a token does not outlive the expiry of the key that made it", async () => 
   await expectChain(house.journal, "acme")
 })
 
-test("a token dies with the key that made it, and with no other", async () => {
+test("a token ends with the key that made it, and with no other", async () => {
   const house = await openHouse()
   const [one, other] = [await house.keyOf(), await house.keyOf()]
   const make = (by: Principal) => house.tokens.create(by, house.acme, receipt, {})
@@ -187,7 +187,7 @@ test("a token dies with the key that made it, and with no other", async () => {
   await expectChain(house.journal, "acme")
 })
 
-test("a token that the instance key made dies when there is another instance key", async () => {
+test("a token of the instance key ends when the instance key is replaced", async () => {
   const house = await openHouse()
   const { token } = await house.tokens.create(instance, house.acme, receipt, {})
   const ofKey = await house.tokens.create(await house.keyOf(), house.acme, receipt, {})
@@ -202,7 +202,7 @@ test("a token that the instance key made dies when there is another instance key
   await expectChain(house.journal, "acme")
 })
 
-test("a token that was made in a session dies when its member leaves, and stays dead when the member comes back", async () => {
+test("a token of a member ends when the member leaves, and stays invalid when the member comes back", async () => {
   const house = await openHouse()
   await house.workspaces.create(instance, { id: instanceWorkspace })
   const ada: MemberPrincipal = {
@@ -244,7 +244,7 @@ test("a token that was made in a session dies when its member leaves, and stays 
   await expectChain(house.journal, "acme")
 })
 
-test("revoking says more than expiring, is recorded once however many do it, and no secret is kept", async () => {
+test("a revoked token is shown as revoked even after its expiry, the revocation is recorded once, and no secret is stored", async () => {
   const house = await openHouse()
   const key = await house.keyOf()
   const { token, document } = await house.tokens.create(key, house.acme, bounds[2] ?? receipt, {
@@ -301,7 +301,7 @@ test("revoking says more than expiring, is recorded once however many do it, and
   await expectChain(house.journal, "acme")
 })
 
-test("a token makes no token", async () => {
+test("a token cannot create tokens", async () => {
   const house = await openHouse()
   const { token } = await house.tokens.create(instance, house.acme, receipt, {})
   await assert.rejects(

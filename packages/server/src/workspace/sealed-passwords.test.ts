@@ -13,7 +13,7 @@ const kept = {
   login: "where-to-look",
 }
 
-test("what is kept of a password is sealed with the second secret, and sealed anew with each", () => {
+test("stored passwords are sealed under the second secret, and resealed at each rotation", () => {
   const one = firstKeyring(first)
   assert.deepEqual(
     [sealPassword(one, kept.password), openPassword(one, kept.password)],
@@ -46,7 +46,7 @@ test("what is kept of a password is sealed with the second secret, and sealed an
   ])
 })
 
-test("once all are sealed, what is not, or was sealed by a former secret, fits nothing, as little as what somebody made up", () => {
+test("once all passwords are sealed, an unsealed one, one under a former secret, or a forged one is never valid", () => {
   const rotating = nextKeyring(firstKeyring(first), second, [])
   const ended = { ...nextKeyring(rotating, third, []), before: undefined }
   const made = [

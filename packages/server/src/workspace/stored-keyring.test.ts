@@ -62,7 +62,7 @@ function registryOf(
 const refused = (text: RegExp) => (error: unknown) =>
   error instanceof StartError && text.test(error.message)
 
-test("data that has had one secret is opened by it, also while another one waits to take its place", async () => {
+test("data with one secret opens with it, also while a second one is configured", async () => {
   const registry = registryOf(firstKeyring(first))
   assert.deepEqual(await openKeyring(registry, { secret: first }), firstKeyring(first))
   assert.deepEqual(
@@ -79,7 +79,7 @@ test("data that has had one secret is opened by it, also while another one waits
   )
 })
 
-test("while a secret is rotated both are needed, in whichever place, and either alone is told so", async () => {
+test("during a rotation both secrets are needed, in either setting, and one alone is refused with a sentence", async () => {
   const keyring = after(firstKeyring(first), second)
   const registry = registryOf(firstKeyring(first), { keyring })
   for (const given of [
@@ -101,7 +101,7 @@ test("while a secret is rotated both are needed, in whichever place, and either 
   )
 })
 
-test("once it is rotated the new secret is enough, and the one before opens nothing", async () => {
+test("after a rotation the new secret is enough, and the old one opens nothing", async () => {
   const keyring = after(after(firstKeyring(first), second), third)
   const registry = registryOf(keyring, { keyring, endedAt: "2026-01-01T00:00:00.000Z" })
   assert.deepEqual(await openKeyring(registry, { secret: third }), {
@@ -119,7 +119,7 @@ test("once it is rotated the new secret is enough, and the one before opens noth
     )
 })
 
-test("what is sealed says under which secret, and is bound to its name and to its secret", () => {
+test("sealed data names its secret, and is bound to its name and secret", () => {
   const old = firstKeyring(first)
   const keyring = after(old, second)
   const [before, now] = [seal(old, "keyring", "a", seed), seal(keyring, "keyring", "a", seed)]
@@ -137,7 +137,7 @@ test("what is sealed says under which secret, and is bound to its name and to it
   )
 })
 
-test("a credential is known by the pepper that it was made under, and a new one is made under the newest", () => {
+test("a credential is checked with the pepper of its creation, and a new one uses the newest pepper", () => {
   const keyring = after(after(firstKeyring(first), second), third)
   const text = formatCredential(makeCredential("k", pooledRandom()))
   const made = [1, 2, 3].map((count) => createMacs(keyring.peppers.slice(0, count)).of(text))

@@ -114,7 +114,7 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   assert.equal(recomputed, ledgerId)
 })
 
-test("genesis and key stand in clear in entry 1, also where all metadata is personal", async () => {
+test("genesis and key are in clear in entry 1, even if all metadata is personal", async () => {
   const house = openHouse()
   await house.workspaces.create(instance, { id: "acme", personalKeys: ["*"] })
   const [first] = await house.journal.at("acme", [1])
@@ -124,7 +124,7 @@ test("genesis and key stand in clear in entry 1, also where all metadata is pers
   await expectChain(house.journal, "acme")
 })
 
-test("of many who create one workspace at the same moment one succeeds, and the ledger is his", async () => {
+test("of many concurrent requests to create one workspace one succeeds, with its ledger", async () => {
   const house = openHouse()
   const made = await Promise.allSettled(
     [1, 2, 3, 4].map((at) =>
@@ -141,7 +141,7 @@ test("of many who create one workspace at the same moment one succeeds, and the 
   await assert.rejects(house.workspaces.get("other"), hasCode("not_found"))
 })
 
-test("each change of a setting is recorded, also when two are made at once, and none is lost", async () => {
+test("each change of a setting is recorded, and concurrent changes are not lost", async () => {
   const house = openHouse()
   await house.workspaces.create(instance, { id: "acme" })
   await Promise.all([
@@ -187,7 +187,7 @@ test("workspaces are listed newest first", async () => {
   for (const id of ["a", "b", "c"]) await expectChain(house.journal, id)
 })
 
-test("projects are created once, changed with a record, and made for an event that names a new one", async () => {
+test("a project is created once, its changes are recorded, and an event with a new name creates one", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const shop = await house.projects.create(instance, acme, { id: "shop", receipts: "public" })
@@ -242,7 +242,7 @@ test("projects are created once, changed with a record, and made for an event th
   await expectChain(house.journal, "acme")
 })
 
-test("projects of a workspace are counted once, whatever is asked for beyond the most that it may have", async () => {
+test("at the limit, projects of a workspace are counted once for any number of requests", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const ensure = (id: string) =>
@@ -267,7 +267,7 @@ test("projects of a workspace are counted once, whatever is asked for beyond the
   await expectChain(house.journal, "acme")
 })
 
-test("a key is shown once, is known by its secret alone, and ends by its expiry or when it is revoked", async () => {
+test("a key is shown once, is recognised only by its secret, and ends at its expiry or revocation", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const { key, document } = await house.keys.create(instance, acme, {
