@@ -142,7 +142,7 @@ async function expectKept(folder: string): Promise<number> {
   }
 }
 
-test("a copy is of one moment, however much is written meanwhile, and is told from the original by its file alone", async () => {
+test("a copy is a snapshot, even during writes, and its file is marked as a copy", async () => {
   await using house = await openHouse()
   writeFileSync(join(house.data, "secret"), "a".repeat(64), { mode: 0o600 })
   await house.write(2000)
@@ -175,7 +175,7 @@ test("a copy is of one moment, however much is written meanwhile, and is told fr
   await alone.close()
 })
 
-test("nothing is written over, and the secrets stay where they are if they are to", async () => {
+test("a backup overwrites nothing, and leaves the secrets out if asked", async () => {
   await using house = await openHouse()
   writeFileSync(join(house.data, "secret"), "a".repeat(64))
   assert.deepEqual((await house.backUp(false)).secrets, [])
@@ -187,7 +187,7 @@ test("nothing is written over, and the secrets stay where they are if they are t
   await house.close()
 })
 
-test("a copy needs no index: it is made again", async () => {
+test("a copy needs no index, because it is rebuilt", async () => {
   await using house = await openHouse()
   await house.write(30)
   await house.close()
@@ -198,7 +198,7 @@ test("a copy needs no index: it is made again", async () => {
   assert.equal((await expectChain(copy.store.journal, "acme")).size, 31)
 })
 
-test("what does not hold together, or is not what was signed, is not believed, and nothing of it stays", async () => {
+test("a backup of data that fails its integrity check, or differs from what was signed, is refused and leaves nothing", async () => {
   await using house = await openHouse()
   await house.write(30)
   await house.sign(31)
@@ -250,7 +250,7 @@ test("what does not hold together, or is not what was signed, is not believed, a
   await assert.rejects(house.backUp(), /is not a database, or is damaged/)
 })
 
-test("a copy goes on as it is only from exactly what was signed, and otherwise as a new epoch", async () => {
+test("a copy continues in the same epoch only if it has exactly the signed entries, and otherwise in a new epoch", async () => {
   await using house = await openHouse()
   await house.write(30)
   await house.sign(31)
@@ -377,7 +377,7 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   await again.close()
 })
 
-test("what does not hold together goes on in no way, and a new epoch needs the secret", async () => {
+test("data that fails its integrity check cannot be resumed, and a new epoch needs the secret", async () => {
   await using house = await openHouse()
   await house.write(3)
   await house.sign(4)

@@ -294,7 +294,7 @@ async function toEnd(house: House, chance: Chances, run: () => Promise<unknown>)
   }
 }
 
-test("who asks while contents expire waits for that, and nothing is looked through twice", async (t) => {
+test("a request during a run of expiry waits for that run, and nothing is read twice", async (t) => {
   const chance = chancesOf(seedOf(t))
   await using house = await openHouse(chance)
   const list: Listed[] = []
@@ -316,7 +316,7 @@ test("who asks while contents expire waits for that, and nothing is looked throu
 let [archived, withoutEmail] = [0, 0]
 
 for (let round = 0; round < 12; round++)
-  test(`what expires and is erased is what a plain list says (${round + 1})`, async (t) => {
+  test(`expiry and erasure destroy the same contents as a simple model (${round + 1})`, async (t) => {
     const chance = chancesOf(seedOf(t))
     await using house = await openHouse(chance)
     const list: Listed[] = []
@@ -365,7 +365,7 @@ for (let round = 0; round < 12; round++)
     withoutEmail += list.filter(({ gone, lacksEmail }) => lacksEmail && gone === undefined).length
   })
 
-test("entries were archived in these rounds, and fields of others erased", () => {
+test("in these rounds, entries were archived and fields of others erased", () => {
   assert.ok(archived > 0 && withoutEmail > 0)
 })
 

@@ -121,7 +121,7 @@ async function faultOf(done: Promise<unknown>): Promise<string | undefined> {
   }
 }
 
-test("what is missing without a record is a fault, for everybody who looks", async () => {
+test("every check reports content that is missing without a record", async () => {
   const house = await openHouse()
   const faults = await faultsFoundBy(house)
   for (const name of ["start", "checkpointer", "auditor", "body"])
@@ -133,7 +133,7 @@ test("what is missing without a record is a fault, for everybody who looks", asy
   await expectChain(house.served.journal, "acme")
 })
 
-test("what was destroyed as recorded is no fault, for nobody who looks", async () => {
+test("no check reports content whose destruction is recorded", async () => {
   const house = await openHouse()
   await house.explain()
   assert.deepEqual(
@@ -151,7 +151,7 @@ test("what was destroyed as recorded is no fault, for nobody who looks", async (
   await expectChain(house.served.journal, "acme")
 })
 
-test("an entry without its body shows what its record says, and is empty where that says nothing", async () => {
+test("an entry without its body shows the fields of its record, and the others are empty", async () => {
   const house = await openHouse()
   await house.explain()
   const shown = JSON.parse((await show(house, bodiless)).entry)

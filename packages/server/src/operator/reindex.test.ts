@@ -81,7 +81,7 @@ async function answersOf({ search, index }: Store) {
   }
 }
 
-test("whatever is derived is made again, with the same answers and nobody else in the folder", async () => {
+test("reindex rebuilds all derived data with the same answers, and locks the folder", async () => {
   const serving = await openServing()
   await serving.write(4400)
   await assert.rejects(
@@ -122,7 +122,7 @@ test("whatever is derived is made again, with the same answers and nobody else i
   assert.deepEqual(await answers(), before)
 })
 
-test("where there is no ledger nothing is made", async () => {
+test("reindex without a ledger creates nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   folders.add(folder)
   await assert.rejects(
