@@ -67,7 +67,7 @@ test("a withdrawal ends the version that it names and the earlier ones, or all",
   ])
 })
 
-test("read from the newest on, acts lead to the state that a list of what stands has", () => {
+test("reading acts from the newest on gives the same state as a list of valid consents", () => {
   let state = seed
   const below = (end: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0

@@ -84,55 +84,55 @@ async function settled(): Promise<void> {
 
 const timeout = 10_000
 
-test("growth is not answered by a look that began before it", { timeout }, async () => {
-  const late = Promise.withResolvers<void>()
-  const begun = Promise.withResolvers<void>()
-  let isHeld = false
-  const house = openHouse(async (page, { after }) => {
-    if (!isHeld || after !== 1) return page
-    isHeld = false
-    begun.resolve()
-    await late.promise
-    return page
-  })
-  house.grow()
-  const one = house.follow(0)
-  assert.deepEqual(await one.nextEntries(), [1])
-  const next = one.nextEntries()
-  await settled()
-  // Asks what comes after 1 while there is nothing, and has its answer late.
-  isHeld = true
-  const other = house.follow(1).nextEntries()
-  await begun.promise
-  house.wakeAll()
-  house.grow()
-  assert.deepEqual(await next, [2])
-  late.resolve()
-  assert.deepEqual(await other, [2])
-  house.feed.close()
-})
+test(
+  "a read that began before an entry was added does not count as having seen it",
+  { timeout },
+  async () => {
+    const late = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let isHeld = false
+    const house = openHouse(async (page, { after }) => {
+      if (!isHeld || after !== 1) return page
+      isHeld = false
+      begun.resolve()
+      await late.promise
+      return page
+    })
+    house.grow()
+    const one = house.follow(0)
+    assert.deepEqual(await one.nextEntries(), [1])
+    const next = one.nextEntries()
+    await settled()
+    // Asks what comes after 1 while there is nothing, and has its answer late.
+    isHeld = true
+    const other = house.follow(1).nextEntries()
+    await begun.promise
+    house.wakeAll()
+    house.grow()
+    assert.deepEqual(await next, [2])
+    late.resolve()
+    assert.deepEqual(await other, [2])
+    house.feed.close()
+  },
+)
 
 for (const code of ["overloaded", "ledger_unavailable"] as const)
-  test(
-    `a look that is refused with ${code} is repeated at the next beat`,
-    { timeout },
-    async () => {
-      let isRefused = true
-      const house = openHouse((page) => {
-        if (isRefused) throw new LedgerError(code, "ask again")
-        return page
-      })
-      house.grow()
-      const found = house.follow(0).nextEntries()
-      await settled()
-      isRefused = false
-      house.wakeAll()
-      assert.deepEqual(await found, [1])
-      house.feed.close()
-    },
-  )
+  test(`a read that is refused with ${code} is retried at the next beat`, { timeout }, async () => {
+    let isRefused = true
+    const house = openHouse((page) => {
+      if (isRefused) throw new LedgerError(code, "ask again")
+      return page
+    })
+    house.grow()
+    const found = house.follow(0).nextEntries()
+    await settled()
+    isRefused = false
+    house.wakeAll()
+    assert.deepEqual(await found, [1])
+    house.feed.close()
+  })
 
-test("a look that fails in another way ends its follower", { timeout }, async () => {
+test("a read that fails in another way ends the stream", { timeout }, async () => {
   const house = openHouse(() => {
     throw new LedgerError("not_found", "there is no such workspace")
   })
@@ -140,32 +140,28 @@ test("a look that fails in another way ends its follower", { timeout }, async ()
   house.feed.close()
 })
 
-test(
-  "a follower that leaves makes room, and the next one hears the beat",
-  { timeout },
-  async () => {
-    const house = openHouse((page) => page, { followersMax: 1 })
-    const leaving = new AbortController()
-    const first = house.follow(0, leaving.signal)
-    await first.next()
-    await assert.rejects(house.follow(0).next(), { code: "overloaded" })
-    const ending = first.next()
-    leaving.abort()
-    assert.equal((await ending).done, true)
-    // The beat finds nobody and stops.
-    house.wakeAll()
-    await settled()
-    const second = house.follow(0)
-    assert.deepEqual((await second.next()).value?.sequences, [])
-    const beaten = second.next()
-    await settled()
-    house.wakeAll()
-    assert.deepEqual((await beaten).value?.sequences, [])
-    house.feed.close()
-  },
-)
+test("a client that leaves frees its place, and the next one is served", { timeout }, async () => {
+  const house = openHouse((page) => page, { followersMax: 1 })
+  const leaving = new AbortController()
+  const first = house.follow(0, leaving.signal)
+  await first.next()
+  await assert.rejects(house.follow(0).next(), { code: "overloaded" })
+  const ending = first.next()
+  leaving.abort()
+  assert.equal((await ending).done, true)
+  // The beat finds nobody and stops.
+  house.wakeAll()
+  await settled()
+  const second = house.follow(0)
+  assert.deepEqual((await second.next()).value?.sequences, [])
+  const beaten = second.next()
+  await settled()
+  house.wakeAll()
+  assert.deepEqual((await beaten).value?.sequences, [])
+  house.feed.close()
+})
 
-test("a stop ends a follower that sleeps, at once", { timeout }, async () => {
+test("a stop ends a waiting client at once", { timeout }, async () => {
   const house = openHouse()
   const follower = house.follow(0)
   await follower.next()

@@ -144,7 +144,7 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
   isProven: false,
 })
 
-test("the archive ends where the days do, to the millisecond, as time goes on and the days are raised and lowered", async () => {
+test("the border of the archive follows hotDays to the millisecond, as time passes and the setting changes", async () => {
   const { queries, times, append } = await openTimes()
   const seed = Math.floor(Math.random() * 2 ** 31)
   const chance = chanceOf(seed)
@@ -187,7 +187,7 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
   )
 })
 
-test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
+test("an entry that the search knows and the journal lacks is broken, and so is the one after it", async () => {
   const { served, filing } = openMemory()
   const queries = queriesOf(served)
   const builder = createSegmentBuilder(1, 2)
@@ -208,7 +208,7 @@ test("what the search knows of and the journal does not have is broken at its pl
   assert.deepEqual([feed.sequences, feed.nextAfter], [[], 0])
 })
 
-test("a page ends before its budget, after one entry at least, and paging shows each entry once", async () => {
+test("a page stays within its budget, has at least one entry, and paging shows each entry once", async () => {
   const { served, append } = await openTimes()
   const sizes = [10, 3000, 10, 900, 900, 900, 10, 20_000, 10]
   await append(
@@ -255,7 +255,7 @@ test("a page ends before its budget, after one entry at least, and paging shows 
   }
 })
 
-test("a page asks the store once, and so does a look of a feed", async () => {
+test("a page asks the store once, and so does a read of a feed", async () => {
   const { served } = openMemory()
   const acme = testWorkspace("acme")
   const events = Array.from({ length: 30 }, (_, at) =>
@@ -295,7 +295,7 @@ test("a page asks the store once, and so does a look of a feed", async () => {
   await expectChain(journal, "acme")
 })
 
-test("entries whose page would have to wait are read when its turn has come", async () => {
+test("if a page has to wait, its entries are read only in its turn", async () => {
   const { served, append } = await openTimes()
   await append([0, 0, 0])
   const reading = createFairQueue(systemClock, { ...limits, atOnceMax: 1, of: "pages" })
@@ -319,7 +319,7 @@ test("entries whose page would have to wait are read when its turn has come", as
   assert.equal((await page).events.length, 3)
 })
 
-test("a page that nobody waits for any more is not built on", async () => {
+test("a page whose client has left is not continued", async () => {
   const { served, append } = await openTimes()
   await append([0, 0, 0])
   const leaving = new AbortController()
@@ -340,7 +340,7 @@ test("a page that nobody waits for any more is not built on", async () => {
   assert.equal(looked, 3)
 })
 
-test("where the archive ends is read once, and again when its next entry is old enough", async () => {
+test("the border of the archive is read once, and again when its next entry is old enough", async () => {
   const { served, append } = await openTimes()
   let reads = 0
   const records: Journal["records"] = (...asked) => (reads++, served.journal.records(...asked))
@@ -359,7 +359,7 @@ test("where the archive ends is read once, and again when its next entry is old 
   assert.deepEqual([total, again > 0], [1, true])
 })
 
-test("a feed has every match once, oldest first, where few match and where all do", async () => {
+test("a feed has every match once, oldest first, with few and with many matches", async () => {
   const { queries, times, append } = await openTimes()
   const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
   const chance = chanceOf(seed)
@@ -405,7 +405,7 @@ test("a feed has every match once, oldest first, where few match and where all d
   }
 })
 
-test("a feed of the archive does not pass over what is still hot", async () => {
+test("a feed of the archive does not skip entries that are still hot", async () => {
   const { queries, append } = await openTimes()
   const nowMs = Date.UTC(2026, 0, 10)
   await append([nowMs - 5 * dayMs, nowMs - 4 * dayMs, nowMs - dayMs])

@@ -43,7 +43,7 @@ function openTree(size: number) {
   return { kept: { journal, index }, reads, leaves, roots }
 }
 
-test("every proof of a tree, in any order, leads to its root", async () => {
+test("every proof of a tree leads to its root, in any order", async () => {
   const { kept, leaves, roots } = openTree(1300)
   const inclusions = createInclusions(kept, acme)
   for (const size of [1, 2, 255, 256, 257, 700, 1024, 1300]) {
@@ -58,7 +58,7 @@ test("every proof of a tree, in any order, leads to its root", async () => {
   }
 })
 
-test("entries that stand together read what they share once", async () => {
+test("neighbouring entries read shared tiles once", async () => {
   const { kept, reads } = openTree(1300)
   const inclusions = createInclusions(kept, acme)
   for (let index = 200; index < 600; index++) await inclusions.prove(index, 1300)

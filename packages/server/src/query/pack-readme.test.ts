@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import test from "node:test"
 import { packReadme } from "./pack-readme.ts"
 
-test("the text never changes: the hash of every pack that was made is over it", () => {
+test("the text of the README never changes, because the hash of every pack covers it", () => {
   const acme = {
     workspace: "acme",
     origin: "ledger.example/ledgers/1",

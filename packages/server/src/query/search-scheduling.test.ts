@@ -118,7 +118,7 @@ test("a search whose client left costs no further step, whether it had begun or 
   assert.equal(steps.length, 5)
 })
 
-test("a search that is not answered in time is refused at once, and ends with the step that it is in", async () => {
+test("a search that is not answered in time is refused at once, and ends with its current step", async () => {
   const { ask, endStep, under, pass, steps, outcomes } = openFinder()
   ask("acme", 1)
   await pass(1999)
@@ -135,7 +135,7 @@ test("a search that is not answered in time is refused at once, and ends with th
   assert.deepEqual(outcomes, ["acme 1 overloaded", "beta 1 done"])
 })
 
-test("what is not filed yet is filed first, and asked for once more", async () => {
+test("entries that are not filed yet are filed first, and the search is repeated once", async () => {
   const { ask, endStep, under, filed, outcomes } = openFinder({ isFiled: false })
   ask("acme", 1, list)
   await endStep()

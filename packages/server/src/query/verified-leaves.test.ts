@@ -47,7 +47,7 @@ async function openTree() {
   return { watched, kept, grow, asked: () => asked }
 }
 
-test("a leaf is given as the signed tree has it, each tile is read once, and the last one again when it has grown", async () => {
+test("a leaf is that of the signed tree, each tile is read once, and the last one again when it has grown", async () => {
   const { kept, grow, asked } = await openTree()
   const leaves = createLeaves(kept, { verifiedTilesMax: 100 })
   for (const size of sizes) {
@@ -67,7 +67,7 @@ test("a leaf is given as the signed tree has it, each tile is read once, and the
   }
 })
 
-test("no more tiles are remembered than may be, and no leaf of another tree or tile is given", async () => {
+test("the cache of tiles is bounded, and never returns a leaf of another tree or tile", async () => {
   const { kept, watched, grow, asked } = await openTree()
   const tree = await grow(1000)
   const leaves = createLeaves(kept, { verifiedTilesMax: 2 })
