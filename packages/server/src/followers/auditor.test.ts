@@ -158,7 +158,7 @@ test("a round re-verifies every entry of every workspace, no faster than it may"
   for (const id of ["one", "two", "three"]) await expectChain(house.journal, id)
 })
 
-test("what is not re-verified in a round was known to hold when the round before began", async () => {
+test("entries that a round has not re-verified were verified since the previous round began", async () => {
   const house = openHouse()
   await house.make("one", 30)
   const { auditor, summaries, round } = house.open()
@@ -179,7 +179,7 @@ test("what is not re-verified in a round was known to hold when the round before
   await expectChain(house.journal, "one")
 })
 
-test("what was checked is kept: this round's entries, and behind them those of the round before", async () => {
+test("the verified ranges are stored: this round's entries, and after them those of the previous round", async () => {
   const house = openHouse()
   await house.make("one", 30)
   const checked = async () => (await house.audit("one"))?.checked
@@ -320,7 +320,7 @@ for (const [what, [bend, sequence, says]] of Object.entries(damages)) {
   })
 }
 
-test("who says that an entry is broken has it looked at, and is not believed", async () => {
+test("a reported entry is checked by the auditor before it counts as broken", async () => {
   const house = openHouse()
   await house.make("acme", 30)
   const { auditor, found, failed } = house.open()
@@ -340,7 +340,7 @@ test("who says that an entry is broken has it looked at, and is not believed", a
   )
 })
 
-test("a chain that was made anew from an entry on, or cut, is not what was signed", async () => {
+test("a chain that was rewritten from an entry on, or cut, does not match what was signed", async () => {
   const house = openHouse()
   await house.make("anew", 20)
   await house.make("cut", 20)
@@ -362,7 +362,7 @@ test("a chain that was made anew from an entry on, or cut, is not what was signe
   assert.deepEqual(again.found, found)
 })
 
-test("a restart goes on where the round was", async () => {
+test("a restart continues the round", async () => {
   const house = openHouse()
   await house.make("one", 100)
   await house.make("two", 40)
@@ -385,7 +385,7 @@ test("a restart goes on where the round was", async () => {
   await expectChain(house.journal, "one")
 })
 
-test("what cannot be read is told, is tried again in the next round, and does not hold up the others", async () => {
+test("a workspace that cannot be read is reported, is tried again in the next round, and does not delay the others", async () => {
   const house = openHouse()
   for (const id of ["one", "two"]) await house.make(id, 20)
   const { found, failed, round } = house.open()
@@ -401,7 +401,7 @@ test("what cannot be read is told, is tried again in the next round, and does no
   assert.deepEqual([next.unread, next.entries, next.failed], [0, 40, 0])
 })
 
-test("a workspace that is written to all the time does not keep a round from its end", async () => {
+test("constant writes to a workspace do not keep a round from its end", async () => {
   const house = openHouse()
   await house.make("busy", 30)
   const { auditor, round, summaries } = house.open()
@@ -416,7 +416,7 @@ test("a workspace that is written to all the time does not keep a round from its
   await expectChain(house.journal, "busy")
 })
 
-test("who has come less far leaves a workspace to who has come further, and to who follows it", async () => {
+test("an auditor leaves a workspace to another one that is further ahead, or that follows it", async () => {
   const house = openHouse()
   await house.make("one", 100)
   const [first, second] = [house.open(), house.open()]

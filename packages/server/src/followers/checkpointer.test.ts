@@ -160,7 +160,7 @@ test("at every size the signed root is that of RFC 6962 over the hashes of the r
   }
 })
 
-test("a checkpointer goes on where the last one stopped, also within a batch, and tiles are the same", async () => {
+test("a checkpointer continues where the last one stopped, even within a batch, with the same tiles", async () => {
   const house = await openHouse(600)
   const heads = memoryHeads()
   for (let restart = 0; restart < 40; restart++) {
@@ -327,7 +327,7 @@ const tampering: readonly (readonly [what: string, bend: (entry: Stored) => Stor
   ["a body that is gone", (entry) => ({ ...entry, body: undefined })],
 ]
 for (const [what, bend] of tampering) {
-  test(`nothing is signed over an entry of which ${what} was changed`, async () => {
+  test(`nothing is signed over a changed entry: ${what}`, async () => {
     const house = await openHouse(20)
     const heads = memoryHeads()
     // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth
@@ -358,7 +358,7 @@ for (const [what, bend] of tampering) {
   })
 }
 
-test("an entry that is missing, or stands in another's place, is not followed", async () => {
+test("a missing or misplaced entry is not followed", async () => {
   const house = await openHouse(10)
   const bends: ((entries: readonly Stored[]) => Stored[])[] = [
     (entries) => entries.filter(({ sequence }) => sequence !== 3),
@@ -382,7 +382,7 @@ test("an entry that is missing, or stands in another's place, is not followed", 
   await expectChain(house.journal, "acme")
 })
 
-test("when the index cannot keep the tree, the one in memory is given up with it", async () => {
+test("if the index cannot store the tree, the one in memory is dropped too", async () => {
   const house = await openHouse(20)
   let failing = false
   const index: Index = {
@@ -403,7 +403,7 @@ test("when the index cannot keep the tree, the one in memory is given up with it
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
 })
 
-test("what is signed is noted outside the data first, and in the index last", async () => {
+test("a signed head is written to the heads file first, and to the index last", async () => {
   const house = await openHouse(5)
   const heads = memoryHeads()
   const steps: string[] = []
@@ -437,7 +437,7 @@ test("what is signed is noted outside the data first, and in the index last", as
   await expectChain(house.journal, "acme")
 })
 
-test("what another server has signed meanwhile must be here, before more is signed", async () => {
+test("entries that another server has signed must be here before more is signed", async () => {
   for (const isHere of [true, false]) {
     const house = await openHouse(9)
     const heads = memoryHeads()
@@ -455,7 +455,7 @@ test("what another server has signed meanwhile must be here, before more is sign
   }
 })
 
-test("a crash between the note outside and the checkpoint inside is made good by the next signature", async () => {
+test("after a crash between the heads file and the checkpoint, the next signature repairs it", async () => {
   const house = await openHouse(5)
   const heads = memoryHeads()
   const index: Index = { ...house.index, putCheckpoint: () => Promise.reject(new Error("killed")) }
@@ -469,7 +469,7 @@ test("a crash between the note outside and the checkpoint inside is made good by
   expectSigned(await next.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
 })
 
-test("an index that was deleted is made again to the same tree, which is signed when it has reached what was signed", async () => {
+test("a deleted index is rebuilt to the same tree, which is signed once it has reached the signed size", async () => {
   const house = await openHouse(20)
   const heads = memoryHeads()
   const before = house.checkpointer(heads)
@@ -488,7 +488,7 @@ test("an index that was deleted is made again to the same tree, which is signed 
   expectSigned(signed, (await expectChain(house.journal, "acme")).hashes)
 })
 
-test("a history that differs from what was signed is not signed, wherever the difference is found", async () => {
+test("a history that differs from the signed one is not signed, wherever it differs", async () => {
   const house = await openHouse(20)
   const { hashes } = await expectChain(house.journal, "acme")
   const signedElsewhere = async (size: number) => {
@@ -537,7 +537,7 @@ test("a history that differs from what was signed is not signed, wherever the di
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
 })
 
-test("two followers at different places are each given what they have not taken, from one read", async () => {
+test("two followers at different positions each get their next entries from one read", async () => {
   const house = await openHouse(20)
   const taken = { slow: [] as number[], quick: [] as number[] }
   const follower = (name: "slow" | "quick", from: number) => ({
@@ -563,7 +563,7 @@ test("two followers at different places are each given what they have not taken,
   await expectChain(house.journal, "acme")
 })
 
-test("a workspace's key signs for it, is unsealed by the service's secret alone, and must bear the origin's name", async () => {
+test("a workspace's key signs for it, opens only with the service's secret, and must have the origin's name", async () => {
   const house = await openHouse(1)
   const { registry, journal } = house
   const [epoch] = epochsOf(house.acme)
@@ -611,7 +611,7 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   await expectChain(house.journal, "acme")
 })
 
-test("of two that follow one workspace, the one that is overtaken goes on from where the other has come", async () => {
+test("of two processes that follow one workspace, the slower one continues at the other's position", async () => {
   const house = await openHouse(10)
   const heads = memoryHeads()
   const [one, other] = [house.checkpointer(heads), house.checkpointer(heads)]

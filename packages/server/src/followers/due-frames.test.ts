@@ -39,7 +39,7 @@ async function openHouse() {
   }
 }
 
-test("a segment that is not full waits until the packer has added nothing between two looks", async () => {
+test("a segment that is not full waits until the packer adds nothing between two checks", async () => {
   const { look, packUpTo, finish } = await openHouse()
   assert.equal(await look(), undefined)
   await packUpTo(128)
@@ -53,7 +53,7 @@ test("a segment that is not full waits until the packer has added nothing betwee
   await finish()
 })
 
-test("a segment that is not full is made only of entries that are old enough", async () => {
+test("a segment that is not full has only entries that are old enough", async () => {
   const { look, packUpTo, finish } = await openHouse()
   await packUpTo(128)
   const [firstMs, lastMs] = [1, 128]

@@ -103,7 +103,7 @@ const ofActor = [
 ]
 const ofTarget = ["=late (text)", "target+email=billing@example.com (text)"]
 
-test("what is filed is what the entry says, each field its owner's", () => {
+test("the filed fields are those of the entry, each with its owner", () => {
   const entry = stored("event", ["ssn"])
   const { fields: _, ...facts } = filedOf(entry)
   assert.deepEqual(facts, {
@@ -125,7 +125,7 @@ test("what is filed is what the entry says, each field its owner's", () => {
   )
 })
 
-test("sealed metadata is the actor's, whole or in part; the name of a policy is nobody's", () => {
+test("sealed metadata belongs to the actor, and the name of a policy to nobody", () => {
   const entry = stored("consent", ["*"], {
     target: { id: "core:1", type: "policy", name: "Policy version 1" },
     metadata: { surface: "web" },
@@ -135,7 +135,7 @@ test("sealed metadata is the actor's, whole or in part; the name of a policy is 
   assert.deepEqual(linesOf(entry, "actor"), [...ofActor, "metadata.surface=web (text)"].toSorted())
 })
 
-test("the key of an older entry stands in clear, and is the actor's all the same", () => {
+test("the key id of an older entry is in clear, but belongs to the actor too", () => {
   const entry = stored("event", [], { keyId: undefined })
   const members = JSON.parse(Buffer.from(entry.body ?? []).toString())
   const older = { ...entry, body: Buffer.from(canonicalize({ ...members, keyId: "key" })) }
@@ -143,18 +143,18 @@ test("the key of an older entry stands in clear, and is the actor's all the same
   assert.deepEqual(linesOf(older, "nobody"), linesOf(entry, "nobody"))
 })
 
-test("what the service writes about itself is its own", () => {
+test("the service's own entries are marked as such", () => {
   assert.equal(filedOf(stored("admin", [], { projectId: "system" })).isSystem, true)
 })
 
-test("without a disclosure the field is gone, and the rest is filed as before", () => {
+test("without its disclosure a field is missing, and the others are filed as before", () => {
   const entry = stored("event", ["ssn"])
   const erased = { ...entry, disclosures: "" }
   assert.deepEqual(linesOf(erased, "nobody"), linesOf(entry, "nobody"))
   assert.deepEqual([...linesOf(erased, "actor"), ...linesOf(erased, "target")], [])
 })
 
-test("an entry that cannot be read is filed with what is known of it, and so is one whose disclosures are not its own", () => {
+test("an unreadable entry, or one with foreign disclosures, is filed with the fields that are known", () => {
   const entry = stored("event", [])
   const others = disclosuresOf(stored("event", [])).join("~")
   const broken: readonly Partial<Stored>[] = [

@@ -95,7 +95,7 @@ async function totalOf(house: House, workspace: string): Promise<number | undefi
 /** Entries of a segment of level 1. */
 const usual = 4096
 
-test("nothing is kept of a few entries, and all of them are found", async () => {
+test("a few entries make no segment, and all of them are found", async () => {
   const house = openHouse()
   assert.equal(await house.loop.catchUp("acme"), 0)
   await write(house.served, "acme", names(usual - 1))
@@ -148,7 +148,7 @@ test("sixteen segments become one, once nothing else is due", async () => {
   }
 })
 
-test("what is far behind becomes large segments at once, and what others need comes first", async () => {
+test("a backlog becomes large segments at once, and urgent work comes first", async () => {
   const order: string[] = []
   const house = openHouse({
     segments: (it) => ({
@@ -168,7 +168,7 @@ test("what is far behind becomes large segments at once, and what others need co
   await house.loop.close()
 })
 
-test("what fails is reported, refused to those who wait, and tried again", async () => {
+test("a failure is reported, refuses waiting searches, and is tried again", async () => {
   let failing = true
   const house = openHouse({
     segments: (it) => ({
@@ -199,7 +199,7 @@ test("what fails is reported, refused to those who wait, and tried again", async
   await expectChain(house.served.journal, "acme")
 })
 
-test("a segment whose answer was lost, or that somebody had made meanwhile, is written once", async () => {
+test("a segment is written once, even if the answer was lost or another process made it", async () => {
   const written: string[] = []
   let isLost = true
   const house = openHouse({
@@ -228,7 +228,7 @@ test("a segment whose answer was lost, or that somebody had made meanwhile, is w
   await house.loop.close()
 })
 
-test("a segment is given up if smaller ones of its entries are made meanwhile", async () => {
+test("a segment is dropped if smaller ones with its entries were made meanwhile", async () => {
   const reading = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
   const written: string[] = []
@@ -266,7 +266,7 @@ test("a segment is given up if smaller ones of its entries are made meanwhile", 
   await expectChain(house.served.journal, "acme")
 })
 
-test("small segments are made of large entries, so that no segment takes much memory", async () => {
+test("large entries go into small segments, so that no segment takes much memory", async () => {
   const written: string[] = []
   // 80 MiB in 4,096 of them. It cannot be read, which costs least.
   const body = new Uint8Array(20 * 1024)
@@ -315,7 +315,7 @@ test("a workspace that cannot be read does not hold up the others", async () => 
   await house.loop.close()
 })
 
-test("entries that are gone from the journal are found as missing, and a journal that ends before its head is said to", async () => {
+test("missing entries are filed as missing, and a journal that ends before its head is reported", async () => {
   const gone = [4, 5, 4096, 8192]
   const house = openHouse({
     journal: (it) => ({
@@ -334,7 +334,7 @@ test("entries that are gone from the journal are found as missing, and a journal
   await house.loop.close()
 })
 
-test("a stop refuses those who wait, and all who come later", async () => {
+test("a stop refuses waiting and later searches", async () => {
   let release = () => {}
   const house = openHouse({
     segments: (it) => ({
@@ -356,7 +356,7 @@ test("a stop refuses those who wait, and all who come later", async () => {
   await assert.rejects(house.loop.catchUp("acme"), /stopped/)
 })
 
-test("a merge that was cut short is begun again by the next start", async () => {
+test("an interrupted merge is repeated by the next start", async () => {
   const store = openMemory()
   await write(store.served, "acme", names(usual))
   const never = new Promise<never>(() => {})
@@ -375,7 +375,7 @@ test("a merge that was cut short is begun again by the next start", async () => 
   await next.loop.close()
 })
 
-test("a large merge is stored in pieces, and begun again wherever it was cut short", async () => {
+test("a large merge is stored in pieces, and is repeated after an interruption at any point", async () => {
   const store = openMemory()
   await writeUsual(store, usual)
   const never = new Promise<never>(() => {})
@@ -438,7 +438,7 @@ test("pieces of a merge that began before something was destroyed are removed", 
   await expectChain(store.served.journal, "acme")
 })
 
-test("a workspace that another process follows is left to it, until somebody here waits", async () => {
+test("a workspace is left to the process that follows it, until a search here waits", async () => {
   const ours = new Set<string>()
   const house = openHouse({
     leases: {
@@ -486,7 +486,7 @@ test("a merge ends when another process takes the workspace", async () => {
   await expectChain(house.served.journal, "acme")
 })
 
-test("what was destroyed leaves the segments, which are as if made without it", async () => {
+test("destroyed content is removed from segments, which equal new ones without it", async () => {
   const gone = { actor: [7, 4097, 5000], target: [8], bodies: [[4200, 4300]] as const }
   let isDestroyed = false
   const house = openHouse({
@@ -516,7 +516,7 @@ test("what was destroyed leaves the segments, which are as if made without it", 
   await expectChain(house.served.journal, "acme")
 })
 
-test("a segment that was being made of entries with what was destroyed is begun again", async () => {
+test("a segment that was being made with destroyed content is begun again", async () => {
   const gone = { actor: [7], target: [], bodies: [] }
   let isDestroyed = false
   let reads = 0

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { createSuspicions } from "./health.ts"
 
-test("a broken entry that is read again and again is one report, and so is a workspace that holds", () => {
+test("repeated reads of a broken entry cause one check, and so do those of an intact workspace", () => {
   const reports: string[] = []
   const halted = new Set<string>()
   let nowMs = 0

@@ -131,7 +131,7 @@ test("bodies are packed once a segment has them and a checkpoint covers them, an
   await house.packer.close()
 })
 
-test("while much is recorded, pauses are longer", async () => {
+test("pauses are longer during many writes", async () => {
   const house = openHouse()
   await house.write(600)
   await house.file()
@@ -173,7 +173,7 @@ test("a failure is reported and tried again", async () => {
   await house.packer.close()
 })
 
-test("where another server has packed what was due, what is due now is packed", async () => {
+test("if another server has packed the due bodies, the next due ones are packed", async () => {
   let others = 0
   const house = openHouse({
     content: (it) => ({
@@ -221,7 +221,7 @@ test("a workspace that another server follows is left to it", async () => {
   await house.packer.close()
 })
 
-test("old entries are packed although no segment is due, which small ones have then", async () => {
+test("old entries are packed without a due segment, and then get small segments", async () => {
   const house = openHouse()
   await house.write(600)
   await house.sign(600)

@@ -81,7 +81,7 @@ function shapeOf({ chunks, rest }: Unfiled) {
 
 const sequences = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
 
-test("what follows a position is read once, and becomes chunks as it grows", async () => {
+test("entries after a position are read once, and become chunks as they grow", async () => {
   const entries = sequences(600).map((sequence) => stored(sequence, "one.was.said"))
   const { asked, unfiled } = journalOf(entries)
   assert.deepEqual(await unfiled(0), {
@@ -104,7 +104,7 @@ test("what follows a position is read once, and becomes chunks as it grows", asy
   assert.deepEqual((await unfiled(1100)).rest, [undefined, undefined])
 })
 
-test("what was read is read again once an entry says that some of it was destroyed", async () => {
+test("cached entries are read again once an entry records that some content was destroyed", async () => {
   const entries = sequences(600).map((sequence) => stored(sequence, "one.was.said"))
   const { asked, unfiled } = journalOf(entries)
   await unfiled(0)
@@ -118,7 +118,7 @@ test("what was read is read again once an entry says that some of it was destroy
   assert.equal(asked.length, length, "and not a third time")
 })
 
-test("an entry that is gone is found as missing, and one that cannot be read by its receipt alone", async () => {
+test("a missing entry is found as missing, and an unreadable one only by its receipt", async () => {
   const entries = [
     stored(1, "a.b.c"),
     stored(4, "a.b.c"),
@@ -128,13 +128,13 @@ test("an entry that is gone is found as missing, and one that cannot be read by 
   assert.deepEqual([rest, receipts], [[1, 5], 3])
 })
 
-test("others have their turn while it is read", async () => {
+test("other work gets turns while entries are read", async () => {
   const entries = sequences(100).map((sequence) => stored(sequence, "a.b.c"))
   const { paused, rest } = await journalOf(entries, 2 ** 24, 0).unfiled(0)
   assert.deepEqual([paused, rest], [3, [1, 100]])
 })
 
-test("others have their turn while a chunk of very many names is made", async () => {
+test("other work gets turns while a chunk with very many names is made", async () => {
   const namesOf = (sequence: number) =>
     Object.fromEntries(sequences(9000).map((at) => [`name${sequence}of${at}`, at]))
   const entries = sequences(7).map((at) => stored(at, "a.b.c", namesOf(at)))
@@ -143,7 +143,7 @@ test("others have their turn while a chunk of very many names is made", async ()
   assert.ok(paused > 40, `${paused} pauses`)
 })
 
-test("searches that read the same in turns find each entry once", async () => {
+test("searches that share a read find each entry once", async () => {
   const note = "x".repeat(20_000)
   const all = sequences(200).map((sequence) => stored(sequence, "a.b.c", { note }))
   const entries = all.slice(0, 10)
@@ -164,7 +164,7 @@ test("searches that read the same in turns find each entry once", async () => {
   }
 })
 
-test("of large entries a chunk has few, and too many or too much of them is not read", async () => {
+test("a chunk has few large entries, and entries beyond the limits are not read", async () => {
   const note = "x".repeat(200_000)
   const large = sequences(20).map((sequence) => stored(sequence, "a.b.c", { note }))
   assert.deepEqual((await journalOf(large).unfiled(0)).chunks, [
@@ -184,7 +184,7 @@ test("of large entries a chunk has few, and too many or too much of them is not 
   assert.deepEqual(await journalOf(much).unfiled(0), { paused: 0 })
 })
 
-test("the workspaces that were asked for longest ago are read again, if there is not room for all", async () => {
+test("the least recently used workspaces are evicted if memory is short", async () => {
   const entries = sequences(100).map((sequence) => stored(sequence, "a.b.c"))
   const { asked, unfiled } = journalOf(entries, 100_000)
   for (const workspace of ["a", "a", "b", "c", "c", "a"]) await unfiled(0, workspace)

@@ -119,7 +119,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test("what was written is indexed at once, however much it is, and signed at most once in a while", async () => {
+test("entries are indexed at once, and signed at most once per interval", async () => {
   const house = openHouse()
   await house.write("acme", 35)
   house.watching.poke(["acme"])
@@ -155,7 +155,7 @@ test("what was written is indexed at once, however much it is, and signed at mos
   await expectChain(house.watched.journal, "acme")
 })
 
-test("whoever waits for a proof has it signed now, with all that was written before", async () => {
+test("a request for a proof makes the service sign at once, with all entries so far", async () => {
   const house = openHouse()
   await house.write("acme")
   house.watching.poke(["acme"])
@@ -168,7 +168,7 @@ test("whoever waits for a proof has it signed now, with all that was written bef
   await expectChain(house.watched.journal, "acme")
 })
 
-test("where it cannot be told who follows a workspace, it is asked again, without another entry", async () => {
+test("if the lease of a workspace is unknown, it is asked again, without another entry", async () => {
   let told: boolean | undefined
   const house = openHouse({ hold: async () => told })
   await house.write("acme", 5)
@@ -198,7 +198,7 @@ test("where it cannot be told who follows a workspace, it is asked again, withou
   await expectChain(house.watched.journal, "acme")
 })
 
-test("where another server takes a workspace over, its entries are no longer waited for here", async () => {
+test("if another server takes a workspace over, its entries are no longer awaited here", async () => {
   let isOurs = true
   const house = openHouse({ hold: async () => isOurs })
   await house.write("acme", 5)
@@ -222,7 +222,7 @@ test("where another server takes a workspace over, its entries are no longer wai
   await expectChain(house.watched.journal, "acme")
 })
 
-test("what another server has followed, or signed, is covered here too", async () => {
+test("entries that another server has followed or signed count as covered here too", async () => {
   // Its tree has grown elsewhere, so nothing is taken here.
   const grownElsewhere = (it: Checkpointer): Checkpointer => ({
     ...it,
@@ -243,7 +243,7 @@ test("what another server has followed, or signed, is covered here too", async (
   await expectChain(house.watched.journal, "acme")
 })
 
-test("a workspace whose chain does not hold is reported once and left alone, and the others go on", async () => {
+test("a workspace with a broken chain is reported once and halted, and the others continue", async () => {
   const house = openHouse({
     checkpointer: (it) => ({
       ...it,
@@ -273,7 +273,7 @@ test("a workspace whose chain does not hold is reported once and left alone, and
   await expectChain(house.watched.journal, "acme")
 })
 
-test("what fails for another reason is reported and tried again, without anybody writing", async () => {
+test("any other failure is reported and tried again, without another write", async () => {
   let failing = true
   const house = openHouse({
     journal: (journal) => ({
@@ -300,7 +300,7 @@ test("what fails for another reason is reported and tried again, without anybody
   await expectChain(house.watched.journal, "acme")
 })
 
-test("a stop signs what was followed, and leaves nobody waiting", async () => {
+test("a stop signs the followed entries, and ends all waiting", async () => {
   const house = openHouse()
   await house.write("acme")
   house.watching.poke(["acme"])
@@ -317,7 +317,7 @@ test("a stop signs what was followed, and leaves nobody waiting", async () => {
   await expectChain(house.watched.journal, "acme")
 })
 
-test("a stop with more to sign than there is time for ends, and leaves the rest to the next start", async () => {
+test("a stop ends in time, and leaves further signatures to the next start", async () => {
   const house = openHouse({
     checkpointer: (it) => ({
       ...it,
