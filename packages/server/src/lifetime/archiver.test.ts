@@ -70,7 +70,7 @@ async function openHouse(t: TestContext) {
   }
 }
 
-test("a segment that another process records meanwhile stays", async (t) => {
+test("a segment that another process records at the same time stays", async (t) => {
   await using house = await openHouse(t)
   const { archiving, archive } = house
   // This one stood still between its file and the entry, for longer than its lease.
@@ -86,7 +86,7 @@ test("a segment that another process records meanwhile stays", async (t) => {
   assert.ok(others >= 64, "the other process has archived")
 })
 
-test("the file of a segment that is destroyed goes, also if a process ends in the middle", async (t) => {
+test("the file of a destroyed segment is deleted, even if the process dies in between", async (t) => {
   await using house = await openHouse(t)
   const { archiving, archive, storage } = house
   const [segment] = (await archive()).segments
@@ -102,7 +102,7 @@ test("the file of a segment that is destroyed goes, also if a process ends in th
   assert.ok(segments.every(({ file }) => file !== segment.file))
 })
 
-test("a segment that another server writes anew meanwhile is written anew from there", async (t) => {
+test("a segment that another server has rewritten meanwhile is rewritten from the new one", async (t) => {
   for (const moment of [
     "before it is looked up",
     "before it is written",

@@ -97,7 +97,7 @@ function shown(entry: Parameters<typeof disclosuresOf>[0]) {
 
 const bare = ({ id, type }: typeof ada) => ({ id, type })
 
-test("where the person is actor, all but the target's fields go; where target, the target's alone", async () => {
+test("where the person is the actor, all fields but the target's are erased; where the target, only the target's", async () => {
   await using house = openHouse()
   const metadata = { note: "hers", amount: 1 }
   await house.write([
@@ -134,7 +134,7 @@ test("where the person is actor, all but the target's fields go; where target, t
   assert.deepEqual(await Promise.all([4, 5, 6].map((sequence) => house.entry(sequence))), untouched)
 })
 
-test("the entry names sequences and digests, comes before, and a last one says that it is done", async () => {
+test("an entry names sequences and digests before they are destroyed, and a last entry records the end", async () => {
   await using house = openHouse()
   await house.write([
     testEvent({ actor: ada, target: bob }),
@@ -165,7 +165,7 @@ test("the entry names sequences and digests, comes before, and a last one says t
   assert.ok(house.erasuresFile.has(id))
 })
 
-test("of whole entries the bodies go, and the request and its document forget the id", async () => {
+test("an erasure of whole entries destroys the bodies, and the request and its document lose the id", async () => {
   await using house = openHouse()
   await house.write([
     testEvent({ actor: ada, target: bob }),
@@ -194,7 +194,7 @@ test("of whole entries the bodies go, and the request and its document forget th
   assert.equal((await house.served.registry.get("erasure", workspace.id, id))?.value.state, "done")
 })
 
-test("what is recorded later is not covered, and a second erasure finds it", async () => {
+test("later entries are not covered, and a second erasure finds them", async () => {
   await using house = openHouse()
   await house.write([testEvent({ actor: ada, target: bob })])
   await house.erase({ id: "usr_ada" })
@@ -206,7 +206,7 @@ test("what is recorded later is not covered, and a second erasure finds it", asy
   assert.deepEqual(shown(await house.entry(later)).actor, bare(ada))
 })
 
-test("an erasure that is held waits for the last hold", async () => {
+test("a held erasure waits for the last hold", async () => {
   let holds: readonly string[] = ["hold_1", "hold_2"]
   await using house = openHouse(() => holds)
   await house.write([testEvent({ actor: ada, target: bob })])
@@ -222,7 +222,7 @@ test("an erasure that is held waits for the last hold", async () => {
   assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
 })
 
-test("a hold that is placed after the request, and before its first part, holds", async () => {
+test("a hold that is placed between the request and its first part applies", async () => {
   let holds: readonly string[] = []
   await using house = openHouse(() => holds)
   await house.write([testEvent({ actor: ada, target: bob })])
@@ -241,7 +241,7 @@ test("a hold that is placed after the request, and before its first part, holds"
   assert.deepEqual([done?.value.state, done?.value.holds], ["done", undefined])
 })
 
-test("what another copy has erased is erased here, though here a hold stands that ended there", async () => {
+test("content that another copy has erased is erased here, even if a hold that ended there is still active here", async () => {
   await using house = openHouse(() => ["hold_1"])
   await house.write([testEvent({ actor: ada, target: bob })])
   const digests = disclosuresFor(await house.entry(1), "actor").map((one) => digest(one, sha256))
@@ -255,7 +255,7 @@ test("what another copy has erased is erased here, though here a hold stands tha
   assert.equal(repeated?.value.state, "done")
 })
 
-test("many entries are said in several parts, and ids of any length and form are found", async () => {
+test("an erasure of many entries is recorded in several parts, and ids of any length and form are found", async () => {
   await using house = openHouse()
   const ids = ["z".repeat(700), `${"z".repeat(700)}z`, "@@", "a b", "İß"]
   for (const id of ids) {
@@ -275,7 +275,7 @@ test("many entries are said in several parts, and ids of any length and form are
   assert.ok(done.parts > 2)
 })
 
-test("a workspace's requests look for a person one after the other, and share the thread with others", async () => {
+test("erasure requests of one workspace run one after the other, and let other work run", async () => {
   let [turns, under, most] = [0, 0, 0]
   const pace: Pace = { isUp: () => true, next: async () => void turns++ }
   const holds = async () => {
@@ -349,7 +349,7 @@ test("two processes that carry out one erasure record each part of it once", asy
   assert.deepEqual(actions, [...parts, "privacy.erasure.complete"])
 })
 
-test("when fields are destroyed, another process explains them with whatever it has cached", async () => {
+test("another process recognises destroyed fields, even with cached documents", async () => {
   const staleMsMax = 3000
   let elapsedMs = 0
   let looks = 0
@@ -378,7 +378,7 @@ test("when fields are destroyed, another process explains them with whatever it 
   assert.equal(looks, 2)
 })
 
-test("an erasure that another server left is carried out, though nothing more is recorded", async () => {
+test("an erasure that another server has left is carried out without a further entry", async () => {
   await using house = openHouse()
   await house.write([testEvent({ actor: ada })])
   const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const

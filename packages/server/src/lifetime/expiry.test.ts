@@ -128,7 +128,7 @@ async function openHouse() {
 
 const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1)
 
-test("what a process that died has recorded is destroyed by the next, and recorded once", async () => {
+test("contents that a dead process has recorded as expired are destroyed by the next, and recorded once", async () => {
   const house = await openHouse()
   house.cover(10)
   const [first, second] = [house.startProcess(), house.startProcess()]
@@ -182,7 +182,7 @@ test("a run that grows while another process finishes it is not done before all 
   await house.expectGone(upTo(count))
 })
 
-test("what was read before another process destroyed it is not recorded again", async () => {
+test("contents that another process destroyed meanwhile are not recorded again", async () => {
   const house = await openHouse()
   house.cover(20)
   const before = await house.dueUpTo(20)
