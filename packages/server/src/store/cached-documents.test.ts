@@ -34,7 +34,7 @@ test("a cached registry is as stale as the one behind it may be", () => {
     assert.equal(cacheRegistry({ ...served.registry, staleMsMax }).staleMsMax, staleMsMax)
 })
 
-test("a credential's workspace is asked for once it is there, and then remembered: it never changes", async () => {
+test("a credential's workspace is cached once it exists, because it never changes", async () => {
   const { served } = openMemory()
   let reads = 0
   const cached = cacheRegistry({
@@ -48,7 +48,7 @@ test("a credential's workspace is asked for once it is there, and then remembere
   await expectChain(served.journal, "acme")
 })
 
-test("what is remembered is bounded by what it takes in memory, not by how many documents or how much text it is", async () => {
+test("the cache is bounded by memory, not by the number of documents or the length of their text", async () => {
   const texts = ["x".repeat(4 * 1024 * 1024)]
   const tinyParts = Array.from({ length: 100_000 }, () => [])
   for (const many of [texts, tinyParts]) {
@@ -93,7 +93,7 @@ test("what is remembered is bounded by what it takes in memory, not by how many 
   }
 })
 
-test("an answer that was asked for before a change is not remembered after it", async () => {
+test("a read that began before a change is not cached after it", async () => {
   const { served } = openMemory()
   const { entries } = entriesAfter("acme", genesisOf("acme"), ["a"])
   const made = project("p", 0, "one")

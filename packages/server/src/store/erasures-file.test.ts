@@ -20,12 +20,12 @@ const block = (id: string, origin = "ledger.example/a"): ErasedBlock => ({
   fields: [{ index: 4, digests: ["one-end", "two"] }],
 })
 
-test("the file is beside the heads file", () => {
+test("the erasures file is next to the heads file", () => {
   assert.equal(erasuresPath("/srv/data.heads"), "/srv/data.erasures")
   assert.equal(erasuresPath("/srv/heads"), "/srv/heads.erasures")
 })
 
-test("what is added is read again, once, and by a later start", (t) => {
+test("an added erasure is read back once, also by a later start", (t) => {
   const path = freshPath(t)
   assert.deepEqual(readErasures(path), [])
   const file = openErasuresFile(path)
@@ -39,7 +39,7 @@ test("what is added is read again, once, and by a later start", (t) => {
   assert.deepEqual(readErasures(path), expected)
 })
 
-test("the beginning of a block that a crash left is cut off, and a strange line is refused", (t) => {
+test("an incomplete block after a crash is removed, and an unknown line is refused", (t) => {
   const path = freshPath(t)
   openErasuresFile(path).add(block("era_1"))
   const whole = readFileSync(path, "utf8")

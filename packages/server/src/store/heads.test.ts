@@ -43,7 +43,7 @@ async function expectForward(heads: Heads): Promise<void> {
   assert.deepEqual(await heads.get("a.example/2"), headOf(1))
 }
 
-test("what was signed only moves forward, in a file as in memory", async (t) => {
+test("signed heads only move forward, in a file as in memory", async (t) => {
   await expectForward(memoryHeads())
   const path = freshPath(t)
   const heads = await openHeads(path)
@@ -69,7 +69,7 @@ test("what was signed only moves forward, in a file as in memory", async (t) => 
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test("a last line that a crash cut counts for nothing, wherever it was cut, and is gone afterwards", async (t) => {
+test("an incomplete last line after a crash is ignored and removed", async (t) => {
   const path = freshPath(t)
   const whole = lineOf("a.example/1", headOf(5)) + lineOf("a.example/2", headOf(7))
   const last = lineOf("a.example/1", headOf(6))
@@ -84,7 +84,7 @@ test("a last line that a crash cut counts for nothing, wherever it was cut, and 
   }
 })
 
-test("a line that was not cut but makes no sense stops the start", async (t) => {
+test("a complete but malformed line stops the start", async (t) => {
   const path = freshPath(t)
   const good = lineOf("a.example/1", headOf(5))
   for (const bad of [
@@ -106,7 +106,7 @@ test("a line that was not cut but makes no sense stops the start", async (t) => 
   }
 })
 
-test("superseded lines are dropped at a start, in one step, and what counts stays", async (t) => {
+test("a start removes superseded lines in one step, and keeps the others", async (t) => {
   const path = freshPath(t)
   const lines = Array.from({ length: 10_003 }, (_, at) => lineOf("a.example/1", headOf(at + 1)))
   writeFileSync(path, lines.slice(0, 10_001).join(""))
@@ -124,7 +124,7 @@ test("superseded lines are dropped at a start, in one step, and what counts stay
 })
 
 test(
-  "a write that the disk takes half of is an error, and the next one stands on a line of its own",
+  "a partial write is an error, and the next one gets its own line",
   { skip: process.platform !== "linux" },
   async (t) => {
     const path = freshPath(t)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { instantOf } from "./instant.ts"
 
-test("a time is what it says, to the nanosecond and in its zone", () => {
+test("a time is parsed to the nanosecond, with its zone", () => {
   const rows: readonly (readonly [string, string, number])[] = [
     ["2026-01-31T09:30:00Z", "2026-01-31T09:30:00.000Z", 0],
     ["2026-01-31t09:30:00.25z", "2026-01-31T09:30:00.250Z", 0],
@@ -19,7 +19,7 @@ test("a time is what it says, to the nanosecond and in its zone", () => {
     assert.deepEqual(instantOf(text), { ms: Date.parse(utc), ns }, text)
 })
 
-test("what is no time is none", () => {
+test("a malformed time is undefined", () => {
   for (const text of [
     "",
     "2026-01-31",

@@ -38,7 +38,7 @@ function bothSay(given: readonly ChainEntry[], pieces: readonly number[]) {
   return { slow, fast, linked }
 }
 
-test("a chain that holds is taken, in whatever pieces, and goes on behind its last record", () => {
+test("an intact chain is accepted in any pieces, and continues after its last record", () => {
   for (const pieces of [[], [1], [5, 3], [12], [3, 9]]) {
     const { slow, fast, linked } = bothSay(entries, pieces)
     assert.deepEqual(fast, slow)
@@ -55,7 +55,7 @@ test("a chain that holds is taken, in whatever pieces, and goes on behind its la
   assert.equal(chain.index, 12)
 })
 
-test("of any byte that was changed the same is said as of the entry alone", () => {
+test("a changed byte gives the same fault as a check of the entry alone", () => {
   const bends: readonly ((entry: ChainEntry) => ChainEntry)[] = [
     ...Array.from({ length: 118 }, (_, at) => (entry: ChainEntry) => ({
       ...entry,

@@ -3,7 +3,7 @@ import test from "node:test"
 import { fieldsWith, type FieldWith } from "@tallystick/proof"
 import { justRecorded, receiptJson, type Content } from "./opened-entry.ts"
 
-test("a receipt has every field that the table says it has", () => {
+test("a receipt has every field of the table", () => {
   const party = { id: "usr_1", type: "user" }
   const content: Content & Required<Pick<Content, FieldWith<"shown", "receipt and entry">>> = {
     id: "evt_1",

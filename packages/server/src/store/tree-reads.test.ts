@@ -36,12 +36,12 @@ function openTree() {
   return { tiles, kept, grow, read }
 }
 
-test("a full tile has one root, however it is computed", () => {
+test("both ways to compute the root of a full tile agree", () => {
   const leaves = Buffer.concat(Array.from({ length: 256 }, (_, at) => leafOf(at)))
   assert.deepEqual(rootOfTile(leaves), Buffer.from(nodeInTile(leaves, 0, 256, sha256)))
 })
 
-test("a reader gives the leaves that a tree has, as it grows, and reads the tile above once", async () => {
+test("a reader returns the leaves of a growing tree, and reads the tile above once", async () => {
   const { kept, grow, read } = openTree()
   const leavesOf = createLeafReader(kept)
   for (const size of [200, 256, 700, 5000, 66_000, 67_000]) {
@@ -58,7 +58,7 @@ test("a reader gives the leaves that a tree has, as it grows, and reads the tile
   assert.deepEqual(read, ["0/40"])
 })
 
-test("no leaf is given that does not lead to the root, whatever was read before", async () => {
+test("a leaf that does not lead to the root is never returned, after any earlier reads", async () => {
   // Of a changed tile above, a tile's own hash alone is not needed for its proof.
   for (const [name, cold, warm] of [
     ["0/3", [false, true, true], [false, true, true]],
@@ -82,7 +82,7 @@ test("no leaf is given that does not lead to the root, whatever was read before"
   }
 })
 
-test("hashes of a tree that nobody signed are not remembered", async () => {
+test("hashes of an unsigned tree are not cached", async () => {
   const { kept, grow } = openTree()
   const leavesOf = createLeafReader(kept)
   const { size, root } = grow(5000)

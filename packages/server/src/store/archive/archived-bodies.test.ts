@@ -65,7 +65,7 @@ async function openArchivedHouse(context: TestContext, framesOfSegment = 10) {
 
 const shown = (found: readonly (Stored | undefined)[]) => found.map(plain)
 
-test("archived entries are read as before, however they are asked for", async (context) => {
+test("archived entries are read as before, by every method", async (context) => {
   const { served, before, journal, asked } = await openArchivedHouse(context)
   assert.deepEqual(shown(await journal.after(workspace, 0, entries)), shown(before))
   // The end of the file, and all frames in one request.
@@ -95,7 +95,7 @@ const needed = ["sha256sum", "zstd", "jq", "xxd"]
 const without = needed.find((tool) => spawnSync(tool, ["--version"]).error !== undefined)
 const skip = without === undefined ? false : `${without} is not installed here`
 
-test("what lies in many segments is asked for at once", async (context) => {
+test("bodies in many segments are requested in parallel", async (context) => {
   const { served, storage, before } = await openArchivedHouse(context, 1)
   let waves = 0
   let wave: Promise<void> | undefined
@@ -119,21 +119,25 @@ test("what lies in many segments is asked for at once", async (context) => {
   assert.equal(waves, 2)
 })
 
-test("docs/format.md reads a segment with tools that are not ours", { skip }, async (context) => {
-  const { document, path, before } = await openArchivedHouse(context)
-  const docs = join(import.meta.dirname, "..", "..", "..", "..", "..", "docs", "format.md")
-  const [, commands = ""] =
-    /<!-- segment -->\n```sh\n([^]*?)```/.exec(readFileSync(docs, "utf8")) ?? []
-  const { stdout, stderr } = spawnSync("bash", ["-euc", commands], {
-    cwd: dirname(path),
-    encoding: "utf8",
-  })
-  const [file, body] = stdout.split("\n").map((line) => line.slice(0, 64))
-  assert.equal(file, document.sha256, stderr)
-  assert.equal(body, Buffer.from(before[3]?.record ?? []).toString("hex", 86, 118))
-})
+test(
+  "the commands of docs/format.md read a segment with standard tools",
+  { skip },
+  async (context) => {
+    const { document, path, before } = await openArchivedHouse(context)
+    const docs = join(import.meta.dirname, "..", "..", "..", "..", "..", "docs", "format.md")
+    const [, commands = ""] =
+      /<!-- segment -->\n```sh\n([^]*?)```/.exec(readFileSync(docs, "utf8")) ?? []
+    const { stdout, stderr } = spawnSync("bash", ["-euc", commands], {
+      cwd: dirname(path),
+      encoding: "utf8",
+    })
+    const [file, body] = stdout.split("\n").map((line) => line.slice(0, 64))
+    assert.equal(file, document.sha256, stderr)
+    assert.equal(body, Buffer.from(before[3]?.record ?? []).toString("hex", 86, 118))
+  },
+)
 
-test("storage that is away, or has less, is an error and no entry less; what is hot is read", async (context) => {
+test("missing or unreachable storage is an error, never an omitted entry, and hot entries are readable", async (context) => {
   const { before, journal, path } = await openArchivedHouse(context)
   const unavailable = { name: "LedgerError", code: "archive_unavailable" }
   const content = readFileSync(path)
@@ -151,7 +155,7 @@ test("storage that is away, or has less, is an error and no entry less; what is 
   assert.deepEqual(shown(await journal.at(workspace, [1])), shown(before.slice(0, 1)))
 })
 
-test("what was changed in storage is never shown, and read again when it is mended", async (context) => {
+test("changed bytes in storage are never shown, and repaired ones are read again", async (context) => {
   const { before, journal, path, storage, served, document } = await openArchivedHouse(context)
   const content = readFileSync(path)
   const recordsFrom = async (sequence: number, count: number) =>
@@ -177,7 +181,7 @@ test("what was changed in storage is never shown, and read again when it is mend
   assert.deepEqual(shown(await journal.after(workspace, 0, 640)), shown(before.slice(0, 640)))
 })
 
-test("a segment without some bodies has the other frames as they were, and the same place", async (context) => {
+test("a segment without some bodies keeps its other frames and its place", async (context) => {
   const { storage, before, document } = await openArchivedHouse(context)
   const read = await readSegment(storage, document)
   assert.ok(typeof read !== "string")
@@ -210,7 +214,7 @@ test("a segment without some bodies has the other frames as they were, and the s
   assert.equal(await without(...before.keys()), undefined)
 })
 
-test("a segment that was written anew is read under its new name, and what was destroyed is not", async (context) => {
+test("a rewritten segment is read under its new name, without the destroyed content", async (context) => {
   const { served, filing, storage, before, journal, document, path } =
     await openArchivedHouse(context)
   assert.ok((await journal.at(workspace, [70]))[0]?.body !== undefined)

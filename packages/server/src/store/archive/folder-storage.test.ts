@@ -29,7 +29,7 @@ archiveContract("folder", async () => {
   return { storage: reopen(), reopen, close: async () => remove() }
 })
 
-test("a folder that cannot be written to is named, and read all the same", async (context) => {
+test("an error names a read-only folder, which can still be read", async (context) => {
   const { path, remove } = temporary()
   context.after(remove)
   const storage = openFolderStorage(join(path, "archive"))
@@ -75,7 +75,7 @@ test("links to a disk and to single segments are followed, and never written thr
   assert.equal(String(await storage.get("a/1", all)), "new!")
 })
 
-test("what a killed writer has left is listed and can be deleted", async (context) => {
+test("remains of a killed writer are listed and can be deleted", async (context) => {
   const { path, remove } = temporary()
   context.after(remove)
   const storage = openFolderStorage(path)

@@ -81,7 +81,7 @@ test("a wrong key or bucket is a failure with the storage's own code, at once", 
     })
 })
 
-test("a failure that passes is waited out, and one that stays is named", async () => {
+test("a temporary failure is retried, and a lasting one is reported", async () => {
   await withServer({}, async (storage, server) => {
     let failing = 2
     server.misbehave = ({ socket }, response) => {
@@ -104,7 +104,7 @@ test("a failure that passes is waited out, and one that stays is named", async (
   })
 })
 
-test("answers that are cut off, too long, or of another part are not believed", async () => {
+test("answers that are cut off, too long, or of another range are refused", async () => {
   await withServer({}, async (storage, server) => {
     const answers: readonly (readonly [RegExp, Record<string, string | number>, string])[] = [
       [/cut off|aborted/, { "content-length": 4, "content-range": "bytes 2-5/10" }, "23"],

@@ -21,7 +21,7 @@ async function namesIn(storage: ArchiveStorage, prefix = ""): Promise<readonly s
 export function archiveContract(name: string, open: () => Promise<OpenedArchive>): void {
   const story = storiesOf(name, open)
 
-  story("what was put is there, also for others: all of it, and any part", async (opened) => {
+  story("a stored file can be read by all, completely and in ranges", async (opened) => {
     const bytes = Buffer.from("a segment of some bytes")
     await opened.storage.put(file, bytes)
     for (const storage of [opened.storage, opened.reopen()]) {
@@ -37,13 +37,13 @@ export function archiveContract(name: string, open: () => Promise<OpenedArchive>
     }
   })
 
-  story("what is not there is undefined, or not listed", async ({ storage }) => {
+  story("a missing file is undefined, and not listed", async ({ storage }) => {
     assert.equal(await storage.get(file, { start: 0, end: 1 }), undefined)
     assert.deepEqual(await namesIn(storage), [])
     await storage.delete(file)
   })
 
-  story("putting twice changes nothing, and deleted is gone", async ({ storage }) => {
+  story("put is idempotent, and a deleted file is gone", async ({ storage }) => {
     for (const text of ["once", "once"]) await storage.put(file, Buffer.from(text))
     assert.deepEqual(await namesIn(storage), [file])
     await storage.delete(file)
@@ -51,7 +51,7 @@ export function archiveContract(name: string, open: () => Promise<OpenedArchive>
     assert.deepEqual(await namesIn(storage), [])
   })
 
-  story("a list has what begins so, however much there is", async ({ storage }) => {
+  story("a list has all files with the prefix, of any number", async ({ storage }) => {
     const other = "b".repeat(64)
     const names = Array.from({ length: 25 }, (_, at) => `${ledger}/${String(at).padStart(12, "0")}`)
     for (const one of [...names, `${other}/000000000000`]) await storage.put(one, Buffer.from(one))
@@ -60,7 +60,7 @@ export function archiveContract(name: string, open: () => Promise<OpenedArchive>
     assert.equal((await namesIn(storage)).length, 26)
   })
 
-  story("a part behind the end is a failure that names the file", async ({ storage }) => {
+  story("a range beyond the end is a failure that names the file", async ({ storage }) => {
     await storage.put(file, Buffer.from("short"))
     for (const range of [
       { start: 0, end: 6 },
@@ -72,7 +72,7 @@ export function archiveContract(name: string, open: () => Promise<OpenedArchive>
       )
   })
 
-  story("twenty megabytes come back as they were", async ({ storage }) => {
+  story("twenty megabytes are read back unchanged", async ({ storage }) => {
     const bytes = Buffer.alloc(20 * 1024 * 1024, "0123456789abcdef!")
     await storage.put(file, bytes)
     const back = await storage.get(file, { start: 0, end: bytes.length })

@@ -35,7 +35,7 @@ const names = Array.from({ length: entries }, (_, place) => `entry ${place + 1}`
 export function contentContract(name: string, open: () => Promise<OpenedContent>): void {
   const story = storiesOf(name, open)
 
-  story("packed entries are read as before, however they are asked for", async (store) => {
+  story("packed entries are read as before, by every method", async (store) => {
     const { served, filing } = store
     await write(served, "acme", names)
     await write(
@@ -90,7 +90,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     await expectChain(served.journal, "acme")
   })
 
-  story("what is read while bodies are packed is whole", async (store) => {
+  story("reads during packing are complete", async (store) => {
     const { served, filing } = store
     const frames = 6
     const named = Array.from({ length: frames * 64 + 1 }, (_, place) => `entry ${place + 1}`)
@@ -129,31 +129,28 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     await expectChain(served.journal, "acme")
   })
 
-  story(
-    "a part of a stretch is packed if that is asked for, and the rest of it later",
-    async (store) => {
-      const { served, filing } = store
-      const { content } = filing
-      await write(served, "acme", names.slice(0, 20))
-      const before = (await every(served.journal, "acme")).map(plain)
-      assert.equal((await content.pack("acme", 0, 10, true))?.last, 10)
-      // The last entry stays.
-      assert.equal((await content.pack("acme", 10, 20, true))?.last, 19)
-      assert.equal(await content.pack("acme", 19, 20, true), undefined)
-      assert.deepEqual((await every(served.journal, "acme")).map(plain), before)
-      await write(served, "acme", names.slice(20, 66))
-      assert.equal((await content.pack("acme", 19, 66))?.last, 64)
-      assert.deepEqual(await framesOf(content, "acme"), [
-        { first: 1, last: 10 },
-        { first: 11, last: 19 },
-        { first: 20, last: 64 },
-      ])
-      await expectChain(served.journal, "acme")
-    },
-  )
+  story("a part of a stretch is packed on request, and the rest later", async (store) => {
+    const { served, filing } = store
+    const { content } = filing
+    await write(served, "acme", names.slice(0, 20))
+    const before = (await every(served.journal, "acme")).map(plain)
+    assert.equal((await content.pack("acme", 0, 10, true))?.last, 10)
+    // The last entry stays.
+    assert.equal((await content.pack("acme", 10, 20, true))?.last, 19)
+    assert.equal(await content.pack("acme", 19, 20, true), undefined)
+    assert.deepEqual((await every(served.journal, "acme")).map(plain), before)
+    await write(served, "acme", names.slice(20, 66))
+    assert.equal((await content.pack("acme", 19, 66))?.last, 64)
+    assert.deepEqual(await framesOf(content, "acme"), [
+      { first: 1, last: 10 },
+      { first: 11, last: 19 },
+      { first: 20, last: 64 },
+    ])
+    await expectChain(served.journal, "acme")
+  })
 
   story(
-    "a frame ends where another ledger begins, and where its text would be too long",
+    "a frame ends at the end of a ledger, and before its text becomes too long",
     async (store) => {
       const { served, filing } = store
       // The ledger of another epoch begins at its index 0.
@@ -182,7 +179,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     },
   )
 
-  story("an entry that does not match its record stays as it is", async (store) => {
+  story("an entry that does not match its record stays unchanged", async (store) => {
     const { served, filing } = store
     await write(served, "acme", names.slice(0, 20))
     const from = await headOf(served)
@@ -233,58 +230,61 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
 
 /** What each form of an entry is read as, on both sides of each border. */
 function contentFormsContract(story: Story<OpenedContent>): void {
-  story("entries of all forms are read across borders, from any place on", async (store) => {
-    const { served, filing } = store
-    // With a key and without, sealed fields in none, some and all of a stretch.
-    await append(served, names.slice(0, 64))
-    await append(served, names.slice(64, 80), { disclosures: twoSealed, key: true })
-    await append(served, names.slice(80, 100), { disclosures: "no base64!", key: true })
-    await append(served, names.slice(100, 128))
-    await append(served, names.slice(128, 150), { disclosures: twoSealed })
-    const before = (await every(served.journal, "acme")).map(plain)
-    const records = await served.journal.records("acme", 1, 200)
-    await packAll(filing.content, "acme")
-    for (const journal of [served.journal, filing.journal])
-      for (const after of [0, 1, 62, 63, 64, 65, 79, 126, 127, 128, 129, 148, 149, 150]) {
-        for (const limit of [1, 2, 64, 65, 200]) {
-          const expected = before.slice(after, after + limit)
-          assert.deepEqual((await journal.after("acme", after, limit)).map(plain), expected)
-          const rows = await journal.linked("acme", after, limit)
-          const sequences = rows.flatMap((piece) => piece.sequences)
-          assert.deepEqual(sequences, range(after + 1, after + expected.length))
+  story(
+    "entries of all forms are read across the borders of stretches, from any place",
+    async (store) => {
+      const { served, filing } = store
+      // With a key and without, sealed fields in none, some and all of a stretch.
+      await append(served, names.slice(0, 64))
+      await append(served, names.slice(64, 80), { disclosures: twoSealed, key: true })
+      await append(served, names.slice(80, 100), { disclosures: "no base64!", key: true })
+      await append(served, names.slice(100, 128))
+      await append(served, names.slice(128, 150), { disclosures: twoSealed })
+      const before = (await every(served.journal, "acme")).map(plain)
+      const records = await served.journal.records("acme", 1, 200)
+      await packAll(filing.content, "acme")
+      for (const journal of [served.journal, filing.journal])
+        for (const after of [0, 1, 62, 63, 64, 65, 79, 126, 127, 128, 129, 148, 149, 150]) {
+          for (const limit of [1, 2, 64, 65, 200]) {
+            const expected = before.slice(after, after + limit)
+            assert.deepEqual((await journal.after("acme", after, limit)).map(plain), expected)
+            const rows = await journal.linked("acme", after, limit)
+            const sequences = rows.flatMap((piece) => piece.sequences)
+            assert.deepEqual(sequences, range(after + 1, after + expected.length))
+            assert.deepEqual(
+              Buffer.from(await journal.records("acme", after + 1, limit)),
+              Buffer.from(records.subarray(after * 118, (after + limit) * 118)),
+            )
+          }
+          const key = before[after]
           assert.deepEqual(
-            Buffer.from(await journal.records("acme", after + 1, limit)),
-            Buffer.from(records.subarray(after * 118, (after + limit) * 118)),
+            (await journal.at("acme", [after + 1])).map((one) => one && plain(one)),
+            [key],
           )
         }
-        const key = before[after]
-        assert.deepEqual(
-          (await journal.at("acme", [after + 1])).map((one) => one && plain(one)),
-          [key],
+      for (const at of [70, 100, 140]) {
+        const idem = keyNamed(names[at - 1] ?? "")
+        const found = at > 100 ? undefined : at
+        assert.equal(await served.journal.byKey("acme", idem), found)
+        assert.equal(
+          (await served.journal.byReceipt("acme", receiptNamed(names[at - 1] ?? "")))?.sequence,
+          at,
         )
       }
-    for (const at of [70, 100, 140]) {
-      const idem = keyNamed(names[at - 1] ?? "")
-      const found = at > 100 ? undefined : at
-      assert.equal(await served.journal.byKey("acme", idem), found)
-      assert.equal(
-        (await served.journal.byReceipt("acme", receiptNamed(names[at - 1] ?? "")))?.sequence,
-        at,
+      // One of 64, and what nobody asked for stays.
+      await filing.content.keepDisclosures("acme", [{ sequence: 70, disclosures: "" }])
+      const left = (await every(served.journal, "acme")).map(plain)
+      assert.deepEqual(
+        left.filter((_, place) => place !== 69),
+        before.filter((_, place) => place !== 69),
       )
-    }
-    // One of 64, and what nobody asked for stays.
-    await filing.content.keepDisclosures("acme", [{ sequence: 70, disclosures: "" }])
-    const left = (await every(served.journal, "acme")).map(plain)
-    assert.deepEqual(
-      left.filter((_, place) => place !== 69),
-      before.filter((_, place) => place !== 69),
-    )
-    assert.equal((await served.journal.at("acme", [70]))[0]?.disclosures, "")
-    assert.deepEqual(
-      Buffer.from(await served.journal.records("acme", 1, 200)),
-      Buffer.from(records),
-    )
-  })
+      assert.equal((await served.journal.at("acme", [70]))[0]?.disclosures, "")
+      assert.deepEqual(
+        Buffer.from(await served.journal.records("acme", 1, 200)),
+        Buffer.from(records),
+      )
+    },
+  )
 }
 
 /** Bodies and disclosures are dropped and destroyed. */
@@ -315,33 +315,36 @@ function contentLossContract(story: Story<OpenedContent>): void {
     await expectChain(served.journal, "acme")
   })
 
-  story("what is destroyed is gone from rows and frames, and all else stays", async (store) => {
-    const { served, filing } = store
-    const { content } = filing
-    await write(served, "acme", names.slice(0, 100))
-    await packAll(content, "acme")
-    await append(served, names.slice(100), { disclosures: twoSealed })
-    const ranges = [
-      { first: 3, last: 3 },
-      { first: 60, last: 66 },
-      { first: 90, last: 105 },
-      { first: 150, last: 150 },
-    ]
-    const gone = ranges.flatMap(({ first, last }) => range(first, last))
-    for (let twice = 0; twice < 2; twice++)
-      assert.equal(await untilDone((left) => content.destroyBodies("acme", left), ranges), 150)
-    const left = await served.journal.after("acme", 0, 200)
-    assert.equal(left.length, entries)
-    assert.deepEqual(missing(left), gone)
-    for (const { sequence, disclosures } of left)
-      assert.equal(disclosures !== "", sequence > 100 && !gone.includes(sequence))
-    assert.equal((await served.journal.records("acme", 1, 200)).length, entries * 118)
-    // A packed one can be destroyed whole.
-    await untilDone((rest) => content.destroyBodies("acme", rest), [{ first: 1, last: 64 }])
-    assert.deepEqual(await framesOf(content, "acme"), [])
-    await write(served, "acme", ["later"])
-    assert.equal((await served.journal.head("acme"))?.sequence, entries + 1)
-  })
+  story(
+    "destroyed content is removed from rows and frames, and everything else stays",
+    async (store) => {
+      const { served, filing } = store
+      const { content } = filing
+      await write(served, "acme", names.slice(0, 100))
+      await packAll(content, "acme")
+      await append(served, names.slice(100), { disclosures: twoSealed })
+      const ranges = [
+        { first: 3, last: 3 },
+        { first: 60, last: 66 },
+        { first: 90, last: 105 },
+        { first: 150, last: 150 },
+      ]
+      const gone = ranges.flatMap(({ first, last }) => range(first, last))
+      for (let twice = 0; twice < 2; twice++)
+        assert.equal(await untilDone((left) => content.destroyBodies("acme", left), ranges), 150)
+      const left = await served.journal.after("acme", 0, 200)
+      assert.equal(left.length, entries)
+      assert.deepEqual(missing(left), gone)
+      for (const { sequence, disclosures } of left)
+        assert.equal(disclosures !== "", sequence > 100 && !gone.includes(sequence))
+      assert.equal((await served.journal.records("acme", 1, 200)).length, entries * 118)
+      // A packed one can be destroyed whole.
+      await untilDone((rest) => content.destroyBodies("acme", rest), [{ first: 1, last: 64 }])
+      assert.deepEqual(await framesOf(content, "acme"), [])
+      await write(served, "acme", ["later"])
+      assert.equal((await served.journal.head("acme"))?.sequence, entries + 1)
+    },
+  )
 
   story("a long stretch is destroyed in steps", async (store) => {
     const { served, filing } = store
@@ -369,7 +372,7 @@ function contentLossContract(story: Story<OpenedContent>): void {
   })
 
   story(
-    "disclosures are replaced by those that remain, in rows and behind frames",
+    "disclosures are replaced by the remaining ones, in rows and in stretches",
     async (store) => {
       const { served, filing } = store
       const { content } = filing

@@ -34,7 +34,7 @@ export function indexContract(name: string, open: Open): void {
   )
 
   story(
-    "a tree and a checkpoint move on from the size that is named",
+    "a tree and a checkpoint are replaced only if the named size is the current one",
     async ({ served, watched }) => {
       const tree = (size: number) => ({ size, hashes: [digest(`tree ${size}`)] })
       const signed = (size: number) => ({
@@ -82,7 +82,7 @@ export function indexContract(name: string, open: Open): void {
   )
 
   story(
-    "who listens hears of all workspaces, then of those that grew, and together of what grew meanwhile",
+    "a listener gets all workspaces, then those that have grown, several at once",
     async ({ served }) => {
       await write(served, "acme", ["a"], [workspaceNamed("acme")])
       const end = new AbortController()
@@ -113,7 +113,7 @@ export function indexContract(name: string, open: Open): void {
   )
 
   story(
-    "how far the auditor has come in a workspace moves on from the version that is named",
+    "the auditor's position is replaced only if the named version is the current one",
     async (store) => {
       const { index } = store.watched
       assert.equal(await index.audit("acme"), undefined)
@@ -188,7 +188,7 @@ export function indexContract(name: string, open: Open): void {
     },
   )
 
-  story("tiles grow to their full width and on, over the edges of both levels", async (store) => {
+  story("tiles grow to their full width and beyond, on both levels", async (store) => {
     const { watched } = store
     const sizes = [
       1, 255, 256, 257, 511, 513, 1000, 65_535, 65_536, 65_537, 65_792, 131_328, 200_000,

@@ -35,7 +35,7 @@ export function journalContract(name: string, open: Open): void {
   })
 
   story(
-    "what was appended is given back, byte for byte, however it is asked for",
+    "appended entries are read back byte for byte, by every method",
     async ({ served, watched }) => {
       const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "-b", "c"])
       const sealed = entries.map((entry, place) =>
@@ -128,7 +128,7 @@ export function journalContract(name: string, open: Open): void {
   )
 
   story(
-    "of several groups that are appended at once each is kept whole or not at all",
+    "of several groups that are appended at once, each is stored completely or not at all",
     async ({ served, watched }) => {
       for (const workspace of ["moved", "used", "conflict"])
         await write(served, workspace, [`${workspace} first`], [project("p", 0, "first")])
@@ -172,7 +172,7 @@ export function journalContract(name: string, open: Open): void {
   )
 
   story(
-    "a group is refused unless its head is the head, by number and by hash",
+    "a group is refused unless its head is the current one, by number and hash",
     async ({ served }) => {
       const head = await write(served, "acme", ["a", "b"])
       const ask = async (from: Head) => {
@@ -213,7 +213,7 @@ export function journalContract(name: string, open: Open): void {
 
 /** What several processes that append at once rely on. */
 function sharingStories(story: Story<OpenedStore>): void {
-  story("a group that may move is linked to the head there is, or refused", async ({ served }) => {
+  story("a group that may move is linked to the current head, or refused", async ({ served }) => {
     await write(served, "acme", ["a", "b"])
     const head = await served.journal.head("acme")
     assert.ok(head !== undefined)
@@ -241,7 +241,7 @@ function sharingStories(story: Story<OpenedStore>): void {
     assert.equal((await served.journal.append(ahead)).kind, "moved")
   })
 
-  story("groups that share a commit each have an outcome of their own", async ({ served }) => {
+  story("groups that share a commit have separate outcomes", async ({ served }) => {
     const workspaces = ["fresh", "moved", "used", "stale"]
     for (const workspace of workspaces) await write(served, workspace, [`${workspace} first`])
     const groups: Group[] = []

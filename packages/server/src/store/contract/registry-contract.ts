@@ -20,7 +20,7 @@ export function registryContract(name: string, open: Open): void {
   const story = storiesOf(name, open)
 
   story(
-    "a document changes from the version that is named, and is seen changed at once, or by another within the time that the driver names",
+    "a document is replaced only at its named version, and the change is visible at once, or to others within staleMsMax",
     async ({ served, watched }) => {
       const registries = [served.registry, watched.registry]
       for (const { staleMsMax } of registries)
@@ -68,7 +68,7 @@ export function registryContract(name: string, open: Open): void {
     },
   )
 
-  story("a credential's id alone says which workspace it is of", async (store) => {
+  story("the workspace of a credential is found by its id alone", async (store) => {
     await write(store.served, "acme", ["a"], [apiKey("k1", 0), project("k3", 0, "no credential")])
     await write(store.served, "other", ["a"], [apiKey("k2", 0)])
     const again = (await store.reopen?.()) ?? store
@@ -82,7 +82,7 @@ export function registryContract(name: string, open: Open): void {
   })
 
   story(
-    "of two changes of one document in a group the second is a conflict, and neither is made",
+    "two changes of one document in a group conflict, and neither is made",
     async ({ served }) => {
       const made = [project("q", 0, "q"), project("p", 0, "mine"), project("p", 0, "yours")]
       assert.deepEqual(await change(served, "acme", made), { kind: "conflict", place: 2 })
@@ -105,43 +105,45 @@ export function registryContract(name: string, open: Open): void {
     },
   )
 
-  story("a list says how many entries a pack has, and not which", async ({ served }) => {
-    const sequences = Array.from({ length: 10_000 }, (_, at) => at + 1)
-    const about = {
-      title: "T",
-      createdAt: "2026-01-01T00:00:00.000Z",
-      projectIds: ["p"],
-      checkpoint: "signed",
-      packHash: "00",
-    }
-    const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
-    await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
-    const [listed] = await served.registry.list("pack", "acme", undefined, 10)
-    assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
-    assert.deepEqual((await served.registry.get("pack", "acme", "pack_1"))?.value, value)
-    await expectChain(served.journal, "acme")
-  })
-
   story(
-    "workspaces are listed by when they were made, and by their ids where that was at once",
-    async (store) => {
-      const { served } = store
-      // Entries of a chain are a millisecond apart, and every chain begins at the same time.
-      await write(served, "late", ["a", "b"])
-      for (const id of ["b", "late", "c", "a"])
-        await write(served, id, [`made ${id}`], [workspaceNamed(id), project(`of-${id}`, 0, id)])
-      const again = (await store.reopen?.()) ?? store
-      const { registry } = again.served
-      assert.deepEqual(
-        await pagesOf((before) => registry.list("workspace", undefined, before, 1)),
-        ["late", "c", "b", "a"],
-      )
-      for (const id of ["late", "a", "b", "c"]) await expectChain(again.served.journal, id)
-      return again
+    "a list has the number of a pack's entries, and not their sequences",
+    async ({ served }) => {
+      const sequences = Array.from({ length: 10_000 }, (_, at) => at + 1)
+      const about = {
+        title: "T",
+        createdAt: "2026-01-01T00:00:00.000Z",
+        projectIds: ["p"],
+        checkpoint: "signed",
+        packHash: "00",
+      }
+      const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
+      await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
+      const [listed] = await served.registry.list("pack", "acme", undefined, 10)
+      assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
+      assert.deepEqual((await served.registry.get("pack", "acme", "pack_1"))?.value, value)
+      await expectChain(served.journal, "acme")
     },
   )
 
-  story("lists go back in the order of creation, page by page", async (store) => {
+  story("workspaces are listed by creation time, and by id if that is equal", async (store) => {
+    const { served } = store
+    // Entries of a chain are a millisecond apart, and every chain begins at the same time.
+    await write(served, "late", ["a", "b"])
+    for (const id of ["b", "late", "c", "a"])
+      await write(served, id, [`made ${id}`], [workspaceNamed(id), project(`of-${id}`, 0, id)])
+    const again = (await store.reopen?.()) ?? store
+    const { registry } = again.served
+    assert.deepEqual(await pagesOf((before) => registry.list("workspace", undefined, before, 1)), [
+      "late",
+      "c",
+      "b",
+      "a",
+    ])
+    for (const id of ["late", "a", "b", "c"]) await expectChain(again.served.journal, id)
+    return again
+  })
+
+  story("lists are newest first, page by page", async (store) => {
     for (let count = 1; count <= 7; count++) {
       const workspace = count % 3 === 0 ? "other" : "acme"
       await write(

@@ -149,7 +149,7 @@ function positionStories(story: Story<OpenedSearch>): void {
     await expectFound(store, "a", query(words("in b")), [])
   })
 
-  story("a total that was told once grows with what is filed later", async (store) => {
+  story("a cached total grows with entries that are filed later", async (store) => {
     const hit: Draft = { fields: { nobody: [text("action", "said once more")] } }
     await file(store, "acme", [hit, {}, hit])
     const asked = [
@@ -280,66 +280,63 @@ function filterStories(story: Story<OpenedSearch>): void {
 }
 
 function wordStories(story: Story<OpenedSearch>): void {
-  story(
-    "words are found in a row, within one value, and the last one by its start",
-    async (store) => {
-      await file(store, "acme", [
-        {
-          fields: {
-            nobody: [
-              text("action", "billing.invoice.approve"),
-              text("metadata.note", "Größe 42 – ÉTÉ"),
-            ],
-          },
+  story("consecutive words of one value are found, the last one by its prefix", async (store) => {
+    await file(store, "acme", [
+      {
+        fields: {
+          nobody: [
+            text("action", "billing.invoice.approve"),
+            text("metadata.note", "Größe 42 – ÉTÉ"),
+          ],
         },
-        {
-          fields: {
-            nobody: [text("action", "billing.card"), text("", "approve the invoice")],
-            actor: [text("actor name", "Ada")],
-          },
+      },
+      {
+        fields: {
+          nobody: [text("action", "billing.card"), text("", "approve the invoice")],
+          actor: [text("actor name", "Ada")],
         },
-        {
-          fields: {
-            nobody: [exact("type", "approve"), text("", "one"), text("", "two")],
-            target: [text("target", "three")],
-          },
+      },
+      {
+        fields: {
+          nobody: [exact("type", "approve"), text("", "one"), text("", "two")],
+          target: [text("target", "three")],
         },
-      ])
-      const rows: readonly (readonly [readonly Term[], readonly number[]])[] = [
-        [[words("approve")], [2, 1]],
-        [[words("appr")], []],
-        [[words("appr", { isPrefix: true })], [2, 1]],
-        [[words("invoice approve")], [1]],
-        [[words("approve invoice")], []],
-        [[words("billing inv", { isPrefix: true })], [1]],
-        [[words("bill inv", { isPrefix: true })], []],
-        [[words("größe")], [1]],
-        [[words("grosse")], []],
-        [[words("été")], [1]],
-        [[words("4", { isPrefix: true })], [1]],
-        [[words("one two")], []],
-        [[words("two three")], []],
-        [[words("card approve")], []],
-        [[words("ada")], [2]],
-        [[words("approve"), words("card")], [2]],
-        [[words("approve"), words("card", { not: true })], [1]],
-        [[words("approve", { not: true })], [3]],
-        [[words("a", { not: true, isPrefix: true }), words("x", { not: true })], [3]],
-        [
-          [words("billing"), words("three", { not: true })],
-          [2, 1],
-        ],
-        [[], [3, 2, 1]],
-      ]
-      for (const [terms, sequences] of rows)
-        await expectFound(store, "acme", query(...terms), sequences)
-    },
-  )
+      },
+    ])
+    const rows: readonly (readonly [readonly Term[], readonly number[]])[] = [
+      [[words("approve")], [2, 1]],
+      [[words("appr")], []],
+      [[words("appr", { isPrefix: true })], [2, 1]],
+      [[words("invoice approve")], [1]],
+      [[words("approve invoice")], []],
+      [[words("billing inv", { isPrefix: true })], [1]],
+      [[words("bill inv", { isPrefix: true })], []],
+      [[words("größe")], [1]],
+      [[words("grosse")], []],
+      [[words("été")], [1]],
+      [[words("4", { isPrefix: true })], [1]],
+      [[words("one two")], []],
+      [[words("two three")], []],
+      [[words("card approve")], []],
+      [[words("ada")], [2]],
+      [[words("approve"), words("card")], [2]],
+      [[words("approve"), words("card", { not: true })], [1]],
+      [[words("approve", { not: true })], [3]],
+      [[words("a", { not: true, isPrefix: true }), words("x", { not: true })], [3]],
+      [
+        [words("billing"), words("three", { not: true })],
+        [2, 1],
+      ],
+      [[], [3, 2, 1]],
+    ]
+    for (const [terms, sequences] of rows)
+      await expectFound(store, "acme", query(...terms), sequences)
+  })
 }
 
 function valueStories(story: Story<OpenedSearch>): void {
   story(
-    "a value is found whole or by its start, under each of its names, whatever its case and its characters",
+    "a value is found whole or by its prefix, under each of its names, in any case and script",
     async (store) => {
       const values = [
         "a b",
@@ -406,66 +403,60 @@ function valueStories(story: Story<OpenedSearch>): void {
     },
   )
 
-  story(
-    "the names of fields are told apart by their case, also where their values are not",
-    async (store) => {
-      await file(store, "acme", [
-        { fields: { nobody: [exact("metadata.orderId orderId", "A1")] } },
-        { fields: { nobody: [exact("metadata.orderid orderid", "a1")] } },
-      ])
-      for (const isPrefix of [false, true]) {
-        for (const [name, sequences] of [
-          ["orderId", [1]],
-          ["orderid", [2]],
-          ["ORDERID", []],
-        ] as const) {
-          await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
-          await expectFound(
-            store,
-            "acme",
-            query(named(`metadata.${name}`, "A1", { isPrefix })),
-            sequences,
-          )
-          if (!isPrefix) continue
-          for (const start of ["", "A"])
-            await expectFound(store, "acme", query(named(name, start, { isPrefix })), sequences)
-        }
-        await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
+  story("names of fields are case-sensitive, although values are not", async (store) => {
+    await file(store, "acme", [
+      { fields: { nobody: [exact("metadata.orderId orderId", "A1")] } },
+      { fields: { nobody: [exact("metadata.orderid orderid", "a1")] } },
+    ])
+    for (const isPrefix of [false, true]) {
+      for (const [name, sequences] of [
+        ["orderId", [1]],
+        ["orderid", [2]],
+        ["ORDERID", []],
+      ] as const) {
+        await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
         await expectFound(
           store,
           "acme",
-          query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")),
-          [2],
+          query(named(`metadata.${name}`, "A1", { isPrefix })),
+          sequences,
         )
+        if (!isPrefix) continue
+        for (const start of ["", "A"])
+          await expectFound(store, "acme", query(named(name, start, { isPrefix })), sequences)
       }
-    },
-  )
-
-  story(
-    "long values are what they are, to the last character that can be asked for",
-    async (store) => {
-      const long = "x".repeat(511)
-      const values = [long, `${long}y`, `${long}yz`, `${long}y z`, `${long}${long}`]
-      await file(
-        store,
-        "acme",
-        values.map((value) => ({ fields: { nobody: [text("metadata.long", value)] } })),
-      )
-      await expectFound(store, "acme", query(named("metadata.long", long)), [1])
-      await expectFound(store, "acme", query(named("metadata.long", `${long}y`)), [2])
+      await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
       await expectFound(
         store,
         "acme",
-        query(named("metadata.long", `${long}y`, { isPrefix: true })),
-        [4, 3, 2],
+        query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")),
+        [2],
       )
-      await expectFound(store, "acme", query(words(`${long}y`)), [4, 2])
-      await expectFound(store, "acme", query(words(`${long}y`, { isPrefix: true })), [4, 3, 2])
-      await expectFound(store, "acme", query(words(long, { isPrefix: true })), [5, 4, 3, 2, 1])
-    },
-  )
+    }
+  })
 
-  story("a start is found however many words or values have it", async (store) => {
+  story("long values are compared to the last character that a search can have", async (store) => {
+    const long = "x".repeat(511)
+    const values = [long, `${long}y`, `${long}yz`, `${long}y z`, `${long}${long}`]
+    await file(
+      store,
+      "acme",
+      values.map((value) => ({ fields: { nobody: [text("metadata.long", value)] } })),
+    )
+    await expectFound(store, "acme", query(named("metadata.long", long)), [1])
+    await expectFound(store, "acme", query(named("metadata.long", `${long}y`)), [2])
+    await expectFound(
+      store,
+      "acme",
+      query(named("metadata.long", `${long}y`, { isPrefix: true })),
+      [4, 3, 2],
+    )
+    await expectFound(store, "acme", query(words(`${long}y`)), [4, 2])
+    await expectFound(store, "acme", query(words(`${long}y`, { isPrefix: true })), [4, 3, 2])
+    await expectFound(store, "acme", query(words(long, { isPrefix: true })), [5, 4, 3, 2, 1])
+  })
+
+  story("a prefix is found with any number of matching words or values", async (store) => {
     const count = 100
     await file(
       store,
@@ -514,7 +505,7 @@ function valueStories(story: Story<OpenedSearch>): void {
 }
 
 function manyStories(story: Story<OpenedSearch>): void {
-  story("a choice of very many projects is one choice", async (store) => {
+  story("a filter may name very many projects", async (store) => {
     const projectIds = Array.from({ length: 2000 }, (_, at) => `p${at}`)
     await file(
       store,
@@ -533,7 +524,7 @@ function manyStories(story: Story<OpenedSearch>): void {
   })
 
   story(
-    "ids are found by their words, whole and by their start, and never by what only looks like one",
+    "ids are found by their words, whole and by prefix, and never by similar ones",
     async (store) => {
       const id = "evt_01ABCXYZ"
       await file(store, "acme", [
@@ -579,69 +570,66 @@ function manyStories(story: Story<OpenedSearch>): void {
 }
 
 function subjectStories(story: Story<OpenedSearch>): void {
-  story(
-    "a subject finds what is visible and its own, by what it is shown in clear",
-    async (store) => {
-      const fields = (note: string): NonNullable<Draft["fields"]> => ({
-        nobody: [text("action", `open ${note}`)],
-        actor: [text("actor email", "mine@example.com")],
-        target: [text("target name", "theirs")],
-      })
-      const [ada, bob] = [
-        { id: "ada", type: "user" },
-        { id: "bob", type: "user" },
-      ]
-      await file(store, "acme", [
-        { userVisible: true, actor: ada, target: bob, fields: fields("one") },
-        { userVisible: true, actor: bob, target: ada, fields: fields("two") },
-        { userVisible: true, actor: ada, target: ada, fields: fields("three") },
-        { userVisible: false, actor: ada, target: ada, fields: fields("four") },
-        {
-          userVisible: true,
-          actor: { ...ada, type: "robot" },
-          target: bob,
-          fields: fields("five"),
-        },
-        { userVisible: true, actor: { ...ada, id: "Ada" }, target: bob, fields: fields("six") },
-        { userVisible: true, actor: ada, target: bob, projectId: "desk", fields: fields("seven") },
-        // A project whose id begins with another's.
-        { userVisible: true, actor: ada, target: ada, projectId: "core2", fields: fields("eight") },
-      ])
-      const subject = { id: "ada", types: ["person", "user"] }
-      const core = { subject, projectIds: ["core"] }
-      const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
-        [core, [3, 2, 1]],
-        [{ subject }, [8, 7, 3, 2, 1]],
-        [{ subject, projectIds: ["core2"] }, [8]],
-        [{ subject, projectIds: ["cor"] }, []],
-        [{ subject, projectIds: ["core", "desk"] }, [7, 3, 2, 1]],
-        [{ subject: { id: "ada", types: ["robot"] }, projectIds: ["core"] }, [5]],
-        [{ subject: { id: "Ada", types: ["user"] }, projectIds: ["core"] }, [6]],
-        [{ subject: { id: "ad", types: ["user"] } }, []],
-        [{ subject: { id: "ada", types: ["us"] } }, []],
-        [{ subject: { id: "ada", types: [] } }, []],
-        [{ ...core, userVisible: false }, []],
-        [{ ...core, userVisible: true, lane: "operations" }, [3, 2, 1]],
-        [{ ...core, system: "only" }, []],
-        [{ ...core, lastSequence: 2 }, [2, 1]],
-        [{ ...core, to: { ms: startMs + hourMs, ns: 0 } }, [1]],
-        [{ ...core, ...query(words("open")) }, [3, 2, 1]],
-        [{ ...core, ...query(words("mine")) }, [3, 1]],
-        [{ ...core, ...query(words("theirs")) }, [3, 2]],
-        [{ ...core, ...query(words("mine"), words("theirs")) }, [3]],
-        [{ ...core, ...query(named("email", "mine@example.com")) }, [3, 1]],
-        [{ ...core, ...query(named("target", "the", { isPrefix: true })) }, [3, 2]],
-        [{ ...core, ...query(words("mine", { not: true })) }, [2]],
-        [{ ...core, ...query(words("theirs", { not: true }), words("open")) }, [1]],
-        [{ ...core, ...query(words("two"), words("absent", { not: true })) }, [2]],
-      ]
-      for (const [wanted, sequences] of rows) await expectFound(store, "acme", wanted, sequences)
-      await expectFound(store, "other", core, [])
-    },
-  )
+  story("a subject finds its own visible entries, by the text that it may see", async (store) => {
+    const fields = (note: string): NonNullable<Draft["fields"]> => ({
+      nobody: [text("action", `open ${note}`)],
+      actor: [text("actor email", "mine@example.com")],
+      target: [text("target name", "theirs")],
+    })
+    const [ada, bob] = [
+      { id: "ada", type: "user" },
+      { id: "bob", type: "user" },
+    ]
+    await file(store, "acme", [
+      { userVisible: true, actor: ada, target: bob, fields: fields("one") },
+      { userVisible: true, actor: bob, target: ada, fields: fields("two") },
+      { userVisible: true, actor: ada, target: ada, fields: fields("three") },
+      { userVisible: false, actor: ada, target: ada, fields: fields("four") },
+      {
+        userVisible: true,
+        actor: { ...ada, type: "robot" },
+        target: bob,
+        fields: fields("five"),
+      },
+      { userVisible: true, actor: { ...ada, id: "Ada" }, target: bob, fields: fields("six") },
+      { userVisible: true, actor: ada, target: bob, projectId: "desk", fields: fields("seven") },
+      // A project whose id begins with another's.
+      { userVisible: true, actor: ada, target: ada, projectId: "core2", fields: fields("eight") },
+    ])
+    const subject = { id: "ada", types: ["person", "user"] }
+    const core = { subject, projectIds: ["core"] }
+    const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
+      [core, [3, 2, 1]],
+      [{ subject }, [8, 7, 3, 2, 1]],
+      [{ subject, projectIds: ["core2"] }, [8]],
+      [{ subject, projectIds: ["cor"] }, []],
+      [{ subject, projectIds: ["core", "desk"] }, [7, 3, 2, 1]],
+      [{ subject: { id: "ada", types: ["robot"] }, projectIds: ["core"] }, [5]],
+      [{ subject: { id: "Ada", types: ["user"] }, projectIds: ["core"] }, [6]],
+      [{ subject: { id: "ad", types: ["user"] } }, []],
+      [{ subject: { id: "ada", types: ["us"] } }, []],
+      [{ subject: { id: "ada", types: [] } }, []],
+      [{ ...core, userVisible: false }, []],
+      [{ ...core, userVisible: true, lane: "operations" }, [3, 2, 1]],
+      [{ ...core, system: "only" }, []],
+      [{ ...core, lastSequence: 2 }, [2, 1]],
+      [{ ...core, to: { ms: startMs + hourMs, ns: 0 } }, [1]],
+      [{ ...core, ...query(words("open")) }, [3, 2, 1]],
+      [{ ...core, ...query(words("mine")) }, [3, 1]],
+      [{ ...core, ...query(words("theirs")) }, [3, 2]],
+      [{ ...core, ...query(words("mine"), words("theirs")) }, [3]],
+      [{ ...core, ...query(named("email", "mine@example.com")) }, [3, 1]],
+      [{ ...core, ...query(named("target", "the", { isPrefix: true })) }, [3, 2]],
+      [{ ...core, ...query(words("mine", { not: true })) }, [2]],
+      [{ ...core, ...query(words("theirs", { not: true }), words("open")) }, [1]],
+      [{ ...core, ...query(words("two"), words("absent", { not: true })) }, [2]],
+    ]
+    for (const [wanted, sequences] of rows) await expectFound(store, "acme", wanted, sequences)
+    await expectFound(store, "other", core, [])
+  })
 
   story(
-    "a subject's id and type may be of any length and any characters, and nobody else's is taken for them",
+    "a subject's id and type may have any length and characters, and never match those of others",
     async (store) => {
       const long = "z".repeat(700)
       const ids = [

@@ -54,7 +54,7 @@ const large: SegmentName = { level: 1, k: 0 }
 export function segmentsContract(name: string, open: () => Promise<OpenedFiling>): void {
   const story = storiesOf(name, open)
 
-  story("what is kept of a segment is given back, each workspace's own", async (store) => {
+  story("stored segments are read back, separately for each workspace", async (store) => {
     const { segments } = store.filing
     assert.deepEqual(await segments.list("acme"), [])
     assert.equal(await segments.part("acme", small(0), 0), undefined)
@@ -72,7 +72,7 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
     return again
   })
 
-  story("a segment takes the place of those that it absorbs, and its own", async (store) => {
+  story("a segment replaces those that it absorbs, and its former version", async (store) => {
     const { segments } = store.filing
     await writeTo(store, "acme", lastOf(large))
     await writeTo(store, "other", lastOf(small(0)))
@@ -94,34 +94,37 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
     await expectChain(store.served.journal, "acme")
   })
 
-  story("a large segment is stored in pieces, and read once it is put", async (store) => {
-    const { segments } = store.filing
-    await writeTo(store, "acme", lastOf(large))
-    const absorbed = [small(0), small(1)]
-    for (const one of absorbed) await segments.put("acme", one, partsOf(`part ${one.k}`), [])
-    const [header = new Uint8Array(), ...parts] = partsOf("all of it")
-    await segments.stage("acme", large, 1, parts.slice(0, 2))
-    await segments.stage("acme", large, 3, parts.slice(2))
-    // Whoever died behind the last one does it again.
-    await segments.stage("acme", large, 3, parts.slice(2))
-    const names = absorbed.map((one) => [one, `part ${one.k}`])
-    assert.deepEqual(await textsOf(store, "acme"), names)
-    const bytes = parts.reduce((sum, { length }) => sum + length, 0)
-    const missing = { count: parts.length + 1, bytes }
-    await assert.rejects(segments.put("acme", large, [header], absorbed, missing))
-    assert.deepEqual(await textsOf(store, "acme"), names)
-    const staged = { count: parts.length, bytes }
-    await segments.put("acme", large, [header], absorbed, staged)
-    assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
-    await assert.rejects(segments.stage("acme", large, 1, parts))
-    while (await segments.sweep("acme")) continue
-    for (const one of absorbed) assert.equal(await segments.part("acme", one, 1), undefined)
-    assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
-    assert.deepEqual(await store.filing.segments.sweep("other"), false)
-    await expectChain(store.served.journal, "acme")
-  })
+  story(
+    "a large segment is stored in pieces, and can be read only once it is complete",
+    async (store) => {
+      const { segments } = store.filing
+      await writeTo(store, "acme", lastOf(large))
+      const absorbed = [small(0), small(1)]
+      for (const one of absorbed) await segments.put("acme", one, partsOf(`part ${one.k}`), [])
+      const [header = new Uint8Array(), ...parts] = partsOf("all of it")
+      await segments.stage("acme", large, 1, parts.slice(0, 2))
+      await segments.stage("acme", large, 3, parts.slice(2))
+      // Whoever died behind the last one does it again.
+      await segments.stage("acme", large, 3, parts.slice(2))
+      const names = absorbed.map((one) => [one, `part ${one.k}`])
+      assert.deepEqual(await textsOf(store, "acme"), names)
+      const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+      const missing = { count: parts.length + 1, bytes }
+      await assert.rejects(segments.put("acme", large, [header], absorbed, missing))
+      assert.deepEqual(await textsOf(store, "acme"), names)
+      const staged = { count: parts.length, bytes }
+      await segments.put("acme", large, [header], absorbed, staged)
+      assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
+      await assert.rejects(segments.stage("acme", large, 1, parts))
+      while (await segments.sweep("acme")) continue
+      for (const one of absorbed) assert.equal(await segments.part("acme", one, 1), undefined)
+      assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
+      assert.deepEqual(await store.filing.segments.sweep("other"), false)
+      await expectChain(store.served.journal, "acme")
+    },
+  )
 
-  story("what was stored of a segment that is not put can be removed", async (store) => {
+  story("stored pieces of an incomplete segment can be removed", async (store) => {
     const { segments } = store.filing
     await writeTo(store, "acme", lastOf(large))
     const parts = Array.from({ length: 100 }, (_, at) => Buffer.from(`part ${at}`))

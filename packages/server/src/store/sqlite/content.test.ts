@@ -24,7 +24,7 @@ function tests(): void {
   const cycles = 30
   const entries = 700
 
-  test(`killed ${cycles} times while it packs, it has lost no body`, async (t) => {
+  test(`after ${cycles} kills during packing no body is lost`, async (t) => {
     const entries = 1400
     const folder = await filledFolder(t, entries)
     const before = await readAll(folder)
@@ -52,7 +52,7 @@ function tests(): void {
 
   const compactions = 20
 
-  test(`killed ${compactions} times, compacting goes on where it was and loses nothing`, async (t) => {
+  test(`after ${compactions} kills, compaction continues where it was and loses nothing`, async (t) => {
     const folder = await filledFolder(t, entries)
     using journal = openForWriting(join(folder, "journal.db"), "journal", "full")
     const content = createContentKeeper(journal)
@@ -86,7 +86,7 @@ function tests(): void {
     await close()
   })
 
-  test("once the log is empty, a power cut brings nothing back that was destroyed", async (t) => {
+  test("once the log is empty, a power cut cannot bring destroyed content back", async (t) => {
     const folder = await filledFolder(t, 200)
     const path = join(folder, "journal.db")
     using journal = openForWriting(path, "journal", "normal")
@@ -108,7 +108,7 @@ function tests(): void {
     assert.equal(await left(), 200 - 91)
   })
 
-  test("a copy that an older version has begun to compact is begun anew", async (t) => {
+  test("a compaction that an older version began is begun anew", async (t) => {
     const folder = await filledFolder(t, 20)
     const before = await readAll(folder)
     const path = join(folder, "journal.db")
@@ -135,7 +135,7 @@ function tests(): void {
     assert.deepEqual(await readAll(folder), before)
   })
 
-  test("a count of entries that somebody has changed ends no read, and no start", async (t) => {
+  test("a forged count of entries breaks neither reads nor a start", async (t) => {
     const folder = await filledFolder(t, 130)
     using journal = openForWriting(join(folder, "journal.db"), "journal", "normal")
     const content = createContentKeeper(journal)

@@ -29,7 +29,7 @@ if (role === "upgrade and be killed") upgradeUntilKilled(folderOfRole, Number(ki
 else tests()
 
 function tests(): void {
-  test("a journal of the layout before is brought forward: each entry and document as it was", async (t) => {
+  test("a journal of the former layout is upgraded with every entry and document unchanged", async (t) => {
     const folder = folderOf(t)
     const before = await readAll(folder)
     assert.ok(before.entries.length > 120 && before.documents.length > 4)
@@ -44,7 +44,7 @@ function tests(): void {
     upgradeJournal(folder, () => assert.fail("it is done"))
   })
 
-  test("a journal without frames is read as it is, and brought forward in its place", async (t) => {
+  test("a journal without frames can be read, and is upgraded in place", async (t) => {
     const folder = folderOf(t)
     upgradeJournal(folder)
     const path = join(folder, "journal.db")
@@ -67,7 +67,7 @@ function tests(): void {
     await expectWhole(folder)
   })
 
-  test("rows of packed entries move into stretches: each entry as it was, also from a killed start on", async (t) => {
+  test("rows of packed entries move into stretches unchanged, also after a killed start", async (t) => {
     const folder = await packedFolder(t)
     const { entries: before } = await readAll(folder)
     assert.equal(before.length, 310)
@@ -100,7 +100,7 @@ function tests(): void {
     assert.deepEqual(left(folder), [])
   })
 
-  test("killed at any step, it goes on where it was", async (t) => {
+  test("an upgrade that is killed at any step continues where it was", async (t) => {
     const folder = folderOf(t)
     const before = await readAll(folder)
     let steps = 0
@@ -124,7 +124,7 @@ function tests(): void {
     await expectWhole(folder)
   })
 
-  test("what a version before wrote after a copy was begun is copied too", async (t) => {
+  test("writes of an older version after the beginning of a copy are copied too", async (t) => {
     const folder = folderOf(t)
     upgradeJournal(folder)
     // Complete, but not in its place: as if the process had been killed before its last step.
@@ -144,7 +144,7 @@ function tests(): void {
     assert.deepEqual(await readAll(folder), before)
   })
 
-  test("a copy that was begun of another journal, or is damaged, is begun anew", async (t) => {
+  test("an incomplete copy of another journal, or a damaged one, is begun anew", async (t) => {
     for (const spoil of [
       (next: string) => writeFileSync(next, "no database ".repeat(1000)),
       (next: string) => {
@@ -163,7 +163,7 @@ function tests(): void {
     }
   })
 
-  test("without room for the copy nothing is begun", async (t) => {
+  test("without disk space for the copy nothing is begun", async (t) => {
     const folder = folderOf(t)
     truncateSync(join(folder, "journal.db"), 2 ** 43)
     const said =

@@ -15,7 +15,7 @@ import { createTail } from "./recent-keys.ts"
 import { archiveIn } from "../archive/open-archive.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
-test("when the writer's answer is lost, what it kept is found again, and no document is believed to be what it was", async (t) => {
+test("if the writer's answer is lost, the stored entries are found again, and cached documents are dropped", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   t.after(() => rmSync(folder, { recursive: true }))
   const onDeath = (cause: Error) => assert.fail(cause)
@@ -73,7 +73,7 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   await expectChain(journal, "other")
 })
 
-test("a thread that has ended refuses what it is asked, and does not leave its asker waiting", async (t) => {
+test("a thread that has ended refuses questions at once", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   t.after(() => rmSync(folder, { recursive: true }))
   const store = await openSqlite({ data: folder, limits: defaultLimits }, (cause) =>
@@ -85,7 +85,7 @@ test("a thread that has ended refuses what it is asked, and does not leave its a
   await assert.rejects(store.ready(), /has ended/)
 })
 
-test("when the index cannot be read, memory goes on answering and the index is asked again after the next commit", async () => {
+test("if the index cannot be read, memory answers, and the next commit tries the index again", async () => {
   let asked = 0
   const reader = {
     async ask(question: string) {

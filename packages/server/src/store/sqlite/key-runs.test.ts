@@ -29,7 +29,7 @@ function found(run: number, bucket: string | undefined, key: string): readonly n
   return [...findInBucket(run, bucket ?? "", key)]
 }
 
-test("a run finds each of its keys and receipts, and none that it does not have", () => {
+test("a run finds each of its keys and receipts, and no others", () => {
   const rows = rowsOf(3, 2000)
   const run = makeRun(3, rows)
   for (const { n, idem, receipt } of rows) {
@@ -44,7 +44,7 @@ test("a run finds each of its keys and receipts, and none that it does not have"
   assert.deepEqual([run.lowestReceipt, run.highestReceipt], [receipts[0], receipts.at(-1)])
 })
 
-test("a key is found where it stands, not where a piece of two others looks like it", () => {
+test("a key is not found across the border of two pieces", () => {
   // The place of the first, and the beginning of the second, look like the third.
   const bucket = `${"a".repeat(8)}bb0001${"c".repeat(10)}0002`
   const across = bucket.slice(8, 18)
@@ -53,14 +53,14 @@ test("a key is found where it stands, not where a piece of two others looks like
   assert.deepEqual(found(0, `${bucket}${across}0003`, `a key that ends with ${across}`), [4])
 })
 
-test("of keys that end alike each is found", () => {
+test("keys with the same end are all found", () => {
   const keys = ["one-that-ends-alike", "two-that-ends-alike"]
   const rows = keys.map((idem, place) => ({ n: place + 1, idem, receipt: receiptOf(idem) }))
   const run = makeRun(0, rows)
   for (const key of keys) assert.deepEqual(found(0, run.keys[bucketOf(key)], key), [1, 2])
 })
 
-test("the filter of a full run lets through as few others as it promises", () => {
+test("the filter of a full run has no more false positives than documented", () => {
   const run = makeRun(
     0,
     rowsOf(0, runEntries).map((row) => ({ ...row, idem: idemOf(`${row.n}`) })),
@@ -76,7 +76,7 @@ test("a run takes its own entries only", () => {
   assert.deepEqual([runOf(1), runOf(runEntries), runOf(runEntries + 1)], [0, 0, 1])
 })
 
-test("the tail knows what follows the last settled run, and asks for a run as soon as it is complete", () => {
+test("the tail has the entries after the last settled run, and reports a run once it is complete", () => {
   const tail = createTail()
   const add = (n: number) =>
     tail.add({
@@ -107,7 +107,7 @@ test("the tail knows what follows the last settled run, and asks for a run as so
   assert.throws(() => tail.settle(0, filter), /in their order/)
 })
 
-test("a tail of settled runs alone goes on behind them", () => {
+test("a tail with only settled runs continues after them", () => {
   const tail = createTail()
   for (const run of [0, 1]) tail.settle(run, makeRun(run, []).filter)
   assert.deepEqual([tail.lastN(), tail.due()], [2 * runEntries, undefined])

@@ -13,7 +13,7 @@ import {
 const receipt = (digits: string): string => `rcp_${digits}`
 const base64Url = (text: string): string => Buffer.from(text).toString("base64url")
 
-test("what is digits is kept as bytes, and is the same text again", () => {
+test("texts of digits are stored as bytes, and restored exactly", () => {
   const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
   for (let run = 0; run < 300; run++) {
     const digits = Array.from(randomBytes(36), (byte) => alphabet[byte & 31]).join("")
@@ -37,7 +37,7 @@ test("what is digits is kept as bytes, and is the same text again", () => {
   }
 })
 
-test("what these bytes would not make again is kept as text, and nothing as null", () => {
+test("texts that bytes would not restore exactly are stored as text, and empty ones as null", () => {
   for (const text of [
     "rcp_nobody",
     receipt("0".repeat(35)),

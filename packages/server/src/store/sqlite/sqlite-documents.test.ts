@@ -6,7 +6,7 @@ import test from "node:test"
 import { openForWriting } from "./database.ts"
 import { rewriteDocuments } from "./sqlite-documents.ts"
 
-test("what documents held before is left in the file, and is not any more once they are written anew", (t) => {
+test("former content of documents stays in the file until the documents are rewritten", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-documents-"))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, "journal.db")

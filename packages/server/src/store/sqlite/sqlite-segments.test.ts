@@ -84,7 +84,7 @@ async function segmentsAfterStart(folder: string, written = entries): Promise<nu
   return length
 }
 
-test("a search file is taken up by the next start if it belongs to its journal, and begun anew if not", async () => {
+test("a start keeps the search file if it belongs to the journal, and otherwise replaces it", async () => {
   const folder = await filledFolder()
   assert.equal(await segmentsAfterStart(folder), 1)
   const shorter = freshFolder()
@@ -106,7 +106,7 @@ test("a search file is taken up by the next start if it belongs to its journal, 
   }
 })
 
-test("a search file of a former layout is begun anew", async () => {
+test("a search file of a former layout is replaced", async () => {
   const folder = await filledFolder()
   rmSync(join(folder, "search.db"))
   {
@@ -118,7 +118,7 @@ test("a search file of a former layout is begun anew", async () => {
   assert.equal(search.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'filed'").get(), undefined)
 })
 
-test("segments of a former layout lack fields, and are made again", async () => {
+test("segments of a former layout lack fields, and are rebuilt", async () => {
   const folder = await filledFolder()
   {
     using former = new DatabaseSync(join(folder, "search.db"))
@@ -127,7 +127,7 @@ test("segments of a former layout lack fields, and are made again", async () => 
   assert.equal(await segmentsAfterStart(folder), 0)
 })
 
-test("what a segment had before is in no file once the log is cleared, nor what an older version left free", async () => {
+test("former content of segments is in no file once the log is cleared, even that of an older version", async () => {
   const folder = await filledFolder()
   const had = "what was found by once"
   const path = join(folder, "search.db")
@@ -157,7 +157,7 @@ test("what a segment had before is in no file once the log is cleared, nor what 
   assert.deepEqual(found(), [])
 })
 
-test("a segment whose entries are not in the journal is not kept", async () => {
+test("a segment with entries that the journal lacks is dropped", async () => {
   const { served, filing } = await openFolder(freshFolder())
   await write(served, "acme", ["a", "b"])
   const builder = createSegmentBuilder(1, 2)
@@ -170,7 +170,7 @@ test("a segment whose entries are not in the journal is not kept", async () => {
   await expectChain(served.journal, "acme")
 })
 
-test("a segment whose last entry is gone from the journal is kept, and taken up by a start", async () => {
+test("a segment whose last entry is missing in the journal survives a start", async () => {
   const folder = freshFolder()
   const { served, close } = await openFolder(folder)
   await write(
@@ -198,7 +198,7 @@ test("a segment whose last entry is gone from the journal is kept, and taken up 
   }
 })
 
-test("a segment that is listed as another one is said to be damaged, and its answers are nobody else's", async () => {
+test("a segment that is listed under another name is reported as damaged, and never answers for it", async () => {
   const folder = await filledFolder()
   {
     const { served, filing, close } = await openFolder(folder)
@@ -224,7 +224,7 @@ test("a segment that is listed as another one is said to be damaged, and its ans
   }
 })
 
-test("a part that is damaged is said to be, and hides no entry", async () => {
+test("a damaged part is reported, and hides no entry", async () => {
   const folder = await filledFolder()
   {
     using search = new DatabaseSync(join(folder, "search.db"))

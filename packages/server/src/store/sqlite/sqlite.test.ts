@@ -120,7 +120,7 @@ function tests(): void {
     assert.equal(threadsOf(), before)
   })
 
-  test("a run that lacks one entry is not put into the index, and the key of that entry is known after a restart", async () => {
+  test("an incomplete run is not put into the index, and the key of its missing entry is known after a restart", async () => {
     const folder = freshFolder()
     await (await openFolder(folder)).close()
     fill(folder, runEntries - 1, 1)
@@ -140,7 +140,7 @@ function tests(): void {
     await expectChain(store.served.journal, "acme")
   })
 
-  test("every key and receipt is known exactly, before, while and after runs of entries move into the index", async () => {
+  test("every key and receipt is found exactly, before, during and after runs move into the index", async () => {
     const folder = freshFolder()
     let store = await openFolder(folder)
     // The first of its bucket, and in the bucket of its own beginning: what begins like a receipt
@@ -240,7 +240,7 @@ function tests(): void {
     assert.equal((await expectChain(store.served.journal, "acme")).size, 302)
   })
 
-  test("a journal that ends with its run is opened with all that it holds", async () => {
+  test("a journal that ends with a complete run opens with all its entries", async () => {
     const folder = freshFolder()
     let store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
@@ -267,7 +267,7 @@ function tests(): void {
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })
 
-  test("an index that knows more than its journal is refused", async () => {
+  test("an index that is newer than its journal is refused", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
@@ -283,7 +283,7 @@ function tests(): void {
     )
   })
 
-  test("what was acknowledged is there after kill -9, once, and the chain holds", async () => {
+  test("acknowledged entries survive kill -9, once each, in an intact chain", async () => {
     const folder = freshFolder()
     let acknowledged = 0
     for (const kills of [1, 2, 3]) {
@@ -323,7 +323,7 @@ function tests(): void {
     }
   })
 
-  test("an error in the writer's thread is a rejection, nothing of its commit is kept, and the next one is exact", async () => {
+  test("an error in the writer thread rejects the append and stores nothing, and the next one is exact", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder)
     const head = await write(store.served, "acme", ["a"], [project("p", 0, "before")])
@@ -357,7 +357,7 @@ function tests(): void {
     assert.equal((await store.served.registry.get("project", "acme", "p"))?.value.name, "after")
   })
 
-  test("a writer that cannot even open its file again is tried again, and comes back with it", async () => {
+  test("a writer that cannot reopen its file retries, and recovers with the file", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
@@ -374,7 +374,7 @@ function tests(): void {
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })
 
-  test("documents that an older version made keep their order in lists, and come before all that follow", async () => {
+  test("documents of an older version keep their order in lists, and count as older than new ones", async () => {
     const folder = freshFolder()
     openForWriting(join(folder, "journal.db"), "journal", "full", 2).close()
     for (const id of ["b", "c", "a"]) {
@@ -393,7 +393,7 @@ function tests(): void {
     await expectChain(served.journal, "acme")
   })
 
-  test("a full disk is a refusal before anything is written", async () => {
+  test("a full disk causes a refusal before anything is written", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder, Number.MAX_SAFE_INTEGER)
     const full = (error: unknown) => error instanceof LedgerError && error.code === "storage_full"
@@ -408,7 +408,7 @@ function tests(): void {
     await expectChain(roomy.served.journal, "acme")
   })
 
-  test("a data folder is one program's, in this process and in another, also after a restart", async () => {
+  test("only one program can use a data folder, in this process or another, also after a restart", async () => {
     const folder = freshFolder()
     const refused = /another tallystick is using the data folder .*; stop it first/
     // Whoever comes first makes the file of the lock; after that it is there.
@@ -442,7 +442,7 @@ function tests(): void {
     await expectChain(store.served.journal, "acme")
   })
 
-  test("keys and receipts are read as they are, whether their columns are bytes or text", async () => {
+  test("keys and receipts are read from columns of bytes and of text", async () => {
     const folder = freshFolder()
     const names = ["a", "-b", "c", "d"]
     const { served } = await openFolder(folder)
@@ -504,7 +504,7 @@ function tests(): void {
     assert.equal(await read(3, 1), expected(3, 3))
   })
 
-  test("a read is planned once, however often it is asked with another limit", async () => {
+  test("a statement is planned once, also with different limits", async () => {
     const folder = freshFolder()
     const { served } = await openFolder(folder)
     await write(served, "acme", ["a", "b", "c"])
@@ -561,7 +561,7 @@ function tests(): void {
     assert.deepEqual(secrets.map(isKept), [true, false, true, false, true])
   })
 
-  test("a file that does not take the settings we rely on is refused", () => {
+  test("a file that does not accept the required settings is refused", () => {
     const folder = freshFolder()
     const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
     const index = openForWriting(join(folder, "index.db"), "index", "normal")
@@ -592,7 +592,7 @@ function tests(): void {
     )
   })
 
-  test("a file of a newer version is refused and left as it was", async () => {
+  test("a file of a newer version is refused and not changed", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import test from "node:test"
 import { openSealed, packSealed, sealedIn } from "./stretch-format.ts"
 
-test("the disclosures of one entry are what those of all have in its place, and stay so", () => {
+test("the disclosures of one entry equal those at its place among all, and do not change", () => {
   const all = Array.from({ length: 64 }, (_, place) =>
     place % 3 === 0
       ? null
