@@ -50,7 +50,7 @@ const lineOf = (number: number): string =>
   `${String(number).padStart(6, "0")} a line that says – in more than ASCII – what has happened\n`
 const fail = (): void => assert.fail("nothing is lost")
 
-test("what a slow reader does not take waits for it, whole and in order", async () => {
+test("lines that a slow reader has not taken yet wait, complete and in order", async () => {
   using pipe = openPipe()
   const lines = openLogOutput(pipe.writer, systemClock, fail)
   const all = Array.from({ length: 5000 }, (_, number) => lineOf(number))
@@ -60,7 +60,7 @@ test("what a slow reader does not take waits for it, whole and in order", async 
   await lines.written()
 })
 
-test("what is more than may wait is lost, the process goes on, and it is said", async () => {
+test("lines beyond the limit are dropped and counted, and the process continues", async () => {
   using pipe = openPipe()
   const lost: number[] = []
   const lines = openLogOutput(pipe.writer, systemClock, (count) => {
@@ -79,7 +79,7 @@ test("what is more than may wait is lost, the process goes on, and it is said", 
   for (const [place, line] of taken.slice(0, -2).entries()) assert.equal(`${line}\n`, lineOf(place))
 })
 
-test("a reader that is gone ends nothing", async () => {
+test("the process continues without a reader", async () => {
   using pipe = openPipe()
   const lines = openLogOutput(pipe.writer, systemClock, fail)
   pipe.leave()

@@ -14,7 +14,7 @@ const rows = [
   ["3", "日本語の名前日本語の名前", "e\u0301e\u0301 👩‍💻 \u001b[2J\u202e", "rcp_000003"],
 ]
 
-test("a table is aligned, and shows characters that cannot be seen", () => {
+test("a table is aligned, and shows invisible characters", () => {
   assert.equal(
     tableOf([
       ["A", "B"],
@@ -26,7 +26,7 @@ test("a table is aligned, and shows characters that cannot be seen", () => {
   )
 })
 
-test("a table is at most as wide as the terminal, and says where it cut", () => {
+test("a table is at most as wide as the terminal, and marks cut cells", () => {
   for (let width = 10; width <= 120; width++) {
     const text = tableLike(rows, columns, width)(rows)
     const lines = text.trimEnd().split("\n")
@@ -39,7 +39,7 @@ test("a table is at most as wide as the terminal, and says where it cut", () => 
   assert.match(tableLike(rows, columns, undefined)(rows), /long\.name@example\.com .* rcp_000002/)
 })
 
-test("rows that are not known yet have the usual widths", () => {
+test("columns have their usual widths if the rows are not known yet", () => {
   const format = tableLike("usual", columns, undefined)
   assert.equal(format([["1", "a", "b", "c"]]), "1       a             b             c\n")
 })

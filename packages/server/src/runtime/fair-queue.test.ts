@@ -51,7 +51,7 @@ function openWork(changes: Partial<FairQueueLimits> = {}) {
   return { began, outcomes, soon, ask, end, pass, under: () => [...under.keys()] }
 }
 
-test("so much is under way in all and of one workspace, and workspaces take turns however many each of them asks for", async () => {
+test("running work is limited in all and for one workspace, and workspaces take turns", async () => {
   const { ask, end, under, began } = openWork()
   for (let at = 1; at <= 20; at++) ask(`greedy ${at}`)
   assert.deepEqual(
@@ -79,7 +79,7 @@ test("so much is under way in all and of one workspace, and workspaces take turn
   )
 })
 
-test("who comes while another's work is under way is next, however many of the other's wait, and comes again after one of them", async () => {
+test("a workspace that arrives while another's work runs is next, and then they alternate", async () => {
   const { ask, end, began } = openWork({ atOnceMax: 1 })
   for (let at = 1; at <= 5; at++) ask(`greedy ${at}`)
   ask("acme 1")
@@ -91,7 +91,7 @@ test("who comes while another's work is under way is next, however many of the o
   assert.deepEqual(began, ["greedy 1", "acme 1", "greedy 2", "acme 2", "greedy 3"])
 })
 
-test("work that fails gives its place back, and the failure is the asker's", async () => {
+test("failed work frees its place, and its caller gets the error", async () => {
   const { elapsed, sleep, now } = { elapsed: () => 0, sleep: async () => {}, now: () => 0 }
   const queue = createFairQueue({ elapsed, sleep, now }, { ...limits, atOnceMax: 1, of: "things" })
   for (let at = 0; at < 3; at++)
@@ -102,7 +102,7 @@ test("work that fails gives its place back, and the failure is the asker's", asy
   assert.equal(await queue.run("acme", undefined, async () => "yes"), "yes")
 })
 
-test("who waits too long is refused, the oldest first, and has not begun", async () => {
+test("work that waits too long is refused, the oldest first, without having begun", async () => {
   const { ask, end, pass, outcomes, began } = openWork({ atOnceMax: 1 })
   for (const name of ["acme 1", "acme 2", "beta 1"]) ask(name)
   await pass(1500)
@@ -122,7 +122,7 @@ test("who waits too long is refused, the oldest first, and has not begun", async
   assert.equal(outcomes.get("gamma 1"), "done", "what has begun is not refused")
 })
 
-test("who has left is dropped, also before it has come", async () => {
+test("work of a client that has left is dropped, even if it left before", async () => {
   const { ask, end, soon, outcomes, began } = openWork({ atOnceMax: 1 })
   const leaving = new AbortController()
   ask("acme 1", leaving.signal)
@@ -140,7 +140,7 @@ test("who has left is dropped, also before it has come", async () => {
   assert.deepEqual(began, ["acme 1", "acme 3"])
 })
 
-test("when too much waits, the workspace with the most loses its newest, and no other", async () => {
+test("if too much work waits, the workspace with the longest queue loses its newest", async () => {
   const { ask, end, under, soon, outcomes } = openWork({ atOnceMax: 1, waitingMax: 4 })
   for (let at = 1; at <= 5; at++) ask(`greedy ${at}`)
   for (const name of ["acme 1", "beta 1", "greedy 6"]) ask(name)
@@ -156,7 +156,7 @@ test("when too much waits, the workspace with the most loses its newest, and no 
   )
 })
 
-test("where everybody waits with one, the newcomer is refused, and nobody who came before", async () => {
+test("if every workspace has one waiting, the newcomer is refused", async () => {
   const { ask, end, under, soon, outcomes } = openWork({ atOnceMax: 1, waitingMax: 2 })
   for (const name of ["busy 1", "acme 1", "beta 1", "gamma 1", "delta 1"]) ask(name)
   await soon()

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { createKeyPlaces } from "./key-places.ts"
 
-test("each key has the number that it was given last, as in a Map", () => {
+test("each key has the number that was set last, as in a Map", () => {
   const places = createKeyPlaces(600)
   const expected = new Map<string, number>()
   // Their last characters are few, so that many keys want the same slot.
@@ -18,7 +18,7 @@ test("each key has the number that it was given last, as in a Map", () => {
   assert.equal(places.get(""), undefined)
 })
 
-test("it holds as many keys as it was made for", () => {
+test("a map of key places has room for its maximum", () => {
   const places = createKeyPlaces(3)
   for (const key of ["", "a", "ab"]) places.set(key, key.length)
   places.set("a", 7)

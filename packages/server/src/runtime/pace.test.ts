@@ -24,7 +24,7 @@ function openPace() {
   return { work, turn, done }
 }
 
-test("work goes on for one piece in a turn, and those who wait take turns", async () => {
+test("one slice of work runs in a turn, and waiting work takes turns", async () => {
   const { work, turn, done } = openPace()
   void work("a", 7, 4)
   void work("b", 4, 4)
@@ -36,7 +36,7 @@ test("work goes on for one piece in a turn, and those who wait take turns", asyn
   assert.equal(await turn(), "")
 })
 
-test("parties take turns, however many requests of one wait", async () => {
+test("parties take turns, with any number of waiting requests", async () => {
   const { work, turn, done } = openPace()
   for (const name of ["a", "b", "c", "d"]) void work(name, 2, 10, "many")
   void work("x", 2, 10, "one")
@@ -46,7 +46,7 @@ test("parties take turns, however many requests of one wait", async () => {
   assert.equal(turns.join(" "), "a2 x1 b1 x2 c1 d1 b2 c2 d2")
 })
 
-test("a step that is longer than a piece has a turn of its own, and what comes after a pause goes at once", async () => {
+test("a step that is longer than a slice gets its own turn, and work after a pause runs at once", async () => {
   const { work, turn, done } = openPace()
   void work("a", 2, 30)
   void work("b", 1, 30)

@@ -33,21 +33,21 @@ if (given === undefined) {
     await thread.close()
   })
 
-  test("what it was asked before it is closed is answered, and nothing after that", async () => {
+  test("a thread answers questions from before its close, and none after it", async () => {
     const { thread } = countStarts(() => true)
     const [answered] = await Promise.all([thread.ask("double", 4), thread.close()])
     assert.equal(answered, 8)
     await assert.rejects(thread.ask("double", 5), isUnavailable)
   })
 
-  test("one that nobody asked does not start at its end", async () => {
+  test("an unused thread does not start at its close", async () => {
     const counted = countStarts(() => true)
     await counted.thread.close()
     await assert.rejects(counted.thread.ask("double", 1), isUnavailable)
     assert.equal(counted.starts(), 0)
   })
 
-  test("one that cannot start refuses all that it was asked, and the next question starts another", async () => {
+  test("a thread that cannot start refuses its questions, and the next question starts another", async () => {
     const counted = countStarts((starts) => starts > 1)
     const { thread } = counted
     const asked = [thread.ask("double", 1), thread.ask("double", 2)]

@@ -10,7 +10,7 @@ function byZlib(bytes: Uint8Array, level: number): Buffer {
   return zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: level } })
 }
 
-test("what is packed is what zlib unpacks, of each length and level, one after another", () => {
+test("zlib unpacks the packed bytes of each length and level", () => {
   for (const length of [0, 1, 100, 131_072, 131_073, 1_048_576, 1_048_577, 3_000_000])
     for (const level of [1, 3, 1]) {
       const half = length >>> 1
@@ -31,7 +31,7 @@ test("what is packed is what zlib unpacks, of each length and level, one after a
     }
 })
 
-test("what is cut, damaged or too long is refused as zlib refuses it, and the next is not", () => {
+test("cut, damaged or too long input is refused as by zlib, and the next call works", () => {
   const text = Buffer.from(`${randomBytes(800).toString("hex")}${"more ".repeat(8000)}`)
   const packed = byZlib(text, 1)
   const outcomeOf = (unpack: () => Buffer): string => {
@@ -64,7 +64,7 @@ test("what is cut, damaged or too long is refused as zlib refuses it, and the ne
   assert.ok(refused > 900, `${refused} were refused`)
 })
 
-test("what was unpacked stays as it was when something else is", () => {
+test("an unpacked buffer does not change when others are unpacked", () => {
   const [one, other] = [Buffer.from("a".repeat(5000)), Buffer.from("b".repeat(5000))]
   const opened = unpackZstd(byZlib(one, 1), most)
   unpackZstd(byZlib(other, 1), most)

@@ -5,7 +5,7 @@ import { firstKeyring, instanceKeyName, livingNames, nextKeyring } from "./keyri
 const secrets = [1, 2, 3, 4].map((byte) => new Uint8Array(32).fill(byte))
 const [first = assert.fail(), ...others] = secrets
 
-test("what an instance key was called under any secret since lives as long as the key is good, or its name is kept", () => {
+test("the names of an instance key under all later secrets stay valid as long as the key", () => {
   // Each is good for a while: one is the new one of a rotation first, and the former one later.
   const good = [["one"], ["two", "one"], ["two"]]
   let keyring = firstKeyring(first)

@@ -8,7 +8,7 @@ import { firstKeyring } from "../secrets/keyring.ts"
 import { openStore } from "../store/open.ts"
 import { exportBeside } from "./exporting-thread.ts"
 
-test("a thread that could not start is not asked again", async () => {
+test("a thread that could not start is not used again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-"))
   const place = { data: join(folder, "data") }
   const unexpected = (cause: unknown): never => assert.fail(String(cause))

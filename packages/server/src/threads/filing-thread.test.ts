@@ -58,7 +58,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
   }
 }
 
-test("what was written before a search is found by it, filed or not", async () => {
+test("a search finds all earlier entries, filed or not", async () => {
   const house = await openHouse(patientMs)
   const find = (written: number) =>
     house.store.search.find("acme", { system: "with" }, written + 1, 1)
@@ -88,7 +88,7 @@ test("what was written before a search is found by it, filed or not", async () =
   await expectChain(house.store.journal, "acme")
 })
 
-test("what nobody asks for is filed a moment later", async () => {
+test("entries are filed after a moment, also without a search", async () => {
   const house = await openHouse(patientMs)
   for (const segments of [1, 2]) {
     await house.write(4096)
@@ -98,7 +98,7 @@ test("what nobody asks for is filed a moment later", async () => {
   await expectChain(house.store.journal, "acme")
 })
 
-test("who would have to wait too long is told to come back, and then it is found", async () => {
+test("a search that would wait too long is refused, and a later one finds the entry", async () => {
   const house = await openHouse(500)
   {
     using other = new DatabaseSync(join(house.folder, "search.db"))
