@@ -17,7 +17,7 @@ const roundEveryMs = 60_000
 const perSecond = 50
 const startMs = Date.parse("2027-01-15T08:00:00Z")
 
-/** Moves on only when it is told to. */
+/** A clock that moves only on request. */
 class TestClock implements Clock {
   ms = 0
   now(): number {
@@ -34,9 +34,9 @@ interface House {
   readonly journal: JournalReader
   readonly clock: TestClock
   readonly signed: Map<string, SignedHead>
-  /** What the auditors read in place of what is kept. */
+  /** Changes the entries that the auditors read. */
   bend: (entries: readonly Stored[]) => readonly Stored[]
-  /** Whether the workspaces are for this process to follow. */
+  /** Whether this process follows the workspaces. */
   follows: boolean
   audit(id: string): Promise<Audit | undefined>
   make(id: string, count: number): Promise<void>
@@ -224,7 +224,7 @@ test("the verified ranges are stored: this round's entries, and after them those
 
 type Bend = (entry: Stored) => Stored | undefined
 
-/** What may happen to entry 17 of 30, and what is said of it. */
+/** Damages to entry 17 of 30, and the fault that is found. */
 const damages: Readonly<Record<string, readonly [bend: Bend, sequence: number, says: RegExp]>> = {
   "a byte of the record": [
     (entry) => ({ ...entry, record: flipped(entry.record, 5) }),
@@ -356,7 +356,7 @@ test("a chain that was rewritten from an entry on, or cut, does not match what w
       ["anew", "the first 20 entries are not those that were signed"],
     ],
   )
-  // No single entry tells that it is mended.
+  // A check of a single entry cannot show that the chain is repaired.
   const again = house.open()
   await again.auditor.step()
   assert.deepEqual(again.found, found)

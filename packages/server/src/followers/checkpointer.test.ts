@@ -50,8 +50,8 @@ const signer: Signer = {
 }
 
 /**
- * A workspace with `entries` entries, over a store in memory, and what is needed to follow it again
- * and again.
+ * A workspace with `entries` entries, over a store in memory, and functions to follow it
+ * repeatedly.
  */
 async function openHouse(entries: number) {
   const { served, watched } = openMemory()
@@ -107,7 +107,7 @@ async function followAll(journal: JournalReader, checkpointer: Checkpointer): Pr
   while (!(await followOnce(journal, [checkpointer], "acme", limits)).caughtUp) continue
 }
 
-/** RFC 6962, section 2.1, as it is written there. */
+/** RFC 6962, section 2.1, word for word. */
 function naiveRoot(leaves: readonly string[]): string {
   const sha256 = (...parts: readonly (string | Buffer)[]) =>
     parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex")
@@ -330,8 +330,7 @@ for (const [what, bend] of tampering) {
   test(`nothing is signed over a changed entry: ${what}`, async () => {
     const house = await openHouse(20)
     const heads = memoryHeads()
-    // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth
-    // alone cannot.
+    // Storage returns a changed ninth entry. The tenth reveals changes that the ninth alone cannot.
     const journal: JournalReader = {
       ...house.journal,
       linked: async (...asked) =>
@@ -351,7 +350,7 @@ for (const [what, bend] of tampering) {
     assert.equal((await checkpointer.sign("acme"))?.size, 7)
     assert.equal((await heads.get(origin))?.size, 7)
     assert.equal((await house.index.tree("acme", 1))?.size, 7)
-    // It was the reading that was wrong: the same checkpointer goes on when it is right again.
+    // Only the read was wrong: the same checkpointer continues when reads are right again.
     const healed = house.checkpointer(heads)
     await followAll(house.journal, healed)
     expectSigned(await healed.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
@@ -501,7 +500,7 @@ test("a history that differs from the signed one is not signed, wherever it diff
   }
   const refused = (error: unknown) =>
     error instanceof IntegrityError && /signed/.test(error.message)
-  // The signed size is passed while the tree is made again.
+  // The rebuilt tree passes the signed size.
   for (const size of [1, 7, 13, 20]) {
     const { index } = openMemory().watched
     const heads = await signedElsewhere(size)
@@ -510,7 +509,7 @@ test("a history that differs from the signed one is not signed, wherever it diff
     assert.equal(await index.checkpoint("acme", 1), undefined)
     assert.equal((await heads.get(origin))?.size, size)
   }
-  // The tree is ahead of what was signed already, or has just that size.
+  // The tree is already larger than the signed size, or has that size.
   await followAll(house.journal, house.checkpointer(memoryHeads()))
   for (const size of [1, 8, 13, 19, 20]) {
     const heads = await signedElsewhere(size)
@@ -526,7 +525,7 @@ test("a history that differs from the signed one is not signed, wherever it diff
     )
     assert.equal((await heads.get(origin))?.size, size)
   }
-  // The same history, signed earlier, goes on.
+  // The same history, signed at an earlier size, continues.
   const honest = memoryHeads()
   await honest.advance(origin, {
     size: 13,
@@ -637,7 +636,7 @@ test("of two processes that follow one workspace, the slower one continues at th
   )
 })
 
-/** As a driver gives them that has these entries. */
+/** The rows of a driver that stores these entries. */
 function rowsOf(entries: readonly Stored[]): readonly LinkedRows[] {
   return entries.length === 0 ? [] : [linkRows(entries)]
 }

@@ -67,7 +67,7 @@ function openHouse(
   return { ...store, reports, loop, wakeAll }
 }
 
-/** Level and place of what is kept, such as "1.0". */
+/** Level and place of the stored segments, such as "1.0". */
 async function keptOf({ filing }: House, workspace: string): Promise<string> {
   const kept = await filing.segments.list(workspace)
   return kept.map(({ level, k }) => `${level}.${k}`).join(" ")
@@ -79,7 +79,7 @@ async function settled(): Promise<void> {
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `e${from + at}`)
 
-/** Until no more comes of itself. */
+/** Waits until no more segments are made. */
 async function untilKept(house: House, workspace: string, kept: string): Promise<void> {
   for (let turns = 0; (await keptOf(house, workspace)) !== kept; turns++) {
     assert.ok(turns < 10_000, `${workspace} has ${await keptOf(house, workspace)}, not ${kept}`)
@@ -121,7 +121,7 @@ test("a few entries make no segment, and all of them are found", async () => {
 
 test("sixteen segments become one, once nothing else is due", async () => {
   const [grown, late] = [openHouse(), openHouse()]
-  // Of large entries small segments are made, once somebody waits for them; and then to their end.
+  // Large entries are put into small segments once a search waits for them, and then up to the end.
   await writeLarge(grown, 450)
   grown.loop.poke(["acme"])
   await settled()
@@ -219,7 +219,7 @@ test("a segment is written once, even if the answer was lost or another process 
   isLost = false
   house.wakeAll()
   await settled()
-  // The loop has it under way, and somebody waits for it.
+  // The loop is working on it, and a search waits for it.
   house.loop.poke(["awaited"])
   await new Promise((resolve) => setImmediate(resolve))
   await house.loop.catchUp("awaited")
@@ -268,7 +268,7 @@ test("a segment is dropped if smaller ones with its entries were made meanwhile"
 
 test("large entries go into small segments, so that no segment takes much memory", async () => {
   const written: string[] = []
-  // 80 MiB in 4,096 of them. It cannot be read, which costs least.
+  // 80 MiB in 4,096 of them. The body is unreadable, which costs least.
   const body = new Uint8Array(20 * 1024)
   const house = openHouse({
     journal: (it) => ({
@@ -386,7 +386,7 @@ test("a large merge is stored in pieces, and is repeated after an interruption a
   let pieces = 0
   let endsAfter = 0
   for (; (await keptOf(first, "acme")) !== "1.0"; endsAfter++) {
-    // Whoever dies stops within a piece, the first of which is a sweep of what the last one left.
+    // The process dies within a piece. The first piece is the removal of leftovers.
     pieces = 0
     const cut =
       <A extends unknown[], T>(act: (...asked: A) => Promise<T>) =>
@@ -504,7 +504,7 @@ test("destroyed content is removed from segments, which equal new ones without i
   assert.deepEqual(await foundBy(house, "ada@example.com"), { total: 3 * usual })
   const untouched = (await house.filing.segments.list("acme"))[2]
   isDestroyed = true
-  // Whoever died behind it does it again.
+  // A process that died after it repeats it.
   for (const _ of [1, 2]) {
     await house.loop.forget("acme", gone)
     await expectRebuilt(house, gone)
@@ -542,7 +542,7 @@ test("a segment that was being made with destroyed content is begun again", asyn
   await house.loop.close()
 })
 
-/** An entry as it is after its part of this was destroyed. */
+/** The entry after its part of this content was destroyed. */
 function withoutGone(entry: Stored, { actor, target, bodies }: DestroyedContent): Stored {
   const { sequence } = entry
   if (bodies.some(([first, last]) => first <= sequence && sequence <= last))
@@ -553,7 +553,7 @@ function withoutGone(entry: Stored, { actor, target, bodies }: DestroyedContent)
   return { ...entry, disclosures: left.join("~") }
 }
 
-/** Every segment is the one that is made of what is left. */
+/** Every segment equals one that is made of the remaining content. */
 async function expectRebuilt({ filing }: House, gone: DestroyedContent): Promise<void> {
   for (const kept of await filing.segments.list("acme")) {
     const builder = createSegmentBuilder(kept.k * usual + 1, usual)

@@ -18,14 +18,14 @@ interface House extends MemoryStore {
   /** Milliseconds of each pause. */
   readonly pauses: number[]
   write(count: number): Promise<void>
-  /** The time of the clock. An entry's is its sequence. */
+  /** Sets the clock. The time of an entry is its sequence. */
   setTime(timeMs: number): void
-  /** A checkpoint covers so many entries. */
+  /** Signs a checkpoint that covers this many entries. */
   sign(size: number): Promise<void>
   /** Another segment of 256 entries. */
   file(): Promise<void>
   packed(): Promise<number>
-  /** Lets the packer do all that it can do. */
+  /** Waits until the packer has nothing more to do. */
   settle(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ function openHouse({
   const reports: PackerReport[] = []
   const parts = { ...filing, leases: leases ?? filing.leases, content: content(filing.content) }
   const limits = { ...defaultLimits, packAfterMs }
-  // It makes what the packer asks for, and nothing by itself: it hears of no new entries.
+  // It makes only segments that the packer requests, because it is not told of new entries.
   const segmentMaker = startFiling({ store: parts, clock, limits, report() {} })
   const packer = startPacker({
     store: parts,

@@ -38,7 +38,7 @@ function ofKind(kind: Kind, fields: Partial<RecordFields> = {}): Uint8Array {
   return encodeRecord({ kind, index: 0, timeMs: 5, ...hashes, ...fields })
 }
 
-/** A journal that counts what is read of it. */
+/** A journal that counts its reads. */
 function journalOf(entries: Stored[], bytesMax = 2 ** 24, turns = Infinity) {
   const asked: number[] = []
   const recorded = recordedIn({
@@ -55,7 +55,9 @@ function journalOf(entries: Stored[], bytesMax = 2 ** 24, turns = Infinity) {
   const read = createUnfiled(recorded, bytesMax, () => --left < 0)
   return {
     asked,
-    /** First and last of each chunk, and of the rest; and how often others had their turn. */
+    /**
+     * First and last sequence of each chunk and of the rest, and how often other work had a turn.
+     */
     unfiled: async (position: number, workspace = "acme") => {
       let paused = 0
       left = turns
@@ -97,8 +99,8 @@ test("entries after a position are read once, and become chunks as they grow", a
   ])
   assert.deepEqual((await unfiled(512)).chunks, [[513, 1024]])
   assert.deepEqual(asked, sequences(1100), "each entry is read once")
-  // The index was made anew: what is kept begins later, and stands for nothing of what is looked
-  // through now.
+  // The index was rebuilt: the cached entries begin later, so they cannot be used for this
+  // position.
   assert.deepEqual((await unfiled(0)).rest, [1025, 1100])
   assert.equal(asked.length, 2200)
   assert.deepEqual((await unfiled(1100)).rest, [undefined, undefined])

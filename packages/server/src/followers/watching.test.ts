@@ -14,7 +14,7 @@ import { startWatching, type Sighting } from "./watching.ts"
 
 const everyMs = defaultLimits.checkpointEveryMs
 
-/** A clock that stands still until it is told to go on; who sleeps is woken in passing. */
+/** A clock that moves only on request, and then ends the sleeps that are over. */
 class TestClock implements Clock {
   ms = 0
   sleepers: { readonly untilMs: number; readonly wake: () => void }[] = []
@@ -45,8 +45,8 @@ interface House {
 }
 
 /**
- * Watches a store in memory with the real indexer; the checkpointer only counts, its own tests show
- * what it signs.
+ * Watches a store in memory with the real indexer. The checkpointer is a stub that counts, because
+ * it has tests of its own.
  */
 function openHouse(
   bend: {
@@ -114,7 +114,7 @@ function countingCheckpointer(clock: Clock): Checkpointer {
   }
 }
 
-/** Lets everything run that can run without the clock going on. */
+/** Waits until nothing can run without the clock. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -180,7 +180,7 @@ test("if the lease of a workspace is unknown, it is asked again, without another
   await settled()
   assert.equal(await house.watched.index.position("acme"), 5)
   assert.equal(house.seen("signed"), 1)
-  // Also where it cannot be told when the time to sign has come.
+  // The same if the lease is unknown when it is time to sign.
   await house.write("acme")
   house.watching.poke(["acme"])
   await settled()
