@@ -88,7 +88,7 @@ test("reading a batch in slices gives the same value or refusal as reading it at
           (event) => event instanceof LedgerError,
         ) === true
       if (pieces.code === undefined) taken += 1
-      // Of one that is too large only its end was looked for.
+      // A too large event was only scanned for its end.
       if (tooLarge) return
       assert.deepEqual(pieces.value, once.value, text)
       assert.equal(

@@ -58,7 +58,7 @@ test("a handler gets the parsed request, with the types of the shapes", async ()
           query.cursor,
         ]
         const limit: number = query.limit
-        // @ts-expect-error: what is given is not to be written to
+        // @ts-expect-error: the request is readonly
         body.action = ""
         // @ts-expect-error: no such member
         assert.equal(body.nothing, undefined)

@@ -156,7 +156,7 @@ test("megabytes of any input are read in linear time", () => {
   for (const text of texts) {
     const start = performance.now()
     verdict(Buffer.from(text), limits)
-    // A quarter of a second on an idle machine. What is not linear would take an hour.
+    // A quarter of a second on an idle machine. A reader that is not linear would take an hour.
     assert.ok(performance.now() - start < 10_000, text.slice(0, 40))
   }
 })
@@ -271,7 +271,7 @@ test("a number passes if it equals the shortest form of its double and is no lar
   fc.assert(property, { numRuns: 20_000 })
 })
 
-// The oracle: character by character, with exact arithmetic, and with nothing taken from json.ts -----
+// The oracle: character by character, with exact arithmetic, and without code from json.ts -----
 
 interface Verdict {
   readonly code?: string
@@ -377,10 +377,7 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
   }
 }
 
-/**
- * Whether a number loses nothing as a double, and is written by RFC 8785 in a form that every
- * parser reads alike.
- */
+/** Whether a number is exact as a double, and its RFC 8785 form is read alike by every parser. */
 function isPortable(number: string): boolean {
   const canonical = String(Number(number))
   if (!sameDecimal(number, canonical)) return false
@@ -404,7 +401,7 @@ function sameDecimal(a: string, b: string): boolean {
   return x * 10n ** BigInt(ex - least) === y * 10n ** BigInt(ey - least)
 }
 
-/** JSON-like texts in which everything that is refused turns up often. */
+/** JSON-like texts in which every refused form is frequent. */
 function texts(): fc.Arbitrary<string> {
   const space = fc.constantFrom("", "", "", " ", "\n\t", "\r")
   const piece = fc.constantFrom(
@@ -548,7 +545,7 @@ function texts(): fc.Arbitrary<string> {
     .map((text) => text.toWellFormed())
 }
 
-/** JSON in which everything is written as an escape. */
+/** JSON in which every character of a string is an escape. */
 function escaped(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[^ -~]/g,

@@ -17,7 +17,7 @@ function openRate(perMinute: number, addressesMax = 100) {
     bucketOf: networkOf,
     of: "things",
   })
-  /** 0 when it may, otherwise the seconds to wait. */
+  /** 0 if the request is allowed, otherwise the seconds to wait. */
   const take = (address: string): number => {
     try {
       rate.take(address)

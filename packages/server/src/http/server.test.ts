@@ -14,7 +14,7 @@ import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
 import type { Incoming } from "./incoming.ts"
 import { HttpServer, type ServerLimits } from "./server.ts"
 
-// Through a socket, byte by byte: what is tested here is what no HTTP client would send.
+// These tests write bytes to a socket, because no HTTP client would send such requests.
 
 test("a malformed request is refused before authentication, in the service's own format", async () => {
   await using house = await openServer()
@@ -75,7 +75,8 @@ test("a malformed request is refused before authentication, in the service's own
       "bad_request",
       /^Transfer-Encoding must be chunked$/,
     ],
-    // Whatever else is wrong with it: that its end is not known is what its answer must say.
+    // If the end of the request is unclear, the answer must say that, even if there are other
+    // faults.
     [
       get("/ok%", "Transfer-Encoding: identity"),
       "bad_request",
@@ -157,8 +158,7 @@ test("a malformed request is refused before authentication, in the service's own
     assert.equal(answer.headers["cache-control"], "no-store", shown)
     assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.body), shown)
     assert.equal("allow" in answer.headers, code === "method_not_allowed", shown)
-    // After a body whose end is not known there is no second request, and nobody must wait for its
-    // answer.
+    // After a body with an unclear end there is no second request, and no answer to wait for.
     if (/Transfer-Encoding must|is not HTTP/.test(String(sentence)))
       assert.equal(answer.headers["connection"], "close", shown)
   }
@@ -419,7 +419,7 @@ test("on localhost, the server listens on every address of that name", async () 
     await received.closed
     if (received.text.startsWith("HTTP/1.1 200 ")) answered.push(address)
   }
-  // A machine may have a name for an address that it has not.
+  // The name of a machine may resolve to an address that it does not have.
   const there = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
   const expected = addresses.filter(({ address }) => there.some((own) => own.address === address))
   assert.deepEqual(
@@ -483,8 +483,8 @@ test("a refusal of garbage after a complete request never looks like that reques
     assert.match(text, /^HTTP\/1.1 202 /)
     assert.equal(text.match(/HTTP\/1.1 /g)?.length, 1, text)
   }
-  // With another whole request between: its answer is as good as lost, and again nothing is denied
-  // that happened.
+  // With another complete request in between: its answer is lost, and again no answer denies what
+  // was recorded.
   const { text } = await house.send(`${whole}${whole}garbage\r\n\r\n`, { end: false })
   assert.doesNotMatch(text, /HTTP\/1.1 400/)
 })
@@ -612,7 +612,7 @@ test("requests that do not finish in time are cut off when the server closes", a
   assert.equal(received.text, "")
 })
 
-// With a limit that is not reached, the workspace comes last: the test can see a difference.
+// With a limit that is not reached, the workspace comes last, so the test can detect a difference.
 for (const requestsPerTurn of [2, 1000])
   test(`a known workspace does not wait for all requests of unknown clients: ${requestsPerTurn} a turn`, async () => {
     await using house = await openServer({ limits: { requestsPerTurn } })
@@ -677,7 +677,7 @@ interface House extends AsyncDisposable {
   /** Requests for /held that have begun: each is answered when it is called. */
   readonly held: readonly (() => void)[]
   readonly port: number
-  /** How many are open. */
+  /** The number of open connections. */
   connections(): Promise<number>
   dial(from?: string): Promise<Socket>
   /**
@@ -813,7 +813,7 @@ async function openServer(
   }
 }
 
-/** A machine may be too busy for any time of ours; the runner ends what waits in vain. */
+/** No timeout here, because the machine may be busy. The test runner has one. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(5)
 }
@@ -832,7 +832,7 @@ function collect(socket: Socket): { text: string; closed: Promise<void> } {
   }
   socket.setEncoding("utf8")
   socket.on("data", (chunk: string) => (received.text += chunk))
-  // A reset after the answer is the server's way of hanging up on somebody who still talks.
+  // The server may reset a connection after its answer if the client still sends.
   socket.on("error", () => {})
   return received
 }

@@ -1,4 +1,4 @@
-// A test aid: asks a server as an HTTP client does, each request on a connection of its own.
+// A test aid: an HTTP client that uses a new connection for each request.
 
 import { request } from "node:http"
 import type { HttpServer } from "./server.ts"
@@ -19,7 +19,9 @@ export interface Answered {
   json<T = Readonly<Record<string, unknown>>>(): T
 }
 
-/** Listens, and returns what asks. The server does not keep the process from ending. */
+/**
+ * Listens, and returns a function that sends requests. The server does not keep the process alive.
+ */
 export function openRequests(server: HttpServer): (asked: Asked | string) => Promise<Answered> {
   const listening = server.listen("127.0.0.1", 0)
   server.server.unref()
