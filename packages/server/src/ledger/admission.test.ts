@@ -20,7 +20,7 @@ const writer = (name: string): Party => ({ name, isStranger: false, isWriter: tr
 const isOverloaded = (error: unknown): boolean =>
   error instanceof LedgerError && error.code === "overloaded"
 
-/** Does it as often as it is not refused. */
+/** Repeats it until it is refused. */
 function repeat<T>(act: () => T): readonly T[] {
   const done: T[] = []
   for (;;) {
@@ -44,7 +44,7 @@ test("a workspace that floods the queue gets most of it, and later ones still ge
   assert.equal(fill(admission, "two"), 800)
   assert.equal(fill(admission, "three"), 160)
   assert.equal(admission.entries, 4960)
-  // As the first is served it gets back what is its share now, and no more.
+  // When entries of the first workspace are written, it gets its present share, and no more.
   admission.giveBackEntries("one", 4000)
   assert.equal(fill(admission, "four"), 3232)
   assert.throws(() => admission.takeEntries("four", 1), isOverloaded)
@@ -71,7 +71,7 @@ test("a refused workspace is refused before its body is read until an entry was 
   assert.throws(() => enter(writer("acme")), isOverloaded)
   enter(writer("other"))
   enter(known("acme"))
-  // Which workspace such a caller means stands in the body.
+  // The body names the workspace of such a caller.
   enter(writer(""))
   admission.giveBackEntries("b", 1)
   enter(writer("acme"))
@@ -79,7 +79,7 @@ test("a refused workspace is refused before its body is read until an entry was 
 
 // Bodies in memory --------------------------------------------------------------------------------
 
-/** Bodies of so many bytes, as many as there is room for. */
+/** Takes as many bodies of this size as fit. */
 const bodies = (admission: Admission, party: Party, bytes: number): readonly Place[] =>
   repeat(() => {
     const place = admission.enter(party)

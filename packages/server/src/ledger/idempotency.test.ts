@@ -49,7 +49,7 @@ test("the hash of a key in a body follows the format", () => {
   }
 })
 
-// What a caller chooses: any difference makes it another request.
+// Fields that a caller sets: any difference makes it another request.
 const others: readonly (readonly [member: string, asked: Partial<Content>])[] = [
   ["workspaceId", { workspaceId: "other" }],
   ["projectId", { projectId: "other" }],

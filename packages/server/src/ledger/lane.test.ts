@@ -3,7 +3,7 @@ import test from "node:test"
 import type { Lane } from "../store/documents.ts"
 import { laneOf } from "./lane.ts"
 
-// The table of docs/api.md, "Writing", as it stands there.
+// A copy of the table in docs/api.md, "Writing".
 const table: Readonly<Record<Exclude<Lane, "operations">, string>> = {
   security:
     "auth login session mfa password access permission role key token secret security user.role",
@@ -33,7 +33,7 @@ const cases: readonly (readonly [
   ["user.roles.change", [], "operations"],
   ["user.create", [], "operations"],
   ["user.role", [], "security"],
-  // A workspace's own rules come first, however short, and are as blind to case.
+  // A workspace's own rules come first, even short ones, and ignore case too.
   ["auth.login", [["auth", "data"]], "data"],
   ["user.role.change", [["user", "policy"]], "policy"],
   ["AUTH.login", [["Auth", "data"]], "data"],

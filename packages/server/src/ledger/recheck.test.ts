@@ -25,7 +25,7 @@ const checked = (journal: JournalReader) => ({
   registry: { get: async () => undefined },
 })
 
-/** The journal, with one entry read back otherwise. */
+/** The journal, which returns one entry changed. */
 function tampered(
   journal: JournalReader,
   sequence: number,

@@ -14,7 +14,7 @@ import { seal, type SealedEntry } from "./seal.ts"
 const sha256 = (...parts: readonly (string | Uint8Array)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
 
-/** As it is after a journey through JSON, which knows no negative zero. */
+/** The value after a round trip through JSON, which has no negative zero. */
 const json = <T extends Json>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 const reserved = ["_sd", "_sd_alg", "...", "__proto__"]
@@ -129,7 +129,7 @@ function storedOf(kind: Kind, sealed: SealedEntry): Stored {
   return { workspace: "acme", sequence: 7, record, ...sealed }
 }
 
-/** The claims that an object's digests stand for, by an own reading of RFC 9901. */
+/** The claims of an object's digests, by an independent implementation of RFC 9901. */
 function claimsOf(object: JsonObject, disclosures: readonly string[]): JsonObject {
   const digests = (object["_sd"] ?? []) as string[]
   const known = new Map(

@@ -85,7 +85,7 @@ test("merged segments have the same bytes as one that was made at once", () => {
     const whole = made(entries)
     assert.equal(bytesOf(merged), bytesOf(whole), `seed ${seed}`)
     assert.deepEqual(packSegment(merged), packSegment(whole), `seed ${seed}`)
-    // A builder that makes segments of what it has, for want of memory.
+    // A builder that makes segments early, because its memory is limited.
     assert.equal(bytesOf(made(entries, { bytesMax: 20_000 })), bytesOf(whole), `seed ${seed}`)
   }
 })
@@ -140,7 +140,10 @@ test("the scanner reads the same fields as a simple reader", () => {
   assert.ok(compared > 100, `only ${compared} with packed disclosures`)
 })
 
-/** As a store keeps them; undefined if there are none, or their bytes would not give them back. */
+/**
+ * The stored form of disclosures. Undefined if there are none, or if their bytes would not restore
+ * them exactly.
+ */
 function packedOf(disclosures: string): Uint8Array | undefined {
   const parts = disclosures.split("~").map((text) => Buffer.from(text, "base64url"))
   const text = parts.map((part) => part.toString("base64url")).join("~")
@@ -151,7 +154,8 @@ function packedOf(disclosures: string): Uint8Array | undefined {
 test("a segment after an erasure equals a new one", () => {
   const chance = chancesOf(seed)
   for (let round = 0; round < 20; round++) {
-    // A key in clear, as older versions wrote it, is the one thing that would outlive its owner's.
+    // Only a key id in clear, as in older versions, would survive the erasure of its owner's
+    // fields.
     const entries = Array.from({ length: 30 }, (_, at) => sealedBy(chance, 1 + at))
     const erased = new Set(
       entries.map(({ sequence }) => sequence).filter(() => chance.below(3) === 0),
@@ -176,12 +180,12 @@ test("a segment without destroyed bodies equals a new one", () => {
   for (let round = 0; round < 20; round++) {
     const first = 1 + round * 40
     const count = 5 + chance.below(36)
-    // Of odd entries nothing is erased: they may say something in clear, as older versions wrote it.
+    // Nothing is erased from odd entries, which may have fields in clear, as in older versions.
     const isOdd = (sequence: number): boolean => sequence % 2 === 1
     const entries = Array.from({ length: count }, (_, at) =>
       isOdd(first + at) ? storedBy(chance, first + at) : sealedBy(chance, first + at),
     )
-    // All of them, too: then no entry has an id in its column.
+    // Sometimes all entries: then no entry has an id in its column.
     const isChosen = round % 10 === 0 ? () => true : () => chance.below(3) === 0
     const gone = new Set(entries.map(({ sequence }) => sequence).filter(isChosen))
     const erased = new Set(
@@ -291,7 +295,7 @@ function daysBy(found: readonly Filed[]): Counted[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** A value is one of what a reader may find by, under the last of its names. */
+/** The values by which a reader may find an entry, under the last of their names. */
 function valuesBy(found: readonly Filed[], field: string, { subject }: Wanted): Counted[] {
   const counts = new Map<string, number>()
   for (const { fields, actor, target } of found) {

@@ -78,8 +78,8 @@ interface House {
 type Commit = (groups: readonly Group[]) => Promise<readonly Outcome[]>
 
 /**
- * A sequencer over the memory store, whose groups share commits as those of files do; `around`
- * stands between the two, for the disk.
+ * A sequencer over the memory store. Groups share commits, as in the SQLite driver. `around` wraps
+ * the commits, to simulate the disk.
  */
 function openHouse(
   around: (commit: Commit) => Commit = (commit) => commit,
@@ -333,7 +333,7 @@ test("if another process appends too, the engine relinks, and receipts have the 
   }
   assert.deepEqual(sequences(await submit(["f"])), [6])
   assert.deepEqual(advanced, [1, 5, 6])
-  // An engine that links in another way is not believed.
+  // If the engine links in another way, an assertion fails.
   await submit(["g"], theirs)
   lies = true
   await assert.rejects(submit(["h"]), { code: "ledger_unavailable" })
@@ -360,7 +360,7 @@ test("workspaces take turns: one with a long queue does not delay the others", a
   )
   assert.ok(order.indexOf("short") < 4 && order.indexOf("brief") < 4)
 
-  // Whoever did not fit goes first next time.
+  // A submission that did not fit goes first the next time.
   const crowded = openHouse(undefined, { commitEntriesMax: 2 })
   await Promise.all(
     ["a", "b", "c", "d"].flatMap((workspace) => [
@@ -428,7 +428,7 @@ test("a duplicate of an entry that is being written waits for it", async () => {
 })
 
 test("new entries are recorded during an endless stream of replays", async () => {
-  // While each commit is under way the next replay comes in, so there is one whenever a commit is
+  // The next replay arrives during each commit, so a replay is always waiting when a group is
   // gathered.
   let streaming = false
   let kept = false
@@ -465,7 +465,7 @@ test("if another process has moved the head, entries are relinked to the new one
     [[5], [6]],
     "in the order in which they came",
   )
-  // One that moves each time is given up, as unknown, and the key is free.
+  // If the head moves each time, the outcome is unknown, and the key is free.
   times = Infinity
   await assert.rejects(house.submit("acme", ["d"]), hasCode("ledger_unavailable"))
   times = 0

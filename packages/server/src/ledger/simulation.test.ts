@@ -1,9 +1,8 @@
-// The write side under a disk with faults, many clients, another program on the same data and a
-// clock that goes back, held against a model that a reader can keep in his head: a map from each
-// key to what was first recorded under it.
+// Tests the write side with disk faults, many clients, another process on the same data and a clock
+// that goes back, and compares it with a simple model: a map from each key to the first entry under
+// it.
 //
-// Everything that is left to chance comes from the seed, so a failure is repeated by SEED=<seed>
-// npm test -- <this file>.
+// All randomness comes from the seed, so SEED=<seed> npm test -- <this file> repeats a failure.
 
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
@@ -27,7 +26,7 @@ const seeds =
     : [Number(process.env["SEED"])]
 const triesMax = 40
 
-/** What was done in a run: a run that did too little proves nothing. */
+/** Counts the work of a run, because a run that did too little proves nothing. */
 interface Work {
   recorded: number
   replayed: number
@@ -87,10 +86,7 @@ for (const [fault, canary] of canaries) {
   })
 }
 
-/**
- * Remembers the head that each append leads to, and answers with that, whatever became of the
- * append.
- */
+/** A faulty journal: it caches the head of each append, even if the append fails. */
 function believeHeads(journal: Journal): Journal {
   const believed = new Map<string, Head>()
   return {
@@ -110,7 +106,7 @@ function believeHeads(journal: Journal): Journal {
   }
 }
 
-/** Looks what would become of an append, says so, and does it afterwards. */
+/** A faulty journal: it answers an append before it is done. */
 function answerFirst(journal: Journal): Journal {
   return {
     ...journal,
@@ -192,8 +188,7 @@ async function run(
   return work
 
   /**
-   * Sends until there is an answer, as a client must; one that gives up does so only when nothing
-   * was recorded.
+   * Retries until there is an answer, as a client must. It gives up only if nothing was recorded.
    */
   async function write(
     to: Ledger,
@@ -237,7 +232,7 @@ async function run(
     assert.fail(`not answered after ${triesMax} tries`)
   }
 
-  /** Whoever is told first of a key tells the truth for all who are told later. */
+  /** The first answer for a key determines the expected answer of all later ones. */
   function learn(
     key: string,
     asked: number,
@@ -251,7 +246,7 @@ async function run(
       assert.notEqual(variant, asked, `${key}: the same request was called another`)
     else assert.equal(variant, asked, `${key}: another request was called the same`)
     const known = model.get(key)
-    // The one who recorded it may hear of it after others who were told what he recorded.
+    // The client that recorded it may get its answer after clients with replays.
     if (told.kind === "recorded") assert.ok(!toldRecorded.has(key), `${key}: recorded twice`)
     if (told.kind === "recorded") toldRecorded.add(key)
     if (known !== undefined)
@@ -296,8 +291,8 @@ async function run(
 }
 
 /**
- * Moves a document from the version that is there; true when that was acknowledged. Without a key
- * nobody may try again.
+ * Changes a document from its present version. Returns true if that was acknowledged. Without a key
+ * there is no retry.
  */
 async function count(
   ledger: Ledger,
@@ -335,9 +330,9 @@ function variantOf({ actor, occurredAt }: Content): number {
 }
 
 /**
- * Stands for the disk and for another program on it. An append may be refused before it begins,
- * fail before it stores, fail after it has stored, or find that the other program wrote first; a
- * head may not be readable; each takes its time.
+ * Simulates the disk and another process. An append may be refused, fail before or after it has
+ * stored, or find that the other process wrote first. A read of the head may fail. All of these
+ * take time.
  */
 function faultyDisk(journal: Journal, chance: Chance, interfere: () => Promise<void>): Journal {
   return {
