@@ -20,7 +20,7 @@ import { archiveDue } from "./archiver.ts"
 
 const workspace = testWorkspace("acme", { hotDays: 0 })
 
-/** 200 entries, 192 of them in frames, and what archives them. */
+/** 200 entries, 192 of them in frames, and the archiver. */
 async function openHouse(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-"))
   t.after(() => rm(folder, { recursive: true }))
@@ -73,7 +73,7 @@ async function openHouse(t: TestContext) {
 test("a segment that another process records at the same time stays", async (t) => {
   await using house = await openHouse(t)
   const { archiving, archive } = house
-  // This one stood still between its file and the entry, for longer than its lease.
+  // This process paused between writing the file and the entry, for longer than its lease.
   let others = 0
   await archive({
     ...archiving,
@@ -93,7 +93,7 @@ test("the file of a destroyed segment is deleted, even if the process dies in be
   assert.ok(segment !== undefined)
   await house.destroy([[segment.first, segment.last]])
   const killed = async (): Promise<never> => assert.fail("killed")
-  // A start looks at the segments that there are.
+  // A start checks the existing segments.
   const remove = async (by: SegmentArchiving) => house.remove((await archive()).segments, by)
   await assert.rejects(remove({ ...archiving, discard: killed }), /killed/)
   await remove(archiving)

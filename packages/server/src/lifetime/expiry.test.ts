@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts"
 import { findDue } from "./due-entries.ts"
 import { createExpiry, type ExpiryParts } from "./expiry.ts"
 
-// Two processes with one database. What another one changed, a process may not see for a while.
+// Two processes with one database. A process may see changes of the other one late.
 
 const staleMsMax = 3000
 const dayMs = 86_400_000
@@ -33,7 +33,7 @@ async function openHouse() {
   )
   nowMs += 2 * dayMs
 
-  // What a checkpoint covers is the only thing that is asked of the index.
+  // The only use of the index is the size of the checkpoint.
   const store = {
     journal,
     index: { checkpoint: async () => ({ size: covered }) },
@@ -105,7 +105,7 @@ async function openHouse() {
         nowMs,
       }),
     cover: (sequence: number) => (covered = sequence),
-    /** Each entry's sequence as often as an entry says that it is destroyed, in order. */
+    /** The sequences that entries record as destroyed, in order, with repetitions. */
     async recorded() {
       const all: number[] = []
       for (const { record, sequence, body } of await journal.after(id, 0, 1000)) {
@@ -136,7 +136,7 @@ test("contents that a dead process has recorded as expired are destroyed by the 
   await second.read()
   house.cover(count)
   await first.dieInRun()
-  // It would believe that no run is open.
+  // Its cache says that no run is open.
   await second.run()
   assert.deepEqual(await house.recorded(), upTo(count))
   await house.expectGone(upTo(count))
