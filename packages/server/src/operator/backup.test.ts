@@ -28,7 +28,7 @@ import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
 import type { Document } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
 
-// Copies of a ledger that is being written to, and what may be gone on from.
+// Copies of a ledger during writes, and which of them can be resumed.
 
 const folders = new Set<string>()
 
@@ -132,7 +132,7 @@ function rootOf(records: Uint8Array): Uint8Array {
 
 const never = (): void => {}
 
-/** What the journal's file holds, whoever may write. */
+/** The contents of the journal's file, read without a lock. */
 async function expectKept(folder: string): Promise<number> {
   const snapshot = openSqliteSnapshot(folder)
   try {
@@ -339,8 +339,8 @@ test("a copy continues in the same epoch only if it has exactly the signed entri
     await again.close()
   }
 
-  // No copy of ours, as a disk that was put back: what is behind goes on as an epoch; what is ahead
-  // was only not signed yet.
+  // Not a copy of the backup command, but like a restored disk. If it is behind the signed size, it
+  // continues as a new epoch. If it is ahead, its end was not signed yet.
   const putBack = `${house.data}-put-back`
   cpSync(house.data, putBack, { recursive: true })
   assert.deepEqual(

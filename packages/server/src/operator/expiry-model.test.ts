@@ -36,9 +36,9 @@ import { checkContents } from "../store/check-entry.ts"
 import { actOf, applyAct } from "./fsck/registry-replay.ts"
 import { beginReplay, compareRegistry } from "./fsck/registry-check.ts"
 
-// Random entries, rules, holds, erasures and days: what is gone, and why, is compared with a plain
-// list, which knows nothing of sequences, steps and documents. Old entries are packed and archived
-// meanwhile. All of it is cut short anywhere, and begun again.
+// Random entries, rules, holds, erasures and days. The destroyed contents and their reasons are
+// compared with a simple list, without sequences, steps and documents. Old entries are packed and
+// archived meanwhile. Everything is interrupted at random places and repeated.
 
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
@@ -105,7 +105,7 @@ async function openHouse(chance: Chances) {
     return done
   }
   let covered = 0
-  // What a checkpoint covers is the only thing that is asked of the index.
+  // The only use of the index is the size of the checkpoint.
   const store = {
     journal,
     index: { checkpoint: async () => ({ size: covered }) },
@@ -251,7 +251,7 @@ function randomScope(chance: Chances, list: readonly Listed[]): HoldScope {
   }
 }
 
-/** As docs/operating.md says it. */
+/** The rule of docs/operating.md. */
 function isDue(entry: Listed, rules: readonly RetentionRule[], nowMs: number): boolean {
   const words = entry.action.toLowerCase().split(".")
   const rule = rules.find(
@@ -281,7 +281,7 @@ function isHeld(entry: Listed, scopes: Iterable<HoldScope>): boolean {
   return false
 }
 
-/** Whatever was cut short is finished by the next run. */
+/** Repeats an interrupted run until it is finished. */
 async function toEnd(house: House, chance: Chances, run: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     house.cutAfter(tries < 6 ? chance.below(5) : Infinity)
@@ -445,7 +445,7 @@ function disclosed({ disclosures = "" }: Partial<Stored> = {}): string {
   return parts.map((part) => Buffer.from(part, "base64url").toString()).join(" ")
 }
 
-/** The chain holds, and its entries alone explain what is missing. */
+/** The chain is intact, and its entries explain all missing content. */
 async function expectExplained(house: House): Promise<void> {
   const acme = await house.acme()
   assert.equal(await recheck(house, acme, Number.MAX_SAFE_INTEGER), undefined)
@@ -467,7 +467,7 @@ async function expectExplained(house: House): Promise<void> {
   assert.deepEqual(faults, [])
 }
 
-/** No file has what is gone. Returns how many of the others they have. */
+/** No file contains destroyed content. Returns how many of the other bodies the files have. */
 async function expectNotArchived({ storage }: House, list: readonly Listed[]): Promise<number> {
   let text = ""
   for await (const { name, bytes } of storage.list("")) {

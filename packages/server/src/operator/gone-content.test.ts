@@ -25,8 +25,8 @@ import type { Stored } from "../store/entries.ts"
 import type { Journal } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 
-// An entry that lacks its body or a sealed field is intact if an entry records its destruction,
-// and is broken otherwise, whoever looks.
+// An entry that lacks its body or a sealed field is intact if an entry records the destruction, and
+// is broken otherwise. All checks agree on that.
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep: async () => {} }
 const acme = testWorkspace()
@@ -66,7 +66,7 @@ function digestsOf(stored: Stored | undefined): readonly string[] {
   return opened.missing
 }
 
-/** One entry has lost its body, and another one what was sealed. */
+/** One entry has lost its body, and another one its sealed fields. */
 function withoutContent(journal: Journal): Journal {
   const bare = (stored: Stored): Stored =>
     stored.sequence === bodiless
@@ -85,7 +85,7 @@ function withoutContent(journal: Journal): Journal {
 
 type House = Awaited<ReturnType<typeof openHouse>>
 
-/** What each reader says of a chain that lacks a body and a field: a fault, or nothing. */
+/** The result of each check for a chain that lacks a body and a field: a fault or nothing. */
 async function faultsFoundBy(house: House): Promise<Readonly<Record<string, string | undefined>>> {
   const { journal, registry, index } = house
   const checkpointer = createCheckpointer({
