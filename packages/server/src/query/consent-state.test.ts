@@ -17,7 +17,7 @@ function stateOf(acts: readonly Act[]): ConsentState<Act> {
   return read.end()
 }
 
-/** The same from the oldest on, with a list of what stands. */
+/** The same state, computed from the oldest act on, with a list of valid consents. */
 function plainStateOf(acts: readonly Act[]): ConsentState<Act> {
   let standing: Act[] = []
   for (const act of acts) {

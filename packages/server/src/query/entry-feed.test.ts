@@ -10,7 +10,7 @@ import type { FeedPage, FeedRequest } from "./feed-page.ts"
 
 interface House {
   readonly feed: ReturnType<typeof createFeed>
-  /** One more entry, of which followers hear. */
+  /** Adds an entry, and notifies the clients that follow. */
   grow(): void
   /** Ends all sleeps: the beat, and the pause between two growths. */
   wakeAll(): void
@@ -21,7 +21,7 @@ interface House {
   ): AsyncGenerator<FeedPage, void, undefined> & { nextEntries(): Promise<readonly number[]> }
 }
 
-/** A workspace whose entries all match. `bend` may hold an answer back, or refuse it. */
+/** A workspace whose entries all match. `bend` may delay or refuse a read. */
 function openHouse(
   bend: (page: FeedPage, request: FeedRequest) => FeedPage | Promise<FeedPage> = (page) => page,
   limits: Partial<FeedParts["limits"]> = {},
@@ -103,7 +103,7 @@ test(
     assert.deepEqual(await one.nextEntries(), [1])
     const next = one.nextEntries()
     await settled()
-    // Asks what comes after 1 while there is nothing, and has its answer late.
+    // Reads after 1 while there is nothing, and the answer is late.
     isHeld = true
     const other = house.follow(1).nextEntries()
     await begun.promise

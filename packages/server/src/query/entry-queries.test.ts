@@ -31,7 +31,7 @@ const limits: FairQueueLimits & QueryParts["limits"] = {
   pageBytesMax: 4 * 1024 * 1024,
 }
 
-/** So little is recorded here that all of it is looked through. */
+/** There are so few entries that all of them are scanned. */
 function findingOf({ search }: Store): Finding {
   return createFinding({
     search,
@@ -64,7 +64,7 @@ function queriesOf(
   })
 }
 
-/** The same, and tells the name of each function that is called. */
+/** A wrapper that records the name of each called function. */
 function telling<T extends object>(part: T, asked: string[]): T {
   return new Proxy(part, {
     get(of, name) {
@@ -78,7 +78,7 @@ function telling<T extends object>(part: T, asked: string[]): T {
   })
 }
 
-/** A workspace whose entries are nothing but their times. */
+/** A workspace whose entries have only times. */
 async function openTimes() {
   const { served } = openMemory()
   const times: number[] = []
@@ -153,8 +153,8 @@ test("the border of the archive follows hotDays to the millisecond, as time pass
   let split = 0
   for (let round = 0; round < 200; round++) {
     if (chance(3) === 0) hotDays = chance(6)
-    // Most entries are a while apart, some of one millisecond; and the clock stands often just
-    // where one of them leaves.
+    // Most entries are some time apart, some share a millisecond, and the clock is often just at
+    // the border of one.
     if (chance(2) === 0)
       await append(
         Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))),
@@ -202,7 +202,7 @@ test("an entry that the search knows and the journal lacks is broken, and so is 
       action: "",
       metadata: {},
     })
-  // A feed does not go there: what will be recorded at these places would be missed.
+  // A feed must not skip these sequences, because entries at them would be missed later.
   const asked = { wanted: { system: "with" }, storage: "all", after: 0, limit: 9 } as const
   const feed = await queries.after(workspaceOf(90), { ...asked, bytesMax: 64 * 1024 }, 0)
   assert.deepEqual([feed.sequences, feed.nextAfter], [[], 0])
@@ -246,8 +246,7 @@ test("a page stays within its budget, has at least one entry, and paging shows e
       ;({ nextCursor: cursor, hasMore } = page)
     }
     assert.deepEqual(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1], `${pageBytesMax} bytes`)
-    // An entry that did not fit any more, or a part of the budget's size, is all that is read in
-    // vain.
+    // Only one entry that does not fit, or a part of the budget, is read in vain.
     assert.ok(
       read <= (pageBytesMax === 100_000 ? sizes.length : 2 * sizes.length),
       `${read} rows were read for pages of ${pageBytesMax} bytes`,

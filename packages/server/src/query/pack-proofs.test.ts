@@ -9,7 +9,7 @@ import { createInclusions } from "./pack-proofs.ts"
 
 const acme: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
-/** A tree over records that are nothing but numbers, and how often its tiles were read. */
+/** A tree over records with only numbers, and how often its tiles were read. */
 function openTree(size: number) {
   const record = (index: number): Buffer =>
     Buffer.alloc(118, createHash("sha256").update(`${index}`).digest())

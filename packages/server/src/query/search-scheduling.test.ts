@@ -12,9 +12,7 @@ const search: Wanted = {
 }
 const hits: Hits = { sequences: [1], hasMore: false, total: 1, end: 1 }
 
-/**
- * A finder whose searches take three steps each, and a list one; each step ends when it is told to.
- */
+/** A finder whose searches take three steps each, and lists one. The test ends each step. */
 function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   const steps: string[] = []
   const under: { readonly name: string; readonly end: () => void }[] = []
@@ -51,7 +49,7 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   })
   const soon = () => new Promise((resolve) => setImmediate(resolve))
 
-  /** `number` stands for the search in what is told of it. */
+  /** `number` names the search in the events. */
   const ask = (workspace: string, number: number, wanted = search, signal?: AbortSignal): void => {
     const name = `${workspace} ${number}`
     find(workspace, wanted, number, 1, signal).then(

@@ -11,9 +11,7 @@ const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
 const sizes = [1, 2, 255, 256, 257, 511, 512, 700, 1000, 3000]
 
-/**
- * An index with the tiles of a tree, which grows by turns, and how often it is asked for a tile.
- */
+/** An index with the tiles of a growing tree, and how often tiles were read. */
 async function openTree() {
   const { watched, served } = openMemory()
   const tree = createFrontier(undefined, sha256)
