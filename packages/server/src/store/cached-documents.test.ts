@@ -124,7 +124,7 @@ test("a read that began before a change is not cached after it", async () => {
 })
 
 function policy(id: string, many: readonly unknown[]): Change {
-  // Of a policy's sections the registry knows no more than that they are JSON.
+  // For the registry, the sections of a policy are any JSON.
   const sections = [{ many }] as unknown as PolicyDocument["sections"]
   const value = {
     policyId: id,

@@ -59,7 +59,7 @@ test("signed heads only move forward, in a file as in memory", async (t) => {
   )
   assert.equal(await again.advance("a.example/1", headOf(8)), false)
   again.close()
-  // What a person sees with cat, and what another program may read.
+  // The file format, which people and other programs may read.
   const expected = [
     lineOf("a.example/1", headOf(5)),
     lineOf("a.example/2", headOf(1)),
@@ -112,7 +112,7 @@ test("a start removes superseded lines in one step, and keeps the others", async
   writeFileSync(path, lines.slice(0, 10_001).join(""))
   await openHeads(path).then((few) => few.close())
   assert.equal(statSync(path).size, lines.slice(0, 10_001).join("").length, "few enough to stay")
-  // A crash while the file was written anew leaves the new one behind, unfinished.
+  // A crash while the file is rewritten leaves an incomplete new file behind.
   writeFileSync(`${path}.new`, "unfinished")
   appendFileSync(path, `${lines[10_001]}${lineOf("a.example/2", headOf(3))}${lines[10_002]}`)
   const heads = await openHeads(path)
@@ -128,8 +128,8 @@ test(
   { skip: process.platform !== "linux" },
   async (t) => {
     const path = freshPath(t)
-    // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest
-    // not, until the limit is lifted.
+    // A limit on file sizes simulates a full disk: only 1024 bytes can be written until the limit
+    // is lifted.
     const program = `
     import { execFileSync } from "node:child_process"
     import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "heads.ts"))}

@@ -14,7 +14,7 @@ const entries: readonly ChainEntry[] = entriesAfter("acme", genesisOf("acme"), n
   (entry, place) => ({ ...entry, sequence: before + place + 1 }),
 )
 
-/** What each of the two says of the first that does not hold, and the hashes until there. */
+/** The first fault that each of the two finds, and the hashes before it. */
 function bothSay(given: readonly ChainEntry[], pieces: readonly number[]) {
   const slow = { hashes: [] as string[], wrong: undefined as string | undefined }
   const chain = createChain(ledgerId, sha256)

@@ -59,7 +59,7 @@ test("a reader returns the leaves of a growing tree, and reads the tile above on
 })
 
 test("a leaf that does not lead to the root is never returned, after any earlier reads", async () => {
-  // Of a changed tile above, a tile's own hash alone is not needed for its proof.
+  // The proof of a tile needs all hashes of the tile above except its own.
   for (const [name, cold, warm] of [
     ["0/3", [false, true, true], [false, true, true]],
     ["0/7", [true, false, true], [true, false, true]],
@@ -89,6 +89,6 @@ test("hashes of an unsigned tree are not cached", async () => {
   assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
   assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
   assert.equal((await leavesOf(log, { size, root }, 2))?.length, full)
-  // What it has verified stays true.
+  // Verified hashes stay valid.
   assert.equal((await leavesOf(log, { size, root: leafOf(1) }, 3))?.length, full)
 })

@@ -20,7 +20,7 @@ import { openFolderStorage } from "./folder-storage.ts"
 const entries = 700
 const workspace = "acme"
 
-/** A chain of 700 entries, the first 640 of them in segments of so many frames: one, as a rule. */
+/** A chain of 700 entries, the first 640 of them in segments of this many frames. */
 async function openArchivedHouse(context: TestContext, framesOfSegment = 10) {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-archived-"))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -172,7 +172,7 @@ test("changed bytes in storage are never shown, and repaired ones are read again
       const { body, bodySalt } = before[place] ?? {}
       const isSame =
         found.body !== undefined && Buffer.compare(found.body, body ?? found.body) === 0
-      // Whoever checks the entry hashes salt and body against the record.
+      // A check of the entry compares salt and body with the record.
       assert.ok(isSame || found.body === undefined || found.bodySalt !== bodySalt)
     }
     assert.equal((await check()).fault, "is not the file that was recorded")
@@ -227,7 +227,7 @@ test("a rewritten segment is read under its new name, without the destroyed cont
     await destroyedChanges(served.registry, workspace, gone, "era_1"),
   )
   assert.equal((await journal.at(workspace, [70]))[0]?.body, undefined)
-  // As whoever erases does it: frames are put back, emptied, and laid end to end again.
+  // Like an erasure does it: frames are restored, emptied, and concatenated again.
   const { frames } = await checkSegment(storage, document, async (sequence, count) =>
     before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record),
   )

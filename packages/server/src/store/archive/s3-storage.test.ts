@@ -8,10 +8,10 @@ import { archiveContract } from "../contract/archive-contract.ts"
 import { openS3Storage } from "./s3-storage.ts"
 import { sha256Hex, signed } from "./s3-signature.ts"
 
-/** Waits are not waited for. */
+/** A clock whose sleeps end at once. */
 const hasty: Clock = { ...systemClock, sleep: () => systemClock.sleep(1) }
 
-// Not every machine knows that all names below localhost are itself.
+// Not every machine resolves names below localhost to itself.
 const { lookup } = dns
 test.before(() => {
   const own = (name: string, ...others: readonly unknown[]): void =>
@@ -116,7 +116,7 @@ test("answers that are cut off, too long, or of another range are refused", asyn
       server.misbehave = (_, response) => {
         response.writeHead(206, headers)
         response.write(body)
-        // Later, so that what was written arrives.
+        // Deferred, so that the written bytes arrive.
         setImmediate(() =>
           Number(headers["content-length"] ?? 0) > body.length
             ? response.destroy()

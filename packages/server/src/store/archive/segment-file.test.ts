@@ -92,8 +92,9 @@ test("malformed ends of a file give a fault, without a read beyond the file and 
     await refused(file.subarray(cut))
     await refused(file.subarray(0, -cut))
   }
-  // One bit of the two last frames: found, but for the length of a frame's text, which is only
-  // believed when the frame was unpacked, and a later first index, which no line has then.
+  // A changed bit in the last two frames is found, with two exceptions: the length of a frame's
+  // text, which is checked when the frame is unpacked, and a later first index, which then matches
+  // no line.
   const from = places.at(-1)?.range.end ?? 0
   let believed = 0
   for (let at = from; at < file.length; at++) {

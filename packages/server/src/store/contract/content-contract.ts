@@ -1,5 +1,5 @@
-// The tests that every driver's keeper of content must pass: whatever happens to bodies and
-// disclosures, all reads give what is left, and the chain stays whole.
+// The tests that every driver's content keeper must pass: after every operation on bodies and
+// disclosures, all reads return the remaining content, and the chain stays intact.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
@@ -55,7 +55,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     const found = await served.journal.byReceipt("acme", receiptNamed("entry 30"))
     assert.equal(found?.sequence, 30)
     assert.ok(found.body !== undefined)
-    // What follows is linked to the same head, and no key can be used again.
+    // The next entry is linked to the same head, and used keys stay used.
     await write(served, "acme", ["entry 151"])
     assert.equal((await expectChain(filing.journal, "acme")).size, entries + 1)
   })
@@ -77,10 +77,10 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
     const page = firsts.map((first) => before[first - 1])
     for (const journal of [served.journal, filing.journal])
       for (const place of [0, 8, 15]) {
-        // The others push it out while they are read.
+        // Reading the others evicts it from the cache.
         await journal.at("acme", [firsts[place] ?? 0])
         assert.deepEqual((await journal.at("acme", firsts)).map(plain), page)
-        // And others push out what these read.
+        // And other reads evict the frames of these.
         const turned = [...firsts.slice(place), ...firsts.slice(0, place)]
         const expected = turned.map((first) => before[first - 1])
         for (const one of await Promise.all([1, 2, 3].map(() => journal.at("acme", turned))))
@@ -228,7 +228,7 @@ export function contentContract(name: string, open: () => Promise<OpenedContent>
   contentLossContract(story)
 }
 
-/** What each form of an entry is read as, on both sides of each border. */
+/** Reads entries of each form, on both sides of each border. */
 function contentFormsContract(story: Story<OpenedContent>): void {
   story(
     "entries of all forms are read across the borders of stretches, from any place",
@@ -409,7 +409,7 @@ async function packAll(content: ContentKeeper, workspace: string, upTo = Infinit
   }
 }
 
-/** Asks again for what follows, until all of it is done. */
+/** Repeats the call until everything is done. */
 async function untilDone(
   step: (left: readonly SequenceRange[]) => Promise<number>,
   ranges: readonly SequenceRange[],
@@ -428,7 +428,7 @@ async function framesOf(content: ContentKeeper, workspace: string): Promise<Sequ
   return frames.map(({ first, count }) => ({ first, last: first + count - 1 }))
 }
 
-/** Everything that the journal says of a workspace, in a form that compares. */
+/** All data of a workspace in the journal, in a comparable form. */
 async function readAll(journal: JournalReader): Promise<unknown> {
   const after = await every(journal, "acme")
   const linked = await journal.linked("acme", 0, 100)
@@ -485,7 +485,7 @@ async function headOf(served: Store): Promise<Head> {
   return (await served.journal.head("acme")) ?? genesisOf("acme")
 }
 
-/** Appends entries with more than `write` gives them. */
+/** Appends entries with more fields than `write` supports. */
 async function append(
   served: Store,
   named: readonly string[],

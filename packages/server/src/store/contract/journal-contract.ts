@@ -1,5 +1,5 @@
-// The tests that every driver's journal must pass, told at the level of store.ts: a driver's own
-// test calls this, and adds what is its own.
+// The tests that every driver's journal must pass, written against store.ts. A driver's own test
+// calls this, and adds tests for its specifics.
 
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
@@ -151,7 +151,7 @@ export function journalContract(name: string, open: Open): void {
       const outcomes = await Promise.all(groups.map((one) => served.journal.append(one)))
       const [moved] = outcomes
       assert.ok(moved?.kind === "moved")
-      // An engine that knows the head says it, and then it is the head.
+      // If the engine returns the new head, it is the current one.
       if (moved.head !== undefined) assert.deepEqual(moved.head, await served.journal.head("moved"))
       assert.deepEqual(outcomes.slice(1), [
         { kind: "used", keys: [{ place: 1, sequence: 1 }] },
@@ -166,7 +166,7 @@ export function journalContract(name: string, open: Open): void {
       assert.equal((await served.registry.get("project", "done", "p"))?.value.name, "second")
       for (const name of ["m", "u", "v", "c"])
         assert.equal(await served.journal.byReceipt(name, receiptNamed(name)), undefined)
-      // What was refused has used no key.
+      // A refused group has used no key.
       await write(served, "used", ["u", "v"])
     },
   )
@@ -211,7 +211,7 @@ export function journalContract(name: string, open: Open): void {
   keyStories(story)
 }
 
-/** What several processes that append at once rely on. */
+/** Guarantees for several processes that append at once. */
 function sharingStories(story: Story<OpenedStore>): void {
   story("a group that may move is linked to the current head, or refused", async ({ served }) => {
     await write(served, "acme", ["a", "b"])
@@ -235,7 +235,7 @@ function sharingStories(story: Story<OpenedStore>): void {
     const used = { ...stale, entries: entriesAfter("acme", genesisOf("acme"), ["a"]).entries }
     const again = await served.journal.append(used)
     assert.ok(again.kind === "moved" || again.kind === "used")
-    // A head that is behind the one it was linked to is not gone on from.
+    // A group is not relinked to a head that is behind the one that it names.
     const from = { ...head, sequence: head.sequence + 9 }
     const ahead = { ...stale, from, entries: entriesAfter("acme", from, ["f"]).entries }
     assert.equal((await served.journal.append(ahead)).kind, "moved")

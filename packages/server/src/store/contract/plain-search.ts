@@ -1,5 +1,4 @@
-// What a search means, as plainly as can be: every entry is looked at. Every other search is held
-// against this one.
+// The simplest search, which checks every entry. All others are compared with it.
 
 import { strict as assert } from "node:assert"
 import { findableOf, matches, type Findable } from "../search/matching.ts"

@@ -91,7 +91,7 @@ export function registryContract(name: string, open: Open): void {
       await write(served, "acme", ["a"], made.slice(0, 2))
       const twice = [project("p", 1, "second"), project("p", 1, "also second")]
       assert.deepEqual(await change(served, "acme", twice), { kind: "conflict", place: 1 })
-      // One that builds on the other is none.
+      // A change that builds on an earlier one is no conflict.
       await write(
         served,
         "acme",
@@ -159,7 +159,7 @@ export function registryContract(name: string, open: Open): void {
       ["change"],
       [project("p2", 1, "changed"), project("p4", 1, null)],
     )
-    // Of one commit the last is the newest, whatever the names.
+    // The last document of a commit is the newest, independent of its name.
     const together = ["q2", "q3", "q1"].map((id) => project(id, 0, "together"))
     await write(store.served, "acme", ["together"], together)
     const pages = ({ served: { registry } }: OpenedStore, workspace: string) =>
@@ -178,7 +178,7 @@ export function registryContract(name: string, open: Open): void {
   })
 }
 
-/** The ids of a list that is read page by page, by what the last of each page says of its place. */
+/** The ids of a list that is read page by page. The next page begins after the last item. */
 async function pagesOf(
   read: (before: ListPlace | undefined) => Promise<readonly ListPlace[]>,
 ): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
-// What every search must find. plain-search.ts says what a search means; others are held against
-// it by chance too.
+// The matches that every search must find. plain-search.ts defines them; random searches are
+// compared with it too.
 
 import { strict as assert } from "node:assert"
 import { wordsOf, type Query, type Term } from "@tallystick/client/grammar"
@@ -25,7 +25,7 @@ export function searchContract(name: string, open: () => Promise<OpenedSearch>):
   subjectStories(story)
 }
 
-// ---- Entries to file, and what is asked.
+// ---- Entries and searches.
 
 const hourMs = 3_600_000
 const startMs = Date.parse("2026-01-31T09:30:00Z")
@@ -93,8 +93,8 @@ function query(...terms: readonly Term[]): { readonly query: Query } {
 }
 
 /**
- * All that is found, newest first, by pages of each size in turn. The total must be the same on
- * each of them.
+ * All matches, newest first, read by pages of each size in turn. The total must be the same on each
+ * page.
  */
 async function found(
   search: Pick<Finder, "find">,
@@ -183,8 +183,8 @@ function filterStories(story: Story<OpenedSearch>): void {
       { projectId: "desk", lane: "security", userVisible: true },
       { projectId: "", lane: "operations" },
     ])
-    // The same filters beside a text that every entry lacks, so that they are asked of the
-    // full-text index too.
+    // The same filters, together with an excluded word that no entry has, so that the full-text
+    // index is used too.
     const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
       [{}, [5, 4, 2, 1]],
       [{ system: "with" }, [5, 4, 3, 2, 1]],
@@ -661,15 +661,15 @@ function subjectStories(story: Story<OpenedSearch>): void {
   )
 }
 
-// ---- By chance, against the reference.
+// ---- Random searches, compared with the reference.
 
 export interface Chances {
   below(end: number): number
 }
 
 /**
- * Files entries by chance and asks by chance, page by page unless there are too many, and compares
- * every answer with the reference. Says how many questions had an answer.
+ * Files random entries and runs random searches, page by page unless there are too many, and
+ * compares every result with the reference. Returns how many searches had matches.
  */
 export async function compareByChance(
   store: OpenedSearch,
@@ -778,7 +778,7 @@ function draftBy(chance: Chances): Draft {
     projectId: isSystem ? "system" : one(chance, someProjects),
     isSystem,
     lane: one(chance, someLanes),
-    // What the service says of itself is shown to no subject.
+    // No subject sees the service's own entries.
     userVisible: !isSystem && chance.below(3) > 0,
     occurredMs: startMs + chance.below(6 * hourMs) - 3 * hourMs,
     occurredNs: chance.below(3),

@@ -1,4 +1,4 @@
-// The tests that every driver's keeper of segments must pass.
+// The tests that every driver's segments must pass.
 
 import { strict as assert } from "node:assert"
 import { storiesOf } from "./stories.ts"
@@ -16,7 +16,7 @@ export interface OpenedFiling {
   readonly close: () => Promise<void>
 }
 
-/** A header ends with its hash; nothing else is asked of parts here. */
+/** A header must end with its hash. Parts have no other requirements here. */
 function partsOf(text: string): SegmentParts {
   const header = Buffer.from(`a header of 32 bytes or more: ${text.padEnd(32)}`)
   return [header, Buffer.from(text), new Uint8Array(), Buffer.alloc(100_000, text)]
@@ -79,7 +79,7 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
     const absorbed = Array.from({ length: 16 }, (_, k) => small(k))
     for (const one of absorbed) await segments.put("acme", one, partsOf(`part ${one.k}`), [])
     await segments.put("other", small(0), partsOf("another"), [])
-    // Whoever died behind the first does it again.
+    // A process that died after the first one repeats it.
     for (const _ of [1, 2]) {
       await segments.put("acme", large, partsOf("all of it"), absorbed)
       assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
@@ -104,7 +104,7 @@ export function segmentsContract(name: string, open: () => Promise<OpenedFiling>
       const [header = new Uint8Array(), ...parts] = partsOf("all of it")
       await segments.stage("acme", large, 1, parts.slice(0, 2))
       await segments.stage("acme", large, 3, parts.slice(2))
-      // Whoever died behind the last one does it again.
+      // A process that died after the last one repeats it.
       await segments.stage("acme", large, 3, parts.slice(2))
       const names = absorbed.map((one) => [one, `part ${one.k}`])
       assert.deepEqual(await textsOf(store, "acme"), names)

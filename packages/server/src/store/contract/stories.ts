@@ -1,4 +1,4 @@
-// How a contract is told: each story on a store of its own, which is closed however the story ends.
+// Runs the tests of a contract, each with its own store, which is closed in any case.
 
 import { test, type TestContext } from "node:test"
 import type { Store, WatchedStore } from "../store.ts"

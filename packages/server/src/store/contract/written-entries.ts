@@ -1,5 +1,5 @@
-// Entries for the contracts and for tests to write: a ledger is named after its workspace, a key
-// and a receipt after what a test calls them.
+// Entries for contracts and tests. The name of a ledger is derived from its workspace, and keys and
+// receipts from the names in the test.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
@@ -138,7 +138,7 @@ export function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest()
 }
 
-/** A stored entry in a form that compares: a driver may give back any kind of bytes. */
+/** A stored entry in a comparable form, because a driver may return any kind of bytes. */
 export function plain(entry: Stored | undefined): unknown {
   if (entry === undefined) return undefined
   const hex = (bytes: Uint8Array | undefined) =>

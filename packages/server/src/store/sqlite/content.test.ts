@@ -63,7 +63,7 @@ function tests(): void {
     for (let cycle = 1; cycle <= compactions; cycle++) {
       assert.equal(runUntilKilled("compact", folder, cycle * 20), 1)
       assert.deepEqual(await readAll(folder), before)
-      // Whatever is written meanwhile is in the next copy.
+      // Later writes are in the next copy.
       if (cycle === 10) {
         const { served, close } = await openFolder(folder)
         await write(served, "acme", ["between"])
@@ -96,7 +96,7 @@ function tests(): void {
     assert.equal(await content.destroyBodies("acme", [{ first: 60, last: 150 }]), 150)
     const rest = mkdtempSync(join(tmpdir(), "tallystick-"))
     t.after(() => rmSync(rest, { recursive: true }))
-    /** How many have a body in the file without the log, of which a power cut leaves nothing. */
+    /** The number of bodies in the file without its log, because a power cut may lose the log. */
     const left = async (): Promise<number> => {
       copyFileSync(path, join(rest, "journal.db"))
       using file = openForReading(join(rest, "journal.db"))
@@ -156,7 +156,7 @@ function tests(): void {
   })
 }
 
-/** Runs the other program until it has killed itself, or is done; says how often it was killed. */
+/** Runs the other program until it is done. Returns how often it has killed itself. */
 function runUntilKilled(what: string, folder: string, at: number): number {
   const { signal, status, stderr } = spawnSync(
     process.execPath,
@@ -188,8 +188,8 @@ function compactUntilKilled(folder: string): void {
 }
 
 /**
- * The database, whose program is killed before the statement with this number. Without care it
- * commits each statement by itself, and the frame last.
+ * A database that kills its process before the statement with this number. If it is not careful, it
+ * commits each statement separately, and the frame last.
  */
 function killing(journal: DatabaseSync, at: number, isCareful: boolean): DatabaseSync {
   let ran = 0
@@ -259,7 +259,7 @@ function valueOf(folder: string, statement: string): number {
   return Number(journal.prepare(statement).get()?.["value"])
 }
 
-/** All entries, and that they are a chain. */
+/** All entries. Fails unless they form a chain. */
 async function readAll(folder: string, isWhole = true): Promise<unknown[]> {
   using journal = openForReading(join(folder, "journal.db"))
   const reader = readerOf(journalReads(journal))

@@ -298,14 +298,14 @@ function layout(folder: string): unknown {
   return journal.prepare("PRAGMA user_version").get()?.["user_version"]
 }
 
-/** What an upgrade must not leave beside the journal. */
+/** Files that an upgrade must not leave next to the journal. */
 function left(folder: string): readonly string[] {
   return ["next", "next-wal", "next-shm", "journal"].filter((end) =>
     existsSync(join(folder, `journal.db.${end}`)),
   )
 }
 
-/** All that the journal and the registry hold, however the rows are laid out. */
+/** All data of the journal and the registry, independent of the layout. */
 async function readAll(folder: string) {
   using journal = openStill(join(folder, "journal.db"))
   readFormerJournal(journal)

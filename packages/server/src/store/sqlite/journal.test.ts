@@ -103,7 +103,7 @@ test("if the index cannot be read, memory answers, and the next commit tries the
   }
   const tail = createTail()
   tail.add({ n, workspace: "acme", sequence: 1, receipt: "rcp_x", idem: "x" })
-  // Doubles of the two threads, for what the real ones answer when a disk has a fault.
+  // Stubs of the two threads, which answer like the real ones after a disk fault.
   const journal = createJournal(
     writer as unknown as Thread<WriterQuestions>,
     reader as unknown as Thread<ReaderQuestions>,

@@ -48,7 +48,7 @@ test("texts that bytes would not restore exactly are stored as text, and empty o
     assert.equal(packReceipt(Buffer.from(text)), text)
     assert.equal(receiptOf(text), text)
   }
-  // Of the last digit of a key four bits mean nothing.
+  // Four bits of a key's last digit are unused.
   for (const text of ["short", `${"A".repeat(21)}B`, `${"A".repeat(21)}=`, "A".repeat(23)]) {
     assert.equal(packIdem(Buffer.from(text)), text)
     assert.equal(idemOf(text), text)

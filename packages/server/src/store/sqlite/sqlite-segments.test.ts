@@ -73,7 +73,7 @@ async function filledFolder(lastName = "last"): Promise<string> {
   return folder
 }
 
-/** How many segments a start finds; all entries are found in any case. */
+/** The number of segments after a start. All entries must be found in any case. */
 async function segmentsAfterStart(folder: string, written = entries): Promise<number> {
   const { served, filing, close } = await openFolder(folder)
   const { length } = await filing.segments.list("acme")

@@ -37,7 +37,7 @@ import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"
 import { journalReads } from "./reads.ts"
 
-/** What is open and what is on the disk, to be put away after a test however it ended. */
+/** Open stores and folders, to be cleaned up after each test. */
 const openStores = new Set<OpenedStore>()
 const folders = new Set<string>()
 
@@ -90,7 +90,7 @@ function tests(): void {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a", "b", "c"])
-    // Not what was hashed, but as large as what a batch may bring; nothing here looks at hashes.
+    // Not the hashed body, but one as large as in a batch. Nothing here checks hashes.
     alter(folder, "journal.db", "DROP TRIGGER entries_are_not_changed")
     alter(folder, "journal.db", "UPDATE entries SET salted = zeroblob(5000016)")
     const { journal } = store.served
@@ -143,8 +143,7 @@ function tests(): void {
   test("every key and receipt is found exactly, before, during and after runs move into the index", async () => {
     const folder = freshFolder()
     let store = await openFolder(folder)
-    // The first of its bucket, and in the bucket of its own beginning: what begins like a receipt
-    // must not be taken for it.
+    // The first receipt of its bucket. A text that only begins like a receipt must not match it.
     const beginning = "rcp_ZZZZZZZZZZZZZZZZ"
     const ends = Array.from(
       { length: 10_000 },
@@ -153,8 +152,8 @@ function tests(): void {
     const x = ends.find((receipt) => bucketOf(receipt) === bucketOf(beginning)) ?? ""
     await write(store.served, "acme", [x])
     await store.close()
-    // Almost two runs of entries that are nothing but a key and a receipt, and then some that are
-    // real, over the edge.
+    // Almost two runs of entries with only a key and a receipt, and then real ones beyond the end
+    // of the run.
     const fillers = 2 * runEntries - 150
     fill(folder, fillers, 2)
     store = await openFolder(folder)
@@ -216,8 +215,8 @@ function tests(): void {
     assert.equal(runs(), 1)
     await expectExact("one run in the index, one in memory")
 
-    // Something is in the way of the second run, and then it is not: what was begun is taken back,
-    // and memory goes on answering.
+    // A conflicting row blocks the second run, and is then removed: the transaction is rolled back,
+    // and memory answers meanwhile.
     alter(folder, "index.db", "INSERT INTO buckets VALUES (1, 200, '', '')")
     await assert.rejects(store.watched.index.add("acme", [1]), /UNIQUE/)
     await expectExact("a run that could not be put into the index")
@@ -290,7 +289,7 @@ function tests(): void {
       const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], {
         stdio: ["ignore", "pipe", "inherit"],
       })
-      // Killed with a commit under way: the child goes on while its last word is read.
+      // The child is killed during a commit, because it continues while its output is read.
       const enough = acknowledged + 10 * kills
       for await (const line of createInterface({ input: child.stdout })) {
         acknowledged = Math.max(acknowledged, Number(line))
@@ -411,7 +410,7 @@ function tests(): void {
   test("only one program can use a data folder, in this process or another, also after a restart", async () => {
     const folder = freshFolder()
     const refused = /another tallystick is using the data folder .*; stop it first/
-    // Whoever comes first makes the file of the lock; after that it is there.
+    // The first program creates the lock file, which stays.
     for (const name of ["a", "b"]) {
       const store = await openFolder(folder)
       await assert.rejects(openFolder(folder), refused)
@@ -517,7 +516,7 @@ function tests(): void {
       reads.records("acme", 1, limit).length / recordBytes,
     ]
     let planned = 0
-    // SQLite asks it about each table and column of a statement that is planned.
+    // SQLite calls it for each table and column when it plans a statement.
     journal.setAuthorizer(() => {
       planned += 1
       return constants.SQLITE_OK
@@ -616,8 +615,8 @@ function tests(): void {
 }
 
 /**
- * Entries that are nothing but a key and a receipt, of a workspace of their own: `count` of them,
- * the first of which is the n-th of all.
+ * Adds `count` entries with only a key and a receipt to a separate workspace. The first one has the
+ * number `firstN`.
  */
 function fill(folder: string, count: number, firstN: number): void {
   alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
@@ -642,14 +641,14 @@ function threadsOf(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length
 }
 
-/** What somebody with another program, or a fault, does to a file. */
+/** Changes a file like a fault or another program would. */
 function alter(folder: string, file: string, statement: string): void {
   using database = new DatabaseSync(join(folder, file), { timeout: 5000 })
   database.exec(statement)
 }
 
 /**
- * Commits of one to three entries, each of which also counts in a document; says what is on the
+ * Makes commits of one to three entries, which also count in a document. Prints the state on the
  * disk after each.
  */
 async function appendForEver(folder: string): Promise<void> {
