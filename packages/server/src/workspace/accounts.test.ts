@@ -40,7 +40,7 @@ function openHouse(changes: Partial<Limits> = {}) {
     members: createMembers(parts),
     accounts: createAccounts(parts),
     openAccounts: () => createAccounts(parts),
-    /** At a server of its own, which may be as late as this. */
+    /** Accounts of another server, which may see changes this late. */
     openAccountsLate: (staleMsMax: number) =>
       createAccounts({
         ...parts,
@@ -49,7 +49,7 @@ function openHouse(changes: Partial<Limits> = {}) {
       }),
     account: async (id: string) =>
       (await registry.get("member", "instance", id)) ?? assert.fail("there is no such account"),
-    /** As an older version left it. */
+    /** The form of an older version. */
     async record(workspace: string, changes: readonly Change[]) {
       const target = { id: "x", type: "x" }
       await ledger.record(
@@ -156,8 +156,7 @@ test("changes of an account are recorded in the instance's ledger, and those of 
     ["admin", "security.member.remove", a, "member"],
   ])
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
-  // Names and e-mails are sealed, ids cannot be found out by trying, and of secrets nothing is
-  // kept.
+  // Names and e-mails are sealed, ids cannot be guessed, and no secrets are stored.
   const bodies = (
     await Promise.all(["instance", "acme"].map((id) => house.journal.after(id, 0, 1000)))
   ).flat()
@@ -339,8 +338,7 @@ test("adding an account to a workspace does not change the account, is recorded 
     ])
     await assert.rejects(house.accounts.join(by, other, id, "viewer"), hasCode("conflict"))
 
-    // It leaves where it was made, and the process ends before anybody looks whether it belongs
-    // somewhere.
+    // It leaves its first workspace, and the process ends before the check whether it has others.
     await house.members.remove(instance, acme, id)
     await house.members.remove(instance, other, id)
     await assert.rejects(
@@ -357,7 +355,7 @@ test("an account of an older version can sign in, gets the new form, and does no
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
-  // As it was kept: a hash with a salt of its own, which nothing binds to its account.
+  // The older form: a hash with its own salt, which is not bound to its account.
   const given = {
     nonce: Buffer.alloc(16, 5),
     tagLength: 32,

@@ -25,8 +25,8 @@ test("a credential has a fixed length and form, and shows its kind", () => {
       assert.match(text, new RegExp(`^ts${kind}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`))
       assert.equal(text.slice(0, -6), `ts${kind}_${made.id}_${made.secret}`)
       assert.deepEqual(parseCredential(text), { kind, id: made.id })
-      // The last six are the CRC-32 of all before, in base 62: who searches texts for leaked
-      // credentials can tell a real one.
+      // The last six characters are the CRC-32 of the others, in base 62, so that scanners for
+      // leaked credentials can recognise real ones.
       const check = Array.from(text.slice(-6)).reduce(
         (value, digit) => value * 62 + alphabet.indexOf(digit),
         0,
@@ -91,7 +91,7 @@ test("random text has each letter with the same probability", () => {
   // deviations are one miss in 30,000 runs of all 62.
   for (const [character, count] of counts)
     assert.ok(Math.abs(count - 1000) < 165, `${character} came ${count} times`)
-  // Bytes from 248 on would favour the first letters, and are thrown away.
+  // Bytes from 248 on would favour the first letters, so they are discarded.
   let given = 0
   const biased = (into: Uint8Array) =>
     into.forEach((_, at) => (into[at] = [255, 248, 247, 61][given++ % 4] ?? 0))

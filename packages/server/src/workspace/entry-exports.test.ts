@@ -9,7 +9,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { createEntryExports } from "./entry-exports.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
-/** Exports of 3,000 sequences, each of which becomes a line; and what they are made with. */
+/** Exports of 3,000 sequences, each of which becomes a line. */
 async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
   const { served, workspaces, parts } = openTestHouse({ append })
   const acme = await workspaces.create(instance, { id: "acme" })
@@ -49,7 +49,7 @@ async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
       },
       signal,
     )
-  /** What the entries of exports say, oldest first. */
+  /** The entries that record exports, oldest first. */
   const said = async () => {
     const entries = await served.journal.after("acme", 0, 100)
     return entries.flatMap((entry) => {

@@ -34,8 +34,7 @@ interface Bend {
 }
 
 /**
- * A workspace with some entries over a store in memory, signed by the real checkpointer when it is
- * asked to.
+ * A workspace with some entries over a store in memory, signed on demand by the real checkpointer.
  */
 async function openHouse(count: number, bend: Bend = {}) {
   const { served, watched, clock, parts, workspaces } = openTestHouse(
@@ -98,7 +97,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     policies: createPolicies(parts),
     make: (sequences: readonly number[]) =>
       packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
-    /** A pack as it is put down: an older version of the program may have done so. */
+    /** Records a pack directly, as an older version may have done. */
     async record(id: string, value: Omit<PackDocument, "packHash">) {
       const files = await packFiles(
         { ...served, pace: unpaced },
@@ -123,7 +122,7 @@ async function openHouse(count: number, bend: Bend = {}) {
       await recordActs(ledger, acme, [act], clock.now())
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },
-    /** As somebody may who can write the files. */
+    /** Changes a document like somebody with write access to the files. */
     async change(change: Change) {
       const act: Act = { by: instance, action: "planted", target: { id: "p", type: "planted" } }
       await recordActs(ledger, acme, [{ ...act, changes: [change] }], clock.now())
@@ -131,7 +130,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     download: async (pack: Document<"pack">) =>
       bytesOf(await packs.download(instance, acme, pack, "zip")),
     verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
-    /** What the service has said of itself, by its last word. */
+    /** The last words of the actions in the service's own entries. */
     async acts() {
       const stored = await journal.after("acme", 0, 10_000)
       return stored.flatMap(
@@ -387,7 +386,7 @@ test("a pack that is being sent keeps its place until its stream is closed for a
     const next = ask(at === reasons.length - 2 ? leaving.signal : undefined).finally(
       () => (isSent = true),
     )
-    // Packs are made one after another: whatever could be made before this one has been made.
+    // Packs are made one after another, so all earlier ones are complete.
     await house.make([3])
     assert.ok(!isSent)
     assert.equal(

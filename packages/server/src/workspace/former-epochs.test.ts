@@ -17,10 +17,7 @@ import { instance, openTestHouse } from "./test-house.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 
-/**
- * A workspace of two epochs, both signed; nothing of what was checked before is remembered by a new
- * `checkpoints()`.
- */
+/** A workspace of two signed epochs. A new `checkpoints()` has an empty cache. */
 async function openHouse() {
   const { served, watched, parts, workspaces } = openTestHouse()
   const { journal, index, registry } = served

@@ -12,7 +12,7 @@ import { isSealedBy, logKeys, logKeysMax } from "../store/log-keys.ts"
 import { createLogKeys } from "./log-key-rotation.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
-/** A workspace whose trees are signed when somebody asks for it, unless signing has stopped. */
+/** A workspace whose trees are signed on demand, unless signing is stopped. */
 async function openHouse() {
   const { served, watched, workspaces, parts } = openTestHouse()
   const { journal, index, registry } = served
@@ -57,7 +57,7 @@ test("each key signs a tree together with the next key, even if rotations follow
   await house.rotate()
   const keys = await house.keys()
   assert.equal(keys.length, 6)
-  // The last has signed nothing yet: whoever asks next has it sign.
+  // The last key has signed nothing yet. The next request makes it sign.
   for (const [at, { vkey }] of keys.slice(0, -2).entries()) {
     const pair = [publicKeyOf(keys[at + 1]?.vkey ?? ""), publicKeyOf(vkey)]
     assert.ok(

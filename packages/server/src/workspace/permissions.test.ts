@@ -199,9 +199,9 @@ test("every credential but the instance key belongs to one workspace", () => {
   }
 })
 
-// A member is looked up for the workspace that a request names, so each cell is a principal of its
-// own: in a workspace that it is a viewer of, one that it administers, one that it is nothing in;
-// and for an admin of the instance, in any.
+// A member is looked up for the workspace in the request, so each cell has its own principal: in a
+// workspace where it is a viewer, where it is an admin, where it has no role; and an instance admin
+// in any workspace.
 const memberTable: Readonly<
   Record<
     Exclude<Action, "open">,

@@ -45,7 +45,7 @@ async function openHouse() {
       a: recognise,
       e: recognise,
     }),
-    /** A key of acme's, as the principal that it speaks for. */
+    /** The principal of a new key of acme. */
     async keyOf(expiresInSeconds?: number): Promise<Extract<Principal, { kind: "api-key" }>> {
       const { document } = await keys.create(instance, acme, {
         name: "reader",
@@ -60,7 +60,7 @@ async function openHouse() {
         projectIds: undefined,
       }
     },
-    /** Puts or removes what a member is in a workspace. */
+    /** Sets or removes the membership of a member in a workspace. */
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
       const act: Act = {

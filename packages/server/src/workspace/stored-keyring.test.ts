@@ -32,7 +32,7 @@ function after(keyring: Keyring, secret: Uint8Array): Keyring {
   }
 }
 
-/** A registry that keeps one key that signs, and maybe a keyring. */
+/** A registry with one signing key, and perhaps a keyring. */
 function registryOf(
   sealedBy: Keyring,
   kept?: { readonly keyring: Keyring; readonly endedAt?: string },
@@ -50,7 +50,7 @@ function registryOf(
     kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
   return {
     staleMsMax: 0,
-    // Documents of the kinds that are asked for here.
+    // Documents of the kinds that this test reads.
     get: async () =>
       (change === undefined ? undefined : { ...change, version: 1, created: 2 }) as never,
     workspaceOf: async () => undefined,

@@ -14,7 +14,7 @@ export const instance: Principal = { kind: "instance" }
 interface Bend {
   readonly limits?: Partial<Limits>
   readonly registry?: (registry: Registry) => Registry
-  /** Before a group is kept. */
+  /** Called before a group is stored. */
   readonly append?: () => void
 }
 
@@ -24,15 +24,14 @@ export function openTestHouse({
   append = () => {},
 }: Bend = {}) {
   const { served, watched } = openMemory()
-  /** Stands still unless it is moved. */
+  /** A clock that stands still unless the test moves it. */
   const clock: Clock & { nowMs: number } = {
     nowMs: Date.UTC(2026, 0, 2),
     now: () => clock.nowMs,
     elapsed: () => 0,
     sleep: () => new Promise((resolve) => void setImmediate(resolve)),
   }
-  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs
-  // was kept.
+  // Like the SQLite driver: documents are cached, and dropped when a change of them was stored.
   const registry = cacheRegistry(bend(served.registry))
   const journal: Journal = {
     ...served.journal,

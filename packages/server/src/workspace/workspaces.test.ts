@@ -90,8 +90,7 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   assert.equal(Buffer.from(entries[0]?.link.previousHash ?? []).toString("hex"), ledgerId)
   assert.equal((await house.projects.find("acme", "core"))?.value.receipts, "private")
 
-  // The key that entry 1 names is the one that signs, and nothing that was recorded or kept shows
-  // it.
+  // Entry 1 names the signing key, and nothing that is recorded or stored reveals its private half.
   const vkey = entries[0]?.content.metadata["vkey"] as string
   const [, name, keyId, typed] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(vkey) ?? []
   const raw = Buffer.from(typed ?? "", "base64").subarray(1)
@@ -300,7 +299,8 @@ test("a key is shown once, is recognised only by its secret, and ends at its exp
     [other.id, document.id],
   )
 
-  // Of another kind, of another key's secret, mistyped, or no credential at all: one answer.
+  // Another kind, the secret of another key, a typing error, or no credential at all: the answer is
+  // the same.
   const { key: stranger } = await openHouse().keys.create(instance, acme, {
     name: "stranger",
     scopes: ["admin"],
