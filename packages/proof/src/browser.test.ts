@@ -1,7 +1,7 @@
-// What this package promises to browsers: it imports nothing of Node, uses no global that only Node
-// has, needs no crypto.subtle, and does the same where Uint8Array cannot write hex and base64 by
-// itself, and where iterators have no methods, as in Node 20. What else is younger than that, the
-// compiler refuses (tsconfig.browser.json).
+// This package works in browsers: it imports nothing of Node, uses no global that only Node has,
+// and needs no crypto.subtle. It also works where Uint8Array has no hex and base64 methods, and
+// where iterators have no methods, as in Node 20. The compiler refuses other newer features
+// (tsconfig.browser.json).
 
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
@@ -35,8 +35,8 @@ test("sources import each other and @noble alone", () => {
 })
 
 /**
- * Something of everything, down to text. It is handed to the child as source, so it refers to
- * nothing outside.
+ * Uses every part of the package, and returns texts. It is passed to the child as source, so it
+ * refers to nothing outside.
  */
 function scenario(proof: typeof Proof): string[] {
   const { fromHex, toHex, toBase64, toBase64Url, utf8 } = proof

@@ -41,7 +41,7 @@ for (const { name, to, from, oracle } of codecs) {
       assert.equal(to(bytes), text)
     }
     fc.assert(fc.property(fc.string({ unit: digit, maxLength: 8 }), check), { numRuns: 3000 })
-    // Every text of two digits, padded or not, so that every value of the unused bits is met.
+    // Every text of two digits, padded or not, so that every value of the unused bits occurs.
     for (let a = 0; a < 128; a++) {
       for (let b = 0; b < 128; b++) {
         const text = String.fromCharCode(a, b)

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import test from "node:test"
 import { entryFields, fieldsWith } from "./entry-fields.ts"
 
-/** What stands between two headings of a document. */
+/** The text between two headings of a document. */
 function section(path: string, begin: string, end: string): string {
   const text = readFileSync(join(import.meta.dirname, "../../../docs", path), "utf8")
   return text.slice(text.indexOf(begin), text.indexOf(end))

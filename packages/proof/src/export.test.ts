@@ -72,7 +72,7 @@ test("a last line without its newline is none", () => {
   const files = exportOf(body)
   const lines = files.get("bodies/000.jsonl") ?? assert.fail()
   assert.equal(failureOf(files.set("bodies/000.jsonl", lines.subarray(0, -1))), "content")
-  // Nor is it what lies beyond the checkpoint.
+  // The same holds for lines beyond the checkpoint.
   const torn = Uint8Array.from([...lines, ...utf8('{"body":"{}","index":1')])
   assert.equal(failureOf(files.set("bodies/000.jsonl", torn)), "content")
 })

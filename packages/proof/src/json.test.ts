@@ -4,8 +4,8 @@ import fc from "fast-check"
 import { canonicalize } from "./canonical.ts"
 import { equalJson, jsonDepthMax, jsonValuesMax, parseJson, readJson, type Json } from "./json.ts"
 
-// Few names, so that the same shapes of objects come again; most with escapes, or made of what an
-// escape is written with.
+// Few names, so that the same shapes of objects recur. Most have escapes, or consist of the
+// characters of an escape.
 const name = fc.constantFrom(
   "a",
   "",
@@ -58,7 +58,7 @@ test("every value is read back from any spelling of it", () => {
       fc.boolean(),
       (value, space, escaped) => {
         const read = parseJson(spell(value, space, escaped))
-        // canonicalize reads nothing, so it cannot be wrong in the way that JSON.parse is.
+        // canonicalize parses nothing, so it cannot have the bug of JSON.parse.
         assert.equal(canonicalize(read ?? null), canonicalize(value))
         assert.ok(equalJson(value, read))
       },

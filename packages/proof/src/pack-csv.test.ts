@@ -20,7 +20,8 @@ const cell = fc.oneof(
 test("another library writes the same line of form 1", () => {
   fc.assert(
     fc.property(fc.array(cell, { minLength: 1, maxLength: 8 }), (cells) => {
-      // A line feed first is taken for harmless there; one program is enough that does not.
+      // The other library treats a leading line feed as harmless, but a single program that does
+      // not is enough.
       fc.pre(cells.every((one) => !one.startsWith("\n")))
       assert.equal(csvLine(cells, 1), stringify([cells], options))
     }),

@@ -35,8 +35,8 @@ import { nodeHash } from "./tree.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 
-// A small ledger of its own, and packs of it: whole ones, changed ones, and such as only somebody
-// with the ledger's key could make.
+// A small ledger and packs of it: valid ones, changed ones, and ones that only the holder of the
+// ledger's key could make.
 
 const origin = "ledger.example/ledgers/1"
 const signerOf = (byte: number): Signer => {
@@ -144,7 +144,7 @@ interface Making {
   /** Of the first entries, those that go into the pack. */
   readonly chosen?: readonly number[]
   /**
-   * What somebody who has the ledger's key does before the manifest is made, and the pack sealed.
+   * An edit by the holder of the ledger's key, before the manifest is made and the pack is sealed.
    */
   /** The place of an entry that is not linked to the one before it. */
   readonly unlinked?: number
@@ -153,7 +153,7 @@ interface Making {
   readonly sealKind?: Kind
   readonly form?: PackForm
   readonly say?: typeof bodyOf
-  /** Of the checkpoint of the pack, and of that of its seal. */
+  /** The signers of the pack's checkpoint, and of its seal's checkpoint. */
   readonly signers?: readonly [readonly Signer[], readonly Signer[]]
 }
 
@@ -288,7 +288,7 @@ function zip(files: Files): Uint8Array {
   )
 }
 
-/** As fast as node can; the first test uses what a browser would. */
+/** Uses Node's fast hash. The first test uses the portable one, as a browser does. */
 const trusting: PackOptions = {
   trustedKeys: [vkey],
   hash: (bytes) => createHash("sha256").update(bytes).digest(),
@@ -301,7 +301,7 @@ const trusting: PackOptions = {
   },
 }
 
-/** The failing check, which is the last one that was done. */
+/** The failed check, which is the last one that ran. */
 function failureOf(pack: Uint8Array | Files, what: string, options = trusting): string {
   const verdict = verifyPack(pack, options)
   assert.equal(verdict.verdict, "refuted", what)
@@ -428,7 +428,7 @@ test("a change of any one byte of a small pack is found, and the failed check is
     for (let at = 0; at < bytes.length; at++) {
       const changed = bytes.slice()
       changed[at] = (changed[at] ?? 0) ^ 1
-      // Another name or key id is a signature of somebody who is not known, and confirms nothing.
+      // Another name or key id makes it the signature of an unknown key, which confirms nothing.
       const isSigner = path === "seal.tlog-proof" && at > bytes.lastIndexOf(0x0a, -2)
       if (
         isSigner &&
@@ -498,7 +498,7 @@ const other = proofPath(receiptOf(99))
 const [first, second] = [proofPath(receiptOf(0)), proofPath(receiptOf(1))]
 const bytesOf = (files: Files, path: string): Uint8Array => files.get(path) ?? assert.fail(path)
 
-/** What somebody with the ledger's own key could try, and the check that finds it. */
+/** Forgeries by a holder of the ledger's key, and the check that finds each. */
 const forgeries: readonly (readonly [
   expected: string,
   what: string,

@@ -19,8 +19,7 @@ import { formatTlogProof } from "./tlog-proof.ts"
 import { inclusionProof } from "./tree-proof.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 
-// A ledger of five entries, made here as the service makes them, and what its API would answer
-// about each.
+// A ledger of five entries, made like the service makes them, and the API's answers about them.
 
 function signerOf(name: string, byte: number): Signer {
   const seed = new Uint8Array(32).fill(byte)
@@ -37,8 +36,8 @@ const trusting = { trustedKeys: [vkey] }
 
 const size = 5
 /**
- * The ledger is one that goes on from another, and may be gone on from itself. Whoever is not told
- * of that counts from its own first entry.
+ * The ledger continues another one, and may be continued by a later one. A verifier without the
+ * geneses counts from the ledger's own first entry.
  */
 const genesisOf = (name: string, continues?: Json, workspaceId = "acme"): string =>
   canonicalize({
@@ -101,7 +100,7 @@ function bodyOf(index: number): JsonObject {
 
 type Parts = { record: Uint8Array; body: string; leaves: Uint8Array[]; root: Uint8Array }
 
-/** The chain up to `size`, in which the body at `index` is what `body` says. */
+/** The chain up to `size`, with the given `body` at `index`. */
 function chain(index: number, body: string, kind: Kind = "event"): Parts {
   const frontier = createFrontier()
   const leaves: Uint8Array[] = []
@@ -146,7 +145,7 @@ type Answer = {
   disclosures: string[]
 }
 
-/** What a reader with all rights is shown. */
+/** The answer for a reader with all rights. */
 function answerFor(
   index: number,
   body: string = canonicalize(bodyOf(index)),
@@ -306,7 +305,7 @@ test("sealed fields may be withheld, each by itself", () => {
   const verdict = verifyReceipt(withheld, trusting)
   assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
   assert.equal(verdict.withheld, 4)
-  // Nothing stands behind the mask of an e-mail that is withheld.
+  // Nothing proves the mask of a withheld e-mail.
   assert.deepEqual(verdict.uncovered, ["receipt.actor.email", ...uncovered])
 
   const inClear = { email: "ada@example.com", name: "Ada", team: "red" }
@@ -430,7 +429,7 @@ test("a value without a hash cannot be shown as a hashed one", () => {
       )),
   )
   assert.deepEqual(refutation(inherited), ["receipt", "entry.metadata.__proto__"])
-  // Object's own members are nobody's fields.
+  // Members of Object.prototype are no fields.
   assert.deepEqual(
     refutation(
       edited(
@@ -921,7 +920,7 @@ test("the answer's own word for itself counts for nothing", () => {
       "integrity",
       "entry.integrity",
     ])
-  // Before a checkpoint covers it, nobody can tell.
+  // Before a checkpoint covers it, the integrity cannot be checked.
   const pending = verifyReceipt(
     edited((copy) => (copy.proof["tlogProof"] = null)),
     trusting,
@@ -938,7 +937,7 @@ test("the answer's own word for itself counts for nothing", () => {
   ])
 })
 
-// The rest is random. With the platform's own hash and signatures, to try more in the same time.
+// The rest is random. It uses the platform's hash and signatures, which are faster.
 
 const options: ReceiptOptions = {
   ...trusting,
@@ -1034,7 +1033,7 @@ test("random values in random places never throw, and are genuine only if nothin
         }
       }
     }),
-    // Always the same ones, or the counts below would fall short by chance.
+    // A fixed seed, because the counts below could be too small by chance.
     { numRuns: 2000, seed: 1 },
   )
   assert.ok(
@@ -1100,7 +1099,7 @@ function read(value: unknown, path: Path): unknown {
 
 function write(value: unknown, path: Path, to: unknown): void {
   const parent = read(value, path.slice(0, -1))
-  // Of an array of numbers an element cannot be anything else, and no JSON has one.
+  // An element of a typed array can only be a number, and JSON has no typed arrays.
   if (
     typeof parent !== "object" ||
     parent === null ||
@@ -1111,7 +1110,7 @@ function write(value: unknown, path: Path, to: unknown): void {
   ;(parent as Record<string, unknown>)[path.at(-1) ?? ""] = to
 }
 
-/** A copy in which no object stands twice, as it would come over the wire. */
+/** A copy in which no object is shared, like an answer over the network. */
 function copyOf<T>(value: T): T {
   return parseJson(JSON.stringify(value)) as T
 }

@@ -199,7 +199,7 @@ test("a claim for several members restores all of them", () => {
   )
 })
 
-/** So that whoever changes the argument fails. */
+/** Frozen, so that code that changes its argument throws. */
 function freeze<T extends Json>(value: T): T {
   if (typeof value === "object" && value !== null) Object.values(value).forEach(freeze)
   return Object.freeze(value)

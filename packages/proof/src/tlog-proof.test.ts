@@ -194,7 +194,7 @@ test("each thing that can be wrong has its name", () => {
   assert.equal(failureOf({ hashes: [eventHash(first), eventHash(first)] }), "inclusion")
   assert.equal(failureOf({ hashes: [eventHash(second)] }), "inclusion")
   assert.equal(failureOf({ extra: recordOf(5), index: 5 }), "inclusion")
-  // A record that says another place than the one where it stands.
+  // A record that states another index than its place in the tree.
   const misplaced = recordOf(5)
   const misplacedRoot = nodeHash(eventHash(first), eventHash(misplaced))
   const itsCheckpoint = signNote(formatCheckpoint({ origin, size: 2, root: misplacedRoot }), log)

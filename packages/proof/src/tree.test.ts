@@ -72,7 +72,7 @@ function mth(start: number, end: number): Uint8Array {
   return root
 }
 
-/** Reads complete subtrees alone, and only from the list that was announced. */
+/** Reads only complete subtrees, and only those of the announced list. */
 function reader(
   announced: readonly { level: number; n: number }[],
   mth: RangeHash,
@@ -152,7 +152,7 @@ test(`consistency of every two trees up to ${sizeMax} leaves`, () => {
   assert.equal(proofs, ((sizeMax + 1) * (sizeMax + 2)) / 2)
 })
 
-/** Each way of spoiling one thing about a list of hashes. */
+/** The list of hashes with one change, for each kind of change. */
 function* spoiled(proof: readonly Uint8Array[]): Generator<readonly Uint8Array[]> {
   for (let i = 0; i < proof.length; i++) {
     const sibling = proof[i] as Uint8Array
@@ -177,8 +177,8 @@ test("an inclusion proof of which anything is changed is rejected", () => {
       const where = `index ${index} of ${size}`
       for (const bad of spoiled(proof))
         assert.ok(!verifyInclusion(leaf, index, size, bad, root, hash), where)
-      // In this tree each leaf is another one, so a proof for one place is none for any other place
-      // or size of another shape.
+      // All leaves of this tree differ, so a proof for one place is invalid for any other place or
+      // shape.
       for (let other = 0; other < size; other++) {
         if (other !== index)
           assert.ok(!verifyInclusion(leaf, other, size, proof, root, hash), `${where}, as ${other}`)
