@@ -2,10 +2,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createClient, TallystickError, type ClientOptions } from "./index.ts"
 
-// What a network does to calls: a scripted one, with time and chance in the test's hands. That the
-// service does what the client believes is in test/api.
+// Calls over a scripted network, with time and randomness under the test's control. test/api tests
+// the client against the real service.
 
-/** One answer of the network: a response, an error, or silence until the attempt is given up. */
+/** One reaction of the network: a response, an error, or silence until the attempt is aborted. */
 type Happening = Response | Error | "silence" | "breaks off"
 
 interface Sent {
@@ -45,7 +45,8 @@ function network(happenings: readonly Happening[], options: Partial<ClientOption
       )
     },
     now: () => now,
-    // An attempt's own time passes only if nothing happens; a wait between attempts passes at once.
+    // The timeout of an attempt passes only if nothing else happens. A wait between attempts passes
+    // at once.
     async sleep(ms, signal) {
       const isAttempt = ms === attemptTimeoutMs
       if (isAttempt) await Promise.resolve().then(() => Promise.resolve())

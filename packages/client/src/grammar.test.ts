@@ -28,13 +28,13 @@ const understood: readonly (readonly [search: string, ...terms: Term[]])[] = [
   ["metadata.order.id:A-7", field("metadata.order.id", "A-7")],
   ["actor:*", field("actor", "", { isPrefix: true })],
   ['actor:""', field("actor", "")],
-  // What is no field is text, and so is what only looks like one.
+  // An unknown field is text, and so is a term that only looks like a field.
   ["colour:red", text("colour red")],
   ["Actor:x", text("actor x")],
   ["actor:", text("actor")],
   ["metadata.:x", text("metadata x")],
   ["12:30", text("12 30")],
-  // Nothing is wrong, whatever it is.
+  // Every text is a valid search.
   ['"an open end', text("an open end", { isPrefix: false })],
   ["a*b", text("a b")],
   ["a**", text("a")],

@@ -3,8 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { test } from "node:test"
 import { createClient, TallystickError, type ClientOptions } from "./index.ts"
 
-// What a call says when its connection fails, against real sockets: whether anything can have been
-// recorded.
+// Failing connections with real sockets: the error says whether anything can have been recorded.
 
 const event = {
   workspaceId: "acme",
@@ -48,7 +47,7 @@ async function listen(
   }
 }
 
-/** Nobody listens there any more. */
+/** A port on which nobody listens any more. */
 async function closedPort(): Promise<number> {
   await using server = await listen(() => {})
   return server.port
