@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { createVkey, ed25519PublicKey, formatVkey } from "@tallystick/proof"
 
-// A browser has this; its pages listen for what another tab has changed.
+// Browsers have this function: pages listen for changes by other tabs.
 Object.assign(globalThis, { addEventListener: () => {} })
 const { isLogKey, readTrustedKeys } = await import("./trusted-keys.ts")
 

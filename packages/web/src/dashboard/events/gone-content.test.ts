@@ -10,7 +10,7 @@ const entryOf = (changes: Partial<ListedEntry>): ListedEntry =>
     occurredAt: "2026-01-31T09:30:00Z",
     timestamp: "2026-01-31T09:31:00.000Z",
     ...changes,
-    // The rest is not looked at.
+    // The other members are not used.
   }) as ListedEntry
 
 test("an entry without its content is told from one that lost personal data alone", () => {

@@ -8,7 +8,7 @@ const row = (sequence: number, day: string, previousHash = `h${sequence - 1}`): 
   sequence,
   occurredAt: day,
   state: "sealed",
-  // The hashes are all that is looked at.
+  // Only the hashes are used.
   entry: { hash: `h${sequence}`, previousHash } as ListedEntry,
 })
 const shown = (rows: readonly Row[], sealedTo: number): readonly string[] =>

@@ -3,16 +3,16 @@ import test from "node:test"
 import type { ListedEntry } from "@tallystick/client/wire"
 import { createRows } from "./rows.ts"
 
-/** As many are asked for at once. */
+/** The number of entries in one request. */
 const pageRows = 100
 
 const entry = (sequence: number): ListedEntry =>
-  // These are all that is looked at, and the proof that is not to be kept.
+  // Only these members are used, and the proof, which must not be kept.
   ({ sequence, occurredAt: `t${sequence}`, proof: {} }) as ListedEntry
 
 type Load = Parameters<typeof createRows>[0]["load"]
 
-/** A ledger of so many entries, and what was asked of it. */
+/** A ledger with this many entries, and the requests to it. */
 function ledger(size: number) {
   const asked: number[] = []
   const made = { size, sealed: size }

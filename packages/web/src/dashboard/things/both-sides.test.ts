@@ -6,7 +6,7 @@ import { pageOfBoth, queryOf } from "./both-sides.ts"
 const thing = { type: "user", id: "usr_1" }
 const other = { type: "user", id: "usr_2" }
 const entry = (sequence: number, actor: object, target: object): ListedEntry =>
-  // These are all that is looked at.
+  // Only these members are used.
   ({ sequence, actor, target }) as ListedEntry
 /** A ledger in which it acts in every third entry, and is acted on in every fifth. */
 const ledger = Array.from({ length: 200 }, (_, at) => 200 - at).map((sequence) =>
