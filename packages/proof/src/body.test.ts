@@ -7,7 +7,7 @@ import { bodyHash } from "./body.ts"
 
 const salt = fc.uint8Array({ minLength: 16, maxLength: 16 })
 
-test("the hash is over tag, salt, and body, of whatever length", () => {
+test("the hash covers tag, salt, and a body of any length", () => {
   const body = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.integer({ min: 4000, max: 4200 }).map((length) => new Uint8Array(length).fill(7)),
@@ -20,7 +20,7 @@ test("the hash is over tag, salt, and body, of whatever length", () => {
   )
 })
 
-test("a salt of another length is asserted", () => {
+test("a salt of another length fails an assertion", () => {
   for (const length of [0, 15, 17, 32])
     assert.throws(() => bodyHash(new Uint8Array(length), new Uint8Array(3)), AssertionError)
 })

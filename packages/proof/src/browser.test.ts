@@ -12,7 +12,7 @@ import type * as Proof from "./index.ts"
 
 const index = new URL("./index.ts", import.meta.url)
 
-test("sources import each other and @noble alone", () => {
+test("sources import only each other and @noble", () => {
   const sources = readdirSync(new URL(".", import.meta.url)).filter(
     (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
   )
@@ -97,7 +97,7 @@ function scenario(proof: typeof Proof): string[] {
   return [vkey, body, tlogProof, ...verdicts, ...texts, read]
 }
 
-test("it works without Node's globals and without the newest methods", async () => {
+test("the package works without Node's globals and without the newest methods", async () => {
   const expected = scenario(await import("./index.ts"))
   assert.deepEqual(expected.slice(3, 5), ["genuine", "unconfirmed"])
   assert.equal(expected[5], "genuine")

@@ -64,7 +64,7 @@ test("another library makes the same canonical text, and it parses back", () => 
   )
 })
 
-test("the order of members as they were written does not matter", () => {
+test("the written order of members does not matter", () => {
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 2, maxLength: 8 }), fc.nat(), (members, turn) => {
       const turned = members.map((_, i) => members[(i + turn) % members.length] ?? "")
@@ -173,14 +173,14 @@ test("values without a canonical form are refused at any depth", () => {
   assert.throws(() => canonicalize(["\\ud800", "\ud800"]), TypeError)
 })
 
-test("nesting has a limit, for text from outside too", () => {
+test("nesting has a limit, also for untrusted text", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
   assert.equal(canonicalize(JSON.parse(nested(jsonDepthMax)) as Json), nested(jsonDepthMax))
   assert.throws(() => canonicalize(JSON.parse(nested(jsonDepthMax + 1)) as Json), TypeError)
   assert.equal(parseCanonical(nested(200_000)), undefined)
 })
 
-test("text that is not the canonical one of its value is not parsed", () => {
+test("text that is not canonical is not parsed", () => {
   assert.deepEqual(parseCanonical('{"a":1,"b":[]}'), { a: 1, b: [] })
   assert.deepEqual(parseCanonical(new Uint8Array(Buffer.from('{"é":1}'))), { é: 1 })
   const others = [
@@ -199,7 +199,7 @@ test("text that is not the canonical one of its value is not parsed", () => {
   assert.equal(parseCanonical(Uint8Array.of(0x22, 0xff, 0x22)), undefined)
 })
 
-test("a member named __proto__ is a member like others", () => {
+test("a member named __proto__ is an ordinary member", () => {
   const text = '{"__proto__":{"a":1},"b":2}'
   assert.equal(canonicalize(JSON.parse(text) as Json), text)
 })

@@ -68,7 +68,7 @@ test("anything else is refused", () => {
   }
 })
 
-test("an impossible checkpoint is asserted", () => {
+test("an impossible checkpoint fails an assertion", () => {
   for (const bad of [{ origin: "a b" }, { size: -1 }, { size: 2 ** 53 }, { root: root.slice(1) }]) {
     assert.throws(() => formatCheckpoint({ origin, size: 1, root, ...bad }), AssertionError)
   }

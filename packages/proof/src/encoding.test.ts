@@ -31,7 +31,7 @@ for (const { name, to, from, oracle } of codecs) {
     )
   })
 
-  test(`${name}: whatever is read is written back as the same text, so there is no second spelling`, () => {
+  test(`${name}: every text that can be read is written back unchanged, so there is no second spelling`, () => {
     const digit = fc.constantFrom(...Array.from("ABCXYZabcfxyz0189+/-_= \n\u00e9\u{1f600}\0"))
     let read = 0
     const check = (text: string) => {
@@ -77,7 +77,7 @@ test("malformed text is undefined", () => {
     assert.equal(fromBase64Url(text), undefined, text)
 })
 
-test("text of no length is no bytes", () => {
+test("an empty text gives no bytes", () => {
   for (const { from } of codecs) assert.deepEqual(from(""), new Uint8Array())
 })
 

@@ -19,7 +19,7 @@ test("docs/format.md and docs/api.md describe every field", () => {
   }
 })
 
-test("every field that a writer says is described where the API speaks of writing", () => {
+test("every field that a writer sets is described in the API's section about writing", () => {
   const rows = section("api.md", "**`POST /v1/events`**", "**The receipt**")
   for (const name of fieldsWith("from", "writer"))
     assert.ok(rows.includes(`\n| \`${name}\` |`), `${name} has no row`)

@@ -64,11 +64,11 @@ test("a body of an export must have a known version and the ledger's workspace",
   assert.equal(failureOf(exportOf({ ...body, workspaceId: "umbra" })), "content")
 })
 
-test("sealed fields follow the rules, also without disclosures", () => {
+test("sealed fields must follow the rules even without disclosures", () => {
   assert.equal(failureOf(exportOf({ ...body, _sd: [] })), "disclosures")
 })
 
-test("a last line without its newline is none", () => {
+test("a last line without a newline does not count", () => {
   const files = exportOf(body)
   const lines = files.get("bodies/000.jsonl") ?? assert.fail()
   assert.equal(failureOf(files.set("bodies/000.jsonl", lines.subarray(0, -1))), "content")
@@ -77,7 +77,7 @@ test("a last line without its newline is none", () => {
   assert.equal(failureOf(files.set("bodies/000.jsonl", torn)), "content")
 })
 
-test("what an entry of the ledger explains is counted apart from what nothing explains", () => {
+test("missing content is counted separately if an entry explains it", () => {
   const missing = createMissingContent()
   for (const sequence of [2, 3, 4, 7, 8, 11]) missing.addBody(sequence)
   missing.addFields(5, ["a", "b"])

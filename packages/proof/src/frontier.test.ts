@@ -101,7 +101,7 @@ test("a frontier grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves",
   assert.throws(() => full.append(node(0)), AssertionError)
 })
 
-test("an impossible frontier or leaf is asserted", () => {
+test("an impossible frontier or leaf fails an assertion", () => {
   const hash = leafAt(0)
   for (const saved of [
     { size: 0, hashes: [hash] },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { hiddenCharacters, printable, printableJson } from "./hidden-characters.ts"
 
-test("what is not seen, or turns the line round, is shown by its number", () => {
+test("invisible and bidirectional characters are shown by their numbers", () => {
   for (const [text, shown] of [
     ["", ""],
     ["plain, ä, 日本, 👍", "plain, ä, 日本, 👍"],
@@ -15,7 +15,7 @@ test("what is not seen, or turns the line round, is shown by its number", () => 
     assert.equal(printable(text), shown)
 })
 
-test("ids that differ only in what a font does not draw do not look alike", () => {
+test("ids that differ only in invisible characters do not look alike", () => {
   for (const number of ["3164", "FFA0", "115F", "1160", "17B4", "180B", "034F", "FE0F", "2800"]) {
     const character = String.fromCodePoint(parseInt(number, 16))
     assert.equal(printable(`usr_91${character}`), `usr_91⟨U+${number}⟩`)
@@ -24,7 +24,7 @@ test("ids that differ only in what a font does not draw do not look alike", () =
   assert.equal(printable("\u2764\uFE0F"), "\u2764⟨U+FE0F⟩")
 })
 
-test("nothing of a text is lost, and only numbers are marked", () => {
+test("no part of a text is lost, and only numbers are marked", () => {
   const parts = hiddenCharacters("a\u202Eb\u202E")
   assert.deepEqual(
     parts.map(({ isHidden }) => isHidden),
@@ -32,7 +32,7 @@ test("nothing of a text is lost, and only numbers are marked", () => {
   )
 })
 
-test("JSON has no hidden character, and means the same", () => {
+test("JSON is printed without hidden characters, with the same value", () => {
   const value = { "\u202e": ["\u001b[2J", "\u009b2J", "\u{E0041}", "\u2028", 'ä 日本 \\ "'] }
   const text = printableJson(value)
   assert.equal(text, printable(text))

@@ -113,11 +113,11 @@ test("only text that is not JSON gives undefined", () => {
     assert.equal(parseJson(text), undefined)
 })
 
-test("the last of two members of one name is the one that counts, as in JSON.parse", () => {
+test("of two members with one name the last one counts, as in JSON.parse", () => {
   assert.deepEqual(parseJson('{"\\u0061":1,"a":2}'), { a: 2 })
 })
 
-test("__proto__ is a member like others", () => {
+test("__proto__ is an ordinary member", () => {
   for (const text of ['{"__proto__":1}', '{"\\u005f_proto__":1}'])
     assert.deepEqual(Object.entries(parseJson(text) as object), [["__proto__", 1]])
 })
@@ -204,7 +204,7 @@ test("a duplicate member is found at any depth and in any spelling", () => {
     assert.deepEqual(readJson(text), { ok: true, value: JSON.parse(text) }, text)
 })
 
-test("it reads what parseJson reads, and always finds a second member of the same name", () => {
+test("readJson reads the same as parseJson, and always finds a duplicate member", () => {
   fc.assert(
     fc.property(
       json,
@@ -222,7 +222,7 @@ test("it reads what parseJson reads, and always finds a second member of the sam
   )
 })
 
-test("a text of millions of values is not read, nor one that is nested without end; long strings are", () => {
+test("a text with too many values or too deep nesting is refused, and long strings are not", () => {
   const many = `[${"[],".repeat(jsonValuesMax / 2)}0]`
   assert.deepEqual([readJson(many).ok, parseJson(many)], [false, undefined])
   const deep = "[".repeat(2_000_000)

@@ -30,7 +30,7 @@ const witnessKey = createVkey(witness.name, witness.publicKey, "cosignature")
 const text = "ledger.example/1\n5\nAAAA\n"
 const signed = signNote(text, log)
 
-test("a signature is one that OpenSSL verifies too, over the text with its last newline", () => {
+test("OpenSSL verifies a signature too, over the text with its last newline", () => {
   const signature = parseNote(signed)?.signatures[0]?.signature
   assert.ok(signature)
   const der = concat(Uint8Array.from(Buffer.from("302a300506032b6570032100", "hex")), log.publicKey)
@@ -48,7 +48,7 @@ test("a note opens with the key that signed it", () => {
   })
 })
 
-test("it does not open without a key that signed it", () => {
+test("a note does not open without a key that signed it", () => {
   for (const keys of [[], [nextKey], [witnessKey]])
     assert.deepEqual(openNote(signed, keys), { ok: false, reason: "unsigned" })
   // The same key under another name, or as another type, has another id.
@@ -100,7 +100,7 @@ test("a witness's cosignature is verified with its time", () => {
   assert.throws(() => cosign(text, 1.5, witness), AssertionError)
 })
 
-test("unknown signatures are ignored, whatever they hold; a known one that fails rejects the note", () => {
+test("unknown signatures are ignored, and a known one that fails rejects the note", () => {
   const junk = Array.from({ length: 30 }, (_, i) =>
     formatSignatureLine({
       name: `w${i}.example`,
@@ -170,7 +170,7 @@ test("signatures follow the last blank line", () => {
   }
 })
 
-test("text that is no note is malformed", () => {
+test("a text that is no note is malformed", () => {
   const line = signed.slice(text.length + 1)
   const good = `${text}\n${line}`
   assert.ok(parseNote(good))
@@ -262,7 +262,7 @@ test("a key whose base64 has a plus is read", () => {
   assert.equal(found, 3)
 })
 
-test("impossible key ids and lines are asserted", () => {
+test("impossible key ids and lines fail an assertion", () => {
   for (const name of ["", "a b", "a+b", "a\n", "a\u0085", "a\u2003b"])
     assert.throws(() => keyId(name, log.publicKey), AssertionError)
   assert.throws(() => keyId("a", log.publicKey.slice(1)), AssertionError)

@@ -29,7 +29,7 @@ test("another library writes the same line of form 1", () => {
   )
 })
 
-test("no cell begins like a formula", () => {
+test("no cell begins as a formula", () => {
   for (const first of ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]) {
     for (const form of [1, 2] as const)
       assert.equal(csvLine([`${first}HYPERLINK("x")`], form), `"'${first}HYPERLINK(""x"")"\r\n`)
@@ -37,7 +37,7 @@ test("no cell begins like a formula", () => {
   assert.equal(csvLine(["a=b", "", "1-2", "'x"], 1), `"a=b","","1-2","'x"\r\n`)
 })
 
-test("in form 2 every cell says one text alone: without its first apostrophe, if it has one", () => {
+test("in form 2 every cell stands for exactly one text: without its first apostrophe, if it has one", () => {
   assert.equal(csvLine(["a=b", "=1", "'=1"], 2), `"a=b","'=1","''=1"\r\n`)
   fc.assert(
     fc.property(cell, (text) => {

@@ -703,7 +703,7 @@ test("a pack is genuine only under a trusted key that signed both checkpoints", 
   }
 })
 
-test("whatever the files hold, the answer is a verdict", (context) => {
+test("any files lead to a verdict", (context) => {
   const below = createChance(context)
   const files = makePack({ count: 2 })
   const paths = [...files.keys()]

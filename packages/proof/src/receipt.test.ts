@@ -329,7 +329,7 @@ test("sealed fields may be withheld, each by itself", () => {
   assert.deepEqual(refutation(requestId), ["receipt", "entry.provenance.requestId"])
 })
 
-test("a mask is that of the e-mail, where the e-mail is disclosed; and of nothing, where there is none", () => {
+test("a mask must match a disclosed e-mail, and must be absent if there is no e-mail", () => {
   const masked = (email: string) =>
     edited((copy) => ((copy.receipt["actor"] as JsonObject & { email: string }).email = email))
   assert.equal(verifyReceipt(masked("a•••@example.com"), trusting).verdict, "genuine")
@@ -440,7 +440,7 @@ test("a value without a hash cannot be shown as a hashed one", () => {
   )
 })
 
-test("a claim for further members of a party does not take the place of its own", () => {
+test("a claim for further members of a party does not replace its own members", () => {
   const other = disclosure(new Uint8Array(16).fill(2), "other", { id: "usr_2", team: "blue" })
   const given = answerFor(
     3,
@@ -541,7 +541,7 @@ test("members that no hash covers are named wherever they are, and repeated valu
   assert.deepEqual(refutation(twoDomains), ["receipt", "entry.actor.email"])
 })
 
-test("an address that leads to another receipt, or is none, refutes; where the service is, nothing covers", () => {
+test("an address of another receipt, or a malformed one, is refuted; no hash covers the service's own address", () => {
   const at = (url: unknown) => edited((copy) => (copy.receipt["verificationUrl"] = url))
   const end = "/v1/workspaces/acme/receipts/rcp_3"
   for (const good of ["http://127.0.0.1:8080", "https://elsewhere.example/audit"])
@@ -567,7 +567,7 @@ test("an address that leads to another receipt, or is none, refutes; where the s
     assert.deepEqual(refutation(at(url)), ["receipt", "receipt.verificationUrl"], String(url))
 })
 
-test("given as text, an answer with a member twice is refused: two readers would read two things", () => {
+test("a text with a duplicate member is refused, because two readers would read it differently", () => {
   const text = JSON.stringify(answer)
   assert.equal(verifyReceipt(text, trusting).verdict, "genuine")
   for (const [from, to, field] of [
@@ -620,7 +620,7 @@ test("a receipt with something missing is unconfirmed, and the verdict names wha
   ])
 })
 
-test("anyone can make a key of the log's name, so only the given one counts", () => {
+test("anyone can make a key with the log's name, so only a trusted key counts", () => {
   const parts = chain(3, canonicalize(bodyOf(3)))
   const forged = edited((copy) => {
     copy.proof["tlogProof"] = proofOf(parts, 3, impostor)
@@ -637,7 +637,7 @@ test("anyone can make a key of the log's name, so only the given one counts", ()
     assert.equal(verifyReceipt(both, { trustedKeys: [key] }).verdict, "genuine")
 })
 
-test("a key that is named and did not sign is listed: no hash covers it", () => {
+test("a key that is named but did not sign is listed as not covered", () => {
   const named = edited((copy) => (copy.proof["vkey"] = vkeyOf(impostor)))
   const verdict = verifyReceipt(named, trusting)
   assert.deepEqual([verdict.verdict, verdict.uncovered.at(-1)], ["genuine", "proof.vkey"])
@@ -675,7 +675,7 @@ test("a trusted witness does not replace the log's signature, and a forged one r
   assert.equal(verifyReceipt(forged, trusting).verdict, "genuine")
 })
 
-test("each thing that can be wrong has its class", () => {
+test("each kind of fault has its class", () => {
   const body = answer.proof["body"] as string
   const content = verifyReceipt(
     edited((copy) => (copy.proof["body"] = body.replace("1299.5", "1299.6"))),
@@ -793,7 +793,7 @@ test("malformed answers are refuted, with the place of the fault", () => {
   }
 })
 
-test("without its body a record verifies, and nothing about its content does", () => {
+test("without its body a record verifies, but its content does not", () => {
   const gone = edited((copy) => {
     copy.disclosures = []
     copy.proof["body"] = copy.proof["bodySalt"] = null
@@ -826,7 +826,7 @@ test("the receipt must be the one that was asked for", () => {
   ])
 })
 
-test("the sequence continues from earlier ledgers, from whatever source their geneses come", () => {
+test("the sequence continues from earlier ledgers, with geneses from any source", () => {
   const geneses = [ownGenesis, earlierGenesis]
   const continued = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
   assert.equal(verifyReceipt(continued, { ...trusting, geneses }).verdict, "genuine")
@@ -897,7 +897,7 @@ test("a genesis must belong to the body's workspace and to the log that signed",
     ])
 })
 
-test("an entry that the ledger has gone on without is lost, however well it was signed", () => {
+test("an entry that the ledger continued without is lost, even if it was signed", () => {
   const later = (size: number) => ({
     ...trusting,
     geneses: [goingOn("later", "own", size, ownGenesis), ownGenesis, earlierGenesis],
@@ -912,7 +912,7 @@ test("an entry that the ledger has gone on without is lost, however well it was 
   assert.deepEqual(lost.checks.at(-1), { name: "kept", ok: false })
 })
 
-test("the answer's own word for itself counts for nothing", () => {
+test("the answer's own verdict does not count", () => {
   for (const verified of [false, "true", null])
     assert.deepEqual(refutation({ ...answer, verified }), ["integrity", "verified"])
   for (const integrity of ["pending", "broken", "erased", true])
@@ -973,7 +973,7 @@ test("no byte of the evidence can be changed", () => {
   assert.ok(changed > 2500, `only ${changed} changes`)
 })
 
-test("random values in random places never throw, and are genuine only if nothing covered changed", () => {
+test("random values in random places never throw, and are genuine only if no covered value changed", () => {
   const places = pathsOf(answer)
   const value = fc.oneof(
     fc.constantFrom<unknown>(

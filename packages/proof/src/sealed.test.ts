@@ -40,13 +40,13 @@ test("a disclosure parses back, and its digest is the hash of its text", () => {
   )
 })
 
-test("a claim of a reserved name, or with another salt, is asserted", () => {
+test("a claim with a reserved name or another salt fails an assertion", () => {
   for (const name of ["_sd", "_sd_alg", "...", "__proto__"])
     assert.throws(() => disclosure(salt(1), name, 1), AssertionError)
   assert.throws(() => disclosure(new Uint8Array(15), "a", 1), AssertionError)
 })
 
-test("text that is no disclosure of ours is refused", () => {
+test("a text that is no disclosure is refused", () => {
   const saltText = base64Url("\x01".repeat(16))
   const bad = [
     "",

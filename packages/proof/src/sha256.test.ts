@@ -5,7 +5,7 @@ import { sha256 as noble } from "@noble/hashes/sha2.js"
 import { toHex } from "./encoding.ts"
 import { sha256 } from "./sha256.ts"
 
-test("it is SHA-256, at every length around its blocks", () => {
+test("SHA-256 is right for every length around its blocks", () => {
   for (let length = 0; length <= 520; length++) {
     const message = randomBytes(length)
     const hashed = toHex(sha256(message))
@@ -14,14 +14,14 @@ test("it is SHA-256, at every length around its blocks", () => {
   }
 })
 
-test("bits that are all ones or all zeros carry as they should", () => {
+test("carries are right for bits that are all ones or all zeros", () => {
   for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
     const message = new Uint8Array(100_003).fill(byte)
     assert.equal(toHex(sha256(message)), hash("sha256", message), `${byte}`)
   }
 })
 
-test("a view of a buffer is hashed and not changed, and a hash that was given out stays", () => {
+test("a view of a buffer is hashed and not changed, and a returned hash does not change", () => {
   const bytes = randomBytes(300)
   const before = toHex(bytes)
   const first = sha256(bytes.subarray(100, 200))

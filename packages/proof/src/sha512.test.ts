@@ -5,7 +5,7 @@ import { sha512 as noble } from "@noble/hashes/sha2.js"
 import { toHex } from "./encoding.ts"
 import { sha512 } from "./sha512.ts"
 
-test("it is SHA-512, at every length around its blocks", () => {
+test("SHA-512 is right for every length around its blocks", () => {
   for (let length = 0; length <= 520; length++) {
     const message = randomBytes(length)
     const hashed = toHex(sha512(message))
@@ -14,7 +14,7 @@ test("it is SHA-512, at every length around its blocks", () => {
   }
 })
 
-test("bits that are all ones or all zeros carry as they should", () => {
+test("carries are right for bits that are all ones or all zeros", () => {
   for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
     const message = new Uint8Array(4096).fill(byte)
     assert.equal(toHex(sha512(message)), hash("sha512", message), `${byte}`)

@@ -115,7 +115,7 @@ test("malformed paths are refused", () => {
   for (const path of bad) assert.equal(parseTilePath(path), undefined, path)
 })
 
-test("an impossible tile has no path: it is asserted", () => {
+test("an impossible tile fails an assertion", () => {
   for (const [level, index, width] of [
     [64, 0, 1],
     [-1, 0, 1],

@@ -53,7 +53,7 @@ test("a proof has the lines of the format and parses back", () => {
   assert.deepEqual(parseTlogProof(formatTlogProof(bare)), bare)
 })
 
-test("whatever is parsed is written back as the same text", () => {
+test("every parsed text is written back unchanged", () => {
   const line = fc.constantFrom(
     "c2sp.org/tlog-proof@v1",
     "extra AAAA",
@@ -141,7 +141,7 @@ test("a proof holds for its record, with the log's key", () => {
   )
 })
 
-test("each thing that can be wrong has its name", () => {
+test("each kind of fault has its name", () => {
   const failureOf = (
     change: Partial<TlogProof>,
     options: { vkeys?: string[]; record?: Uint8Array } = {},
@@ -211,7 +211,7 @@ test("each thing that can be wrong has its name", () => {
   })
 })
 
-test("an impossible proof is asserted", () => {
+test("an impossible proof fails an assertion", () => {
   for (const bad of [
     { index: -1 },
     { hashes: [bytes(1).slice(1)] },

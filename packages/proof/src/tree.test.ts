@@ -168,7 +168,7 @@ function* spoiled(proof: readonly Uint8Array[]): Generator<readonly Uint8Array[]
   yield [...proof, new Uint8Array(0)]
 }
 
-test("an inclusion proof of which anything is changed is rejected", () => {
+test("an inclusion proof with any change is rejected", () => {
   for (let size = 1; size <= 18; size++) {
     const root = mth(0, size)
     for (let index = 0; index < size; index++) {
@@ -196,7 +196,7 @@ test("an inclusion proof of which anything is changed is rejected", () => {
   }
 })
 
-test("the number of hashes is decided by index and size alone", () => {
+test("the number of hashes depends only on index and size", () => {
   const any = new Uint8Array(32)
   for (let size = 1; size <= 40; size++) {
     for (let index = 0; index < size; index++) {
@@ -213,7 +213,7 @@ test("the number of hashes is decided by index and size alone", () => {
   }
 })
 
-test("a consistency proof of which anything is changed is rejected", () => {
+test("a consistency proof with any change is rejected", () => {
   for (let to = 1; to <= 18; to++) {
     for (let from = 0; from <= to; from++) {
       const [fromRoot, toRoot] = [mth(0, from), mth(0, to)]
@@ -259,7 +259,7 @@ test("invalid sizes and hashes of other lengths are rejected", () => {
   assert.ok(!verifyConsistency(0, root, 0, root, [], hash))
 })
 
-test("no proof is made of a leaf or size that does not exist", () => {
+test("no proof can be made for a leaf or size that does not exist", () => {
   const never = () => assert.fail("nothing is to be read")
   for (const [index, size] of [
     [0, 0],
