@@ -92,7 +92,7 @@ async function failure(call: Promise<unknown>): Promise<TallystickError> {
   return thrown
 }
 
-test("a write keeps its key and its bytes, whatever befalls its attempts", async () => {
+test("all attempts of a write have the same key and bytes", async () => {
   const { client, sent, left } = network([
     new TypeError("fetch failed"),
     "silence",
@@ -133,7 +133,7 @@ test("each call has a key of its own, unless the caller gives one", async () => 
   ])
 })
 
-test("a batch makes missing keys once, and returns the key with each result", async () => {
+test("a batch gets missing keys once, and each result has its key", async () => {
   const results = [{ receipt: { receipt: "rcp_1" } }, { error: "invalid_field", detail: "no" }]
   const { client, sent } = network([problem(503, "ledger_unavailable"), json(202, { results })])
   const outcomes = await client.events.writeBatch([
@@ -152,7 +152,7 @@ test("a batch makes missing keys once, and returns the key with each result", as
   assert.equal(sent[0]?.headers.has("idempotency-key"), false)
 })
 
-test("a batch that fails says all its keys, so that it can be repeated", async () => {
+test("the error of a failed batch has all its keys, so that it can be retried", async () => {
   const { client, sent } = network([problem(503, "ledger_unavailable")], { retriesMax: 0 })
   const { outcome, idempotencyKey, idempotencyKeys } = await failure(
     client.events.writeBatch([event, { ...event, idempotencyKey: "order-4711-created" }]),
@@ -283,7 +283,7 @@ test("the whole call ends in its time, attempts and waits together", async () =>
   assert.deepEqual([error.code, error.outcome, sent.length, waits], ["timeout", "unknown", 2, [10]])
 })
 
-test("an aborted call ends at once, and says whether anything was sent", async () => {
+test("an aborted call ends at once, and its error says whether anything was sent", async () => {
   const before = network([])
   const error = await failure(
     before.client.events.write(event, { signal: AbortSignal.abort("enough") }),
@@ -327,7 +327,7 @@ test("pages follow each other until there are no more, and never in a circle", a
   assert.equal(error.code, "unexpected_answer")
 })
 
-test("an iteration that is left early asks for no further page", async () => {
+test("an iteration that ends early requests no further page", async () => {
   const { client, sent } = network([
     json(200, { projects: [{ id: "a" }, { id: "b" }], nextCursor: "x" }),
   ])
@@ -335,7 +335,7 @@ test("an iteration that is left early asks for no further page", async () => {
   assert.equal(sent.length, 1)
 })
 
-test("an id cannot lead out of its place in the path", async () => {
+test("an id cannot change the path around it", async () => {
   const { client, sent } = network([json(200, {}), json(200, {}), json(200, {})])
   await client.workspaces.get("a/../b?c#d")
   await client.log.tile("acme", "0/x001/234")
@@ -378,7 +378,7 @@ test("every write has the client's context, and a call's own takes precedence", 
   assert.equal(sent[0]?.headers.get("x-trace-id"), "t1")
 })
 
-test("readiness is an answer also when it is no", async () => {
+test("readiness is an answer even if the service is not ready", async () => {
   const no = network([json(503, { ready: false, reason: "the queue is full" })])
   assert.deepEqual(await no.client.service.readiness(), {
     ready: false,
@@ -453,7 +453,7 @@ test("the client refuses a request that it cannot send, and does not show the ke
   for (const baseUrl of ["", "http://a", "https://a:8443/ledger/"]) createClient({ baseUrl })
 })
 
-test("a date to come back at is counted from the date of the answer", async () => {
+test("a Retry-After date is relative to the Date of the answer", async () => {
   const at = (retryAfter: string, date?: string) =>
     network([
       problem(429, "rate_limited", {
@@ -469,7 +469,7 @@ test("a date to come back at is counted from the date of the answer", async () =
   assert.deepEqual([dated.waits, past.waits, unclear.waits], [[2050], [50], [50]])
 })
 
-test("a call that has ended leaves no clock running, which would keep a program from ending", async () => {
+test("a finished call leaves no timer that would keep a program alive", async () => {
   const clocks: AbortSignal[] = []
   const sleep = (_ms: number, signal: AbortSignal): Promise<void> => {
     clocks.push(signal)

@@ -65,7 +65,7 @@ test("a connection that is refused is rejected, with the system's code", async (
   }
 })
 
-test("a name that has no address is rejected too", async () => {
+test("a name without an address is rejected too", async () => {
   const { outcome, systemCode = "" } = await failureAt("http://ledger.invalid")
   assert.equal(outcome, "rejected")
   assert.match(systemCode, /^(ENOTFOUND|EAI_AGAIN)$/)
