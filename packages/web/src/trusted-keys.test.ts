@@ -8,7 +8,7 @@ const { isLogKey, readTrustedKeys } = await import("./trusted-keys.ts")
 
 const vkey = formatVkey(createVkey("ledger.example/1", ed25519PublicKey(new Uint8Array(32))))
 
-test("only keys that can be read are trusted, whatever lies in the store", () => {
+test("only valid keys are trusted, with any content of the store", () => {
   const kept = { vkey, since: "2026-02-03T10:00:00.000Z" }
   const cases: readonly (readonly [text: string | null, keys: readonly object[]])[] = [
     [null, []],
@@ -23,7 +23,7 @@ test("only keys that can be read are trusted, whatever lies in the store", () =>
   for (const [text, keys] of cases) assert.deepEqual(readTrustedKeys(text), keys, String(text))
 })
 
-test("a key has a name, its id and its bytes, and the three agree", () => {
+test("a key has a name, an id and bytes that match", () => {
   assert.equal(isLogKey(vkey), true)
   for (const wrong of ["", "name", vkey.slice(0, -1), vkey.replace("ledger", "other"), ` ${vkey}`])
     assert.equal(isLogKey(wrong), false, wrong)

@@ -3,7 +3,7 @@ import test from "node:test"
 import fc from "fast-check"
 import { wordDifference } from "./word-difference.ts"
 
-test("words that went stand before those that came", () => {
+test("removed words come before added ones", () => {
   assert.deepEqual(wordDifference("kept for seven years", "kept for ten years"), [
     { is: "kept", text: "kept for " },
     { is: "removed", text: "seven " },
@@ -14,7 +14,7 @@ test("words that went stand before those that came", () => {
   assert.deepEqual(wordDifference("same", "same"), [{ is: "kept", text: "same" }])
 })
 
-test("both texts can be read off a difference, whatever they are", () => {
+test("both texts can be restored from a difference", () => {
   const text = fc
     .array(fc.constantFrom("a ", "b ", "c", "\n", " d", "ee "))
     .map((all) => all.join(""))
@@ -29,7 +29,7 @@ test("both texts can be read off a difference, whatever they are", () => {
   )
 })
 
-test("what is too long to be compared by words is shown whole, both ways", () => {
+test("texts that are too long to compare by words are shown whole", () => {
   const long = "word ".repeat(4000)
   assert.deepEqual(
     wordDifference(long, `${long}end`).map(({ is }) => is),

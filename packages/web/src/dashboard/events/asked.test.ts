@@ -24,7 +24,7 @@ const filter = (text: string) => {
   }
 }
 
-test("what the service has a parameter for is lifted out of the search", () => {
+test("terms for which the service has a parameter become parameters", () => {
   const cases: readonly (readonly [text: string, parameters: object])[] = [
     ["", { query: "" }],
     ["approve lane:security", { query: "approve", lane: "security" }],
@@ -40,7 +40,7 @@ test("what the service has a parameter for is lifted out of the search", () => {
   for (const [text, parameters] of cases) assert.deepEqual(filter(text), parameters, text)
 })
 
-test("a range that is typed becomes the range", () => {
+test("a typed range becomes the range of the list", () => {
   const cases: readonly (readonly [text: string, left: string, range: object])[] = [
     ["since:24h x", "x", { since: "24h" }],
     ["since:all", "", { since: "all" }],
@@ -61,7 +61,7 @@ test("a range that is typed becomes the range", () => {
   assert.equal(Date.parse(day.to) - Date.parse(day.from), 86_400_000)
 })
 
-test("a time that is typed is where the list begins; a day is meant whole", () => {
+test("the list begins at a typed time, and a day counts as a whole", () => {
   assert.equal(liftTimes(asked("a at:2026-11-12T10:00:00Z")).at, "2026-11-12T10:00:00.000Z")
   assert.equal(liftTimes(asked("at:2026-11-12T10:00:00Z")).text, "")
   const { at = "" } = liftTimes(asked("at:2026-11-12"))
@@ -70,7 +70,7 @@ test("a time that is typed is where the list begins; a day is meant whole", () =
     assert.deepEqual(liftTimes(asked(text)), { ...asked(text), at: undefined }, text)
 })
 
-test("terms are shown apart, and a field that there is none of is said to be text", () => {
+test("terms are shown separately, and an unknown field is shown as text", () => {
   const shown = chipsOf('a -actor:ci metadata.order:"A 17" foo:bar since:7d').map(
     ({ text, field, isNot, isUnknownField }) => [text, field, isNot, isUnknownField],
   )
@@ -83,7 +83,7 @@ test("terms are shown apart, and a field that there is none of is said to be tex
   ])
 })
 
-test("a term takes the place of its opposite, and a facet counts without its own field", () => {
+test("a term replaces its opposite, and a facet counts without its own field", () => {
   assert.equal(withTerm("a -actor:ci", "actor:ci"), "a actor:ci")
   assert.equal(withTerm("a", "a"), "a")
   assert.equal(withoutField("lane:data x -lane:policy", "lane"), "x -lane:policy")
@@ -93,7 +93,7 @@ test("a term takes the place of its opposite, and a facet counts without its own
   assert.equal(termText("actor", "a-b"), "actor:a-b")
 })
 
-test("a member of metadata is named as a search can name it, or not at all", () => {
+test("a member of metadata gets a name that a search accepts, or none", () => {
   for (const [path, value, term] of [
     ["ticket", "SUP-1", "metadata.ticket:SUP-1"],
     ["after.mfa-required", true, "metadata.after.mfa-required:true"],
@@ -109,7 +109,7 @@ test("a member of metadata is named as a search can name it, or not at all", () 
   }
 })
 
-test("the address says all of it, and nonsense in it is the usual", () => {
+test("the address contains the whole search, and malformed parts become defaults", () => {
   for (const each of [
     { text: "a:b", range: { since: "24h" }, withSystem: true, at: "2026-11-12T10:00:00.000Z" },
     {

@@ -11,7 +11,7 @@ import {
   valueSuggestions,
 } from "./completion.ts"
 
-test("a word is a dash, a field and the beginning of a value", () => {
+test("a word is parsed into a dash, a field and the beginning of a value", () => {
   assert.deepEqual(typedIn("-actor:us"), { minus: "-", field: "actor", value: "us" })
   assert.deepEqual(typedIn('target:"Invoice 4'), { minus: "", field: "target", value: "Invoice 4" })
   assert.deepEqual(typedIn("act"), { minus: "", field: undefined, value: "act" })
@@ -26,7 +26,7 @@ test("every field of the grammar is suggested", () => {
   )
 })
 
-test("values begin with what is typed before those that hold it, with their counts", () => {
+test("values that begin with the typed text come before those that contain it, with their counts", () => {
   const values = [
     { value: "ci bot", count: 1200 },
     { value: "usr_1", count: 7 },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { differencesIn } from "./differences.ts"
 
-test("what changed is found however the writer says it, and nothing is lost", () => {
+test("changes are found in every form that writers use, and nothing is lost", () => {
   const plan = (before: string, after: string) => ({
     field: "plan",
     before: { path: before, value: "free" },

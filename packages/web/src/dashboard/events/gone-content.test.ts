@@ -13,7 +13,7 @@ const entryOf = (changes: Partial<ListedEntry>): ListedEntry =>
     // The other members are not used.
   }) as ListedEntry
 
-test("an entry without its content is told from one that lost personal data alone", () => {
+test("an entry without its content differs from one that lost only personal data", () => {
   const said = (changes: Partial<ListedEntry>) => {
     const entry = entryOf(changes)
     return [goneText(entry), goneSentence(entry)?.split(" ").slice(0, 8).join(" ")]
@@ -34,7 +34,7 @@ test("an entry without its content is told from one that lost personal data alon
   ])
 })
 
-test("its time is the one at which it was recorded", () => {
+test("the time of an entry without content is the time at which it was recorded", () => {
   const { occurredAt, timestamp } = entryOf({})
   assert.equal(timeOf(entryOf({})), occurredAt)
   assert.equal(timeOf(entryOf({ occurredAt: "" })), timestamp)

@@ -18,7 +18,7 @@ const shown = (rows: readonly Row[], sealedTo: number): readonly string[] =>
     return line.kind === "break" ? `${line.above.sequence} ✕ ${line.below.sequence}` : "sealed"
   })
 
-test("days, and the place up to which all is sealed, stand between the entries", () => {
+test("days, and the mark of the last sealed entry, are shown between the entries", () => {
   const rows = [row(9, "Tue"), row(8, "Tue"), row(5, "Mon")]
   assert.deepEqual(shown(rows, 8), ["Tue", "#9", "sealed", "#8", "Mon", "#5"])
   assert.deepEqual(shown(rows, 20), ["Tue", "sealed", "#9", "#8", "Mon", "#5"])
@@ -26,7 +26,7 @@ test("days, and the place up to which all is sealed, stand between the entries",
   assert.deepEqual(shown([], 9), [])
 })
 
-test("only neighbours of the chain whose hashes do not meet are a break", () => {
+test("only consecutive entries whose hashes do not match are a break", () => {
   const broken = [
     row(9, "Tue"),
     row(8, "Tue", "other"),

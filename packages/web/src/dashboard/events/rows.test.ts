@@ -38,7 +38,7 @@ function ledger(size: number) {
 const sequences = (count: number, from: number): number[] =>
   Array.from({ length: count }, (_, at) => from - at)
 
-test("pages follow each other, each row once, recomputed and without its proof", async () => {
+test("pages have each row once, recomputed and without its proof", async () => {
   const { rows } = ledger(250)
   await rows.begin()
   assert.equal(rows.all.length, pageRows)
@@ -51,7 +51,7 @@ test("pages follow each other, each row once, recomputed and without its proof",
   assert.ok(rows.all.every((row) => row.entry !== undefined && !("proof" in row.entry)))
 })
 
-test("a list begins at a place, and grows both ways from there", async () => {
+test("a list begins at a place and grows in both directions", async () => {
   const { load } = ledger(500)
   const at = (cursor: number) =>
     createRows({
@@ -88,7 +88,7 @@ test("a list begins at a place, and grows both ways from there", async () => {
   assert.deepEqual([beforeAll.all.length, beforeAll.hasNewer, beforeAll.hasMore], [1, true, false])
 })
 
-test("of what lies far behind the place alone is kept, and it is asked for again", async () => {
+test("rows that are far away are dropped and requested again", async () => {
   const { rows, asked } = ledger(5500)
   await rows.begin()
   while (rows.hasMore) await rows.older()
@@ -105,7 +105,7 @@ test("of what lies far behind the place alone is kept, and it is asked for again
   )
 })
 
-test("new ones stand in front once, and are settled when they are listed again", async () => {
+test("new rows appear once at the front, and stay when they are listed again", async () => {
   const { rows, made } = ledger(120)
   await rows.begin()
   made.size = 123
@@ -129,7 +129,7 @@ test("new ones stand in front once, and are settled when they are listed again",
   assert.equal(rows.all.filter((row) => row.entry !== undefined).length, pageRows)
 })
 
-test("a page that is refused leaves what was there, and can be asked for again", async () => {
+test("a refused page keeps the existing rows, and can be requested again", async () => {
   let isRefused = false
   const refusal = { status: 503, code: "overloaded", detail: "too much" }
   const rows = createRows({

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { ticksOf } from "./timeline-ticks.ts"
 
-test("an axis has eight names at most, at whole hours and days of the reader", () => {
+test("an axis has at most eight labels, at whole hours and days of the reader", () => {
   const hour = 3_600_000
   const from = Date.parse("2026-11-06T10:20:00Z")
   for (const zone of [0, hour, -5 * hour])

@@ -27,7 +27,7 @@ const ask = (cursor: number, limit: number) => async (query: string) => {
   return { ok: true, value: page as unknown as EventsPage } as const
 }
 
-test("page by page, both sides come in order, whole and once", async () => {
+test("pages of both sides are merged in order, completely and without duplicates", async () => {
   const expected = ledger.filter(({ sequence }) => sequence % 3 === 0 || sequence % 5 === 0)
   for (const limit of [1, 2, 7, 100]) {
     const found: number[] = []
@@ -46,7 +46,7 @@ test("page by page, both sides come in order, whole and once", async () => {
   }
 })
 
-test("what bears the same id and is another thing is left out", async () => {
+test("another thing with the same id is left out", async () => {
   const namesake = entry(9, { type: "invoice", id: "usr_1" }, { type: "user", id: "usr_2" })
   const page = { events: [namesake], total: 1, hasMore: false, nextCursor: 9 }
   const told = await pageOfBoth(thing, ["did"], async () => ({
