@@ -132,7 +132,7 @@ function rootOf(records: Uint8Array): Uint8Array {
 
 const never = (): void => {}
 
-/** The contents of the journal's file, read without a lock. */
+/** Checks the chain in the journal's file without a lock, and returns its size. */
 async function expectKept(folder: string): Promise<number> {
   const snapshot = openSqliteSnapshot(folder)
   try {

@@ -130,7 +130,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     download: async (pack: Document<"pack">) =>
       bytesOf(await packs.download(instance, acme, pack, "zip")),
     verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
-    /** The last words of the actions in the service's own entries. */
+    /** The acts on evidence packs that the ledger has recorded. */
     async acts() {
       const stored = await journal.after("acme", 0, 10_000)
       return stored.flatMap(
