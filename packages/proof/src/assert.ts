@@ -1,6 +1,6 @@
 /**
- * For what cannot happen: a broken promise between parts of our own program. Input from outside
- * never reaches an assertion; it becomes `undefined` or a verdict.
+ * For impossible states: a broken contract between parts of our own program. Untrusted input never
+ * reaches an assertion; it becomes `undefined` or a verdict.
  */
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)

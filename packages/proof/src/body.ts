@@ -7,14 +7,14 @@ import type { RecordFields } from "./record.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * The body of an entry is what was said: one JSON object in canonical form, made once and kept as
- * bytes. Records and tiles only carry
+ * The body of an entry is its content: one JSON object in canonical form, made once and stored as
+ * bytes. Records and tiles contain only
  *
  *     bodyHash = SHA-256( "ALB1" || salt[16] || body )
  *
- * so a body can be withheld, or destroyed when its time has come, and every proof made before still
- * holds. The salt is random: without it, who holds only the public records could try likely bodies
- * until one fits.
+ * so a body can be withheld, or destroyed after its retention, and every earlier proof stays valid.
+ * The salt is random: without it, somebody with only the public records could guess likely bodies
+ * and compare their hashes.
  */
 export function bodyHash(salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): Uint8Array {
   assert(salt.length === bodySaltBytes, "a body's salt has 16 bytes")
@@ -34,7 +34,8 @@ export function commitsTo(
 export type BodyFault = "canonical" | "version" | "workspace"
 
 /**
- * The content of a body without its sealed fields; or why it is no body, or not of this workspace.
+ * The content of a body without its sealed fields, or the reason why it is no body of this
+ * workspace.
  */
 export function parseBody(
   source: string | Uint8Array,

@@ -15,8 +15,8 @@ export type Place = {
 export type PlaceFault = "index" | "ledger" | "link" | "time"
 
 /**
- * Why a record does not fit its place; undefined if it fits. It must have the index and the ledger,
- * link to the entry before, and not be older. The first entry links to the ledgerId.
+ * Why a record does not match its place. Undefined if it matches. It must have the index and the
+ * ledger, link to the previous entry, and not be older. The first entry links to the ledgerId.
  */
 export function placeFault(
   fields: RecordFields,

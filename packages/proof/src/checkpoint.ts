@@ -4,15 +4,15 @@ import { isHash, isSize } from "./tree.ts"
 import { isKeyName } from "./vkey.ts"
 
 /**
- * A checkpoint says what the whole log was at one size (C2SP tlog-checkpoint). As the text of a
- * signed note, it has three lines:
+ * A checkpoint commits to the whole log at one size (C2SP tlog-checkpoint). As the text of a signed
+ * note, it has three lines:
  *
  *     <origin>           the log's name, and the name of the key that signs
  *     <size>             decimal
  *     <root>             base64
  *
- * The specification also allows for lines behind these. We write none and accept none: a
- * cosignature need not cover them.
+ * The specification also allows further lines. We write none and accept none, because a cosignature
+ * need not cover them.
  */
 export type Checkpoint = {
   readonly origin: string

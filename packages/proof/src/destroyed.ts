@@ -2,14 +2,14 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { Kind } from "./record.ts"
 
 /**
- * What the service destroys on purpose it records first, in entries of kind `retention` (a body has
- * passed its time) and `erasure` (a person is forgotten). Their `metadata` says what of which
- * earlier entries, by sequence:
+ * Before the service destroys content, it records that, in entries of kind `retention` (a body has
+ * expired) and `erasure` (a person's data). Their `metadata` lists the content of earlier entries,
+ * by sequence:
  *
  *     bodies   [[first, last], …]                  whole bodies, and everything sealed in them
  *     fields   [{ "sequence", "digests": […] }, …]  sealed fields alone, by their digests; in an erasure
  *
- * both ascending and without overlap. What is missing and stands in no such entry is unexplained.
+ * both ascending and without overlap. Missing content that no such entry lists is unexplained.
  */
 export type Destroyed = {
   readonly why: DestroyedWhy
@@ -21,7 +21,10 @@ export type DestroyedWhy = "expired" | "erased"
 export type SequenceRange = readonly [first: number, last: number]
 export type DestroyedFields = { readonly sequence: number; readonly digests: readonly string[] }
 
-/** What an entry destroys; undefined if it is of another kind, or says nothing of the kind. */
+/**
+ * The content that an entry destroys. Undefined if the entry is of another kind, or lists nothing
+ * valid.
+ */
 export function readDestroyed(
   kind: Kind,
   sequence: number,
@@ -36,7 +39,7 @@ export function readDestroyed(
   return last < sequence ? { why, bodies, fields } : undefined
 }
 
-/** The `metadata` that says so. */
+/** The `metadata` that records it. */
 export function formatDestroyed({ bodies, fields }: Omit<Destroyed, "why">): JsonObject {
   return {
     ...(bodies.length > 0 && { bodies: bodies.map(([first, last]) => [first, last]) }),
@@ -46,7 +49,7 @@ export function formatDestroyed({ bodies, fields }: Omit<Destroyed, "why">): Jso
   }
 }
 
-/** Empty unless all of it has the form. */
+/** Empty if any part is malformed. */
 function rangesIn(value: Json | undefined): readonly SequenceRange[] {
   if (!Array.isArray(value)) return []
   const ranges: SequenceRange[] = []
@@ -60,7 +63,7 @@ function rangesIn(value: Json | undefined): readonly SequenceRange[] {
   return ranges
 }
 
-/** Empty unless all of it has the form. */
+/** Empty if any part is malformed. */
 function fieldsIn(value: Json | undefined): readonly DestroyedFields[] {
   if (!Array.isArray(value)) return []
   const fields: DestroyedFields[] = []

@@ -1,11 +1,11 @@
 /**
- * The fields of an entry, once. Each is a member of the body that is hashed, or sealed with it.
- * Types, checks, bodies, comparisons of requests and answers are made from this table or checked
- * against it, in every package.
+ * The one table of the fields of an entry. Each field is a member of the hashed body, or sealed
+ * with it. Types, checks, bodies, comparisons of requests and answers are made from this table or
+ * checked against it, in every package.
  *
- * To add a field that a writer says and an entry repeats: its type in `RepeatedFields`, its line in
- * `entryFields`, its rule in the API (http/shapes/event.ts); the compiler names the rest. Then
- * docs/format.md and docs/api.md, which a test reads.
+ * To add a field that the writer sets and the entry repeats: add its type in `RepeatedFields`, its
+ * line in `entryFields`, and its rule in the API (http/shapes/event.ts). The compiler names the
+ * rest. Then add it to docs/format.md and docs/api.md, which a test reads.
  */
 export const entryFields = {
   workspaceId: { from: "writer", form: "word", shown: "entry" },
@@ -28,7 +28,7 @@ export const entryFields = {
 } as const satisfies Readonly<Record<string, Field>> & Readonly<Record<keyof RepeatedFields, Field>>
 
 export interface Field {
-  /** Two requests with one key are the same request if their writers say the same. */
+  /** Two requests with one key are the same request if their fields from the writer are equal. */
   readonly from: "writer" | "ledger"
   /**
    * The field's form in a body. A `word` needs no JSON escapes; a `text` may, and a search finds

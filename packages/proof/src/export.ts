@@ -40,10 +40,10 @@ import { parseVkey } from "./vkey.ts"
  *     key          the caller trusts the log's key
  *
  * to the first that fails. Earlier ledgers are checked in the same way, oldest first. Their root is
- * the one that the next genesis names, so they need no key, and their checkpoint may cover less than
- * was kept, or be missing. Files are requested one at a time, when needed, and not kept. Missing
- * bodies and disclosures are counted, those that an entry of kind 04 or 07 explains apart from the
- * others: they may be withheld, and nothing else depends on them.
+ * in the next genesis, so they need no key, and their checkpoint may cover fewer entries, or be
+ * missing. Files are requested one at a time, when needed, and not kept. Missing bodies and
+ * disclosures are counted, separately if an entry of kind 04 or 07 explains them. They may be
+ * withheld, and nothing else depends on them.
  */
 export type ExportVerdict = ExportReport &
   (

@@ -11,15 +11,15 @@ import { verifyTlogProof } from "./tlog-proof.ts"
 import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
 
 /**
- * Checks a file of evidence, whatever it is: the answer about a receipt, an entry, a page of
- * entries, a tlog-proof, an evidence pack or an export. Programs for people show the findings.
+ * The result of checking a file of evidence: the answer about a receipt, an entry, a page of
+ * entries, a tlog-proof, an evidence pack or an export. Programs show the findings to people.
  */
 export interface Finding {
   /** The item, if the file has several. */
   readonly item?: string
   readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
-  /** Of what is unconfirmed. */
+  /** The reason, if the verdict is `unconfirmed`. */
   readonly because?: Because | "key_missing"
   /** One sentence that explains the verdict. Absent if it is genuine. */
   readonly reason?: string
@@ -29,13 +29,13 @@ export interface Finding {
   readonly checks: readonly { readonly name: string; readonly ok: boolean | null }[]
   /** Members that no hash covers. They prove nothing. */
   readonly notCovered: readonly string[]
-  /** What the bytes say. A forger may have written them. */
+  /** Statements of the bytes. A forger may have written them. */
   readonly facts: Readonly<Record<string, string | number>>
-  /** What was recorded, with the sealed fields that are disclosed. Absent if it is refuted. */
+  /** The recorded content, with the disclosed sealed fields. Absent if the verdict is `refuted`. */
   readonly content?: JsonObject
 }
 
-/** Whether there was nothing to compute from, and so nothing at all is known of it. */
+/** Whether nothing could be computed, so that nothing is known about the file. */
 export function isUnchecked({ because }: Pick<Finding, "because">): boolean {
   return because === "proof_missing" || because === "key_missing"
 }
@@ -49,25 +49,25 @@ export interface Difference {
   readonly found?: string
 }
 
-/** A folder, by its files. */
+/** The files of a folder. */
 export interface Folder {
   readonly files: ExportFiles
-  /** The paths of all of them. */
+  /** The paths of all files. */
   readonly paths: () => readonly string[]
 }
 
-/** What the caller knows from another source than the files. */
+/** Data that the caller has from another source than the files. */
 export interface TrustedInput {
   readonly trustedKeys: readonly string[]
   /** Newest first. */
   readonly geneses: readonly string[]
   /** The receipt that an answer must be about. */
   readonly receiptId?: string
-  /** Where there is a faster one, or somebody wants to know how far it has come. */
+  /** A faster hash function, or one that reports progress. */
   readonly hash?: Sha256
 }
 
-/** Of each item of the file; of the file itself, if it is one. */
+/** The findings about the items of the file, or about the file itself. */
 export function examineFile(bytes: Uint8Array, input: TrustedInput): readonly Finding[] {
   if (isZip(bytes)) return [ofPack(verifyPack(bytes, input))]
   const text = fromUtf8(bytes) ?? ""
@@ -93,8 +93,8 @@ const kinds =
   "it is not a receipt of GET …/receipts/{receiptId}, a page read with include=proof, a tlog-proof, an evidence pack or an export"
 
 /**
- * Everything that a reader can take the file for. If one kind is genuine, that says nothing about
- * another.
+ * All kinds of evidence that the file could be. If it is genuine as one kind, that proves nothing
+ * about another.
  */
 function kindsOf(value: JsonMembers): readonly string[] {
   return [
@@ -108,7 +108,7 @@ function kindsOf(value: JsonMembers): readonly string[] {
   ]
 }
 
-/** By its first bytes. */
+/** Whether the first bytes are those of a ZIP. */
 export function isZip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
 }
@@ -155,8 +155,8 @@ function ofPage(
 }
 
 /**
- * Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An
- * entry without a record has no place.
+ * The first misplaced entry. Indexes must descend within a ledger, and shown sequences across its
+ * epochs. An entry without a record has no place.
  */
 function firstMisplaced(
   entries: readonly Finding[],
@@ -178,8 +178,8 @@ function firstMisplaced(
 }
 
 /**
- * Members of a page that its entries determine, and those that nothing covers: no page proves that
- * it is complete.
+ * Checks the members of a page that its entries determine, and lists those that nothing covers: no
+ * page proves that it is complete.
  */
 function ofPageItself({ events: _, ...page }: JsonMembers, events: readonly unknown[]) {
   const entries = events.map((event) => (isObject(event) ? event : {}))
@@ -197,10 +197,7 @@ function ofPageItself({ events: _, ...page }: JsonMembers, events: readonly unkn
 /** An unchecked object from a file. */
 type JsonMembers = Readonly<Record<string, unknown>>
 
-/**
- * Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was
- * answered with.
- */
+/** Checks the answer about a receipt, an entry of a page, or the bare receipt from a write. */
 function ofEntry(
   value: Readonly<Record<string, unknown>>,
   input: TrustedInput,
@@ -297,7 +294,7 @@ function fault(failure: string, field?: string, expected?: string, found?: strin
   return `${failure} does not hold${field === undefined ? "" : `, in ${field}`}${values.length === 0 ? "" : `: ${values.join(", ")}`}`
 }
 
-/** The key that signed, which anyone can have made. */
+/** The key that signed. Anyone can have made it. */
 function keyOf(key: Vkey | undefined): { readonly key?: string } {
   return key === undefined ? {} : { key: formatVkey(key) }
 }
@@ -333,7 +330,7 @@ function ofProof(text: string, { trustedKeys, ...input }: TrustedInput): Finding
 
 const unsigned = "no key that you trust has signed its checkpoint; give the log's vkey"
 
-/** Refuses a file that is not base64: leaving it out would make another pack. */
+/** Refuses a pack with a file that is not base64: without the file it would be another pack. */
 function ofPackJson(
   { manifest, files: _, ...others }: JsonMembers,
   files: JsonMembers,
@@ -390,7 +387,7 @@ export function examineExport(folder: Folder, input: TrustedInput): Finding {
   return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`, difference)
 }
 
-/** What is missing: explained by an entry of the ledger, and not. */
+/** The counts of missing content, with and without an entry that explains it. */
 function missingFacts(counts: MissingCounts): Readonly<Record<string, number>> {
   const { expiredBodies, erasedBodies, missingBodies, erasedFields, withheld } = counts
   return Object.fromEntries(
@@ -414,8 +411,8 @@ function checkFolder({ files, paths }: Folder, input: TrustedInput) {
 }
 
 /**
- * Whether no export makes this file. An interrupted export leaves `.new` files, and tiles and lines
- * beyond its checkpoint.
+ * Whether an export never contains this file. An interrupted export leaves `.new` files, and tiles
+ * and lines beyond its checkpoint.
  */
 function isStranger(
   path: string,

@@ -3,7 +3,7 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { emptyRoot, isHash, isOdd, isSize, nodeHash } from "./tree.ts"
 
 /**
- * The right edge of a tree: all that is needed to add leaves and to know the root. It is the
+ * The right edge of a tree: enough to add leaves and to compute the root. It consists of the
  * complete subtrees whose sizes are the binary digits of the tree's size, so at most 53 hashes,
  * largest first. Also known as a compact range.
  */

@@ -5,9 +5,8 @@ import { preimage } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * What a ledger is born with. Its canonical text is kept as it was first written, and its hash
- * names the ledger in every record, so an entry cannot be replayed into another workspace or
- * another deployment:
+ * The constants of a ledger. The canonical text is stored unchanged, and its hash identifies the
+ * ledger in every record, so an entry cannot be replayed into another workspace or deployment:
  *
  *     ledgerId = SHA-256( "ALG1" || JCS(genesis) )
  */
@@ -24,8 +23,8 @@ export type Genesis = {
 }
 
 /**
- * The place up to which the former ledger's entries are kept, and the last head that it is known to
- * have signed. If the last signed head is unknown, its size and root are null.
+ * How many entries of the former ledger are kept, and its last known signed head. If that head is
+ * unknown, its size and root are null.
  */
 export type Continued = {
   readonly ledgerId: string

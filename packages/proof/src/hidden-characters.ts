@@ -11,7 +11,7 @@ interface Part {
   readonly isHidden: boolean
 }
 
-/** The text in its order, with what cannot be seen replaced by its number: `⟨U+202E⟩`. */
+/** The text in order, with invisible characters replaced by their numbers: `⟨U+202E⟩`. */
 export function hiddenCharacters(text: string): readonly Part[] {
   const parts: Part[] = []
   let at = 0

@@ -6,11 +6,10 @@ export type JsonObject = { readonly [name: string]: Json }
  * The value of a JSON text from outside, or undefined.
  *
  * Not JSON.parse alone, because V8's is wrong at times (nodejs/node#63785; Node 24 and 26, and the
- * browsers of their time): where a member name has an escape, it may take it for a name that it met
- * before in an object of like shape. After {"a":0,"\\":0} it reads {"a":0,"\n":0} with the name of
- * the former, for whoever is next to ask. What was hashed must be read as it is, so such texts are
- * read here, to the depth that canonical text may have. Strings and numbers by themselves are not
- * affected.
+ * browsers of their time): if a member name has an escape, it may return another name that it has
+ * read before in an object of the same shape. After {"a":0,"\\":0} it reads {"a":0,"\n":0} with the
+ * former name. Hashed text must be read correctly, so such texts are parsed here, up to the depth
+ * of canonical text. Strings and numbers by themselves are not affected.
  */
 export function parseJson(text: string): Json | undefined {
   if (text.length > plainLength && survey(text).isTooLarge) return undefined
@@ -39,10 +38,7 @@ export function readJson(text: string): JsonText {
   return repeated === undefined ? { ok: true, value } : { ok: false, repeated }
 }
 
-/**
- * Refuses more values than any answer has: as objects they take thirty times the memory of their
- * text.
- */
+/** More values than any answer has. As objects they take thirty times the memory of their text. */
 export const jsonValuesMax = 10_000_000
 
 /**

@@ -1,8 +1,8 @@
 import type { Destroyed, DestroyedWhy } from "./destroyed.ts"
 
 /**
- * Bodies and sealed fields that are missing, until an entry explains them. Entries come in the order
- * of the chain, and an entry explains only earlier ones.
+ * Collects missing bodies and sealed fields until an entry explains them. Entries are added in the
+ * order of the chain, and an entry explains only earlier ones.
  */
 export type MissingContent = {
   readonly counts: MissingCounts
@@ -16,7 +16,7 @@ export type MissingCounts = {
   readonly missingBodies: number
   readonly expiredBodies: number
   readonly erasedBodies: number
-  /** Sealed fields of bodies that are there, if no entry explains that they are missing. */
+  /** Missing sealed fields of present bodies that no entry explains. */
   readonly withheld: number
   readonly erasedFields: number
 }

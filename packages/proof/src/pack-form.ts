@@ -26,9 +26,9 @@ import { bodySaltBytes } from "./body.ts"
  *     seal.json                     {"body","index","salt"} of the ledger's own entry about this pack; it says SHA-256(manifest.json)
  *     seal.tlog-proof               that this entry stands in the same ledger
  *
- * Only an erasure changes a pack: it takes lines out of `disclosures/`, which is why nothing else
- * may say what is in them. Everything here is derived from records and bodies by the functions
- * below, by whoever makes a pack and by whoever checks one.
+ * Only an erasure changes a pack: it removes lines from `disclosures/`, so no other file may depend
+ * on them. The functions below derive all files from records and bodies, both for making and for
+ * checking a pack.
  */
 export const packPaths = {
   manifest: "manifest.json",
@@ -43,7 +43,7 @@ export const packPaths = {
   sealProof: "seal.tlog-proof",
 } as const
 
-/** The verifier that a pack carries. Packs of before carry none. */
+/** The verifier in a pack. Older packs have none. */
 export const packVerifierPath = "verify.html"
 
 /** Action of the entry that seals a pack. */
@@ -150,7 +150,7 @@ export type PackEntry = {
   readonly body: JsonObject
 }
 
-/** The receipt of the API, without the members that depend on the caller or the day. */
+/** The receipt of the API, without the members that depend on the caller or the time. */
 export function formatReceiptLine({ record, eventHash, body }: PackEntry): string {
   const { id, actor, target, keyId } = body
   return canonicalize(

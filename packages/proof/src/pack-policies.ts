@@ -5,8 +5,8 @@ import { policyPath } from "./pack-form.ts"
 import type { Sha256 } from "./sha256.ts"
 
 /**
- * The first file of a pack's policies that does not say its own hash, or is not the version that it
- * is filed as.
+ * The first policy file of a pack that does not state its own hash, or whose version does not match
+ * its path.
  */
 export function checkPolicies(
   files: ReadonlyMap<string, Uint8Array>,

@@ -1,12 +1,12 @@
 /**
- * The first 64 bits behind the point of square and cube roots of the first primes: what SHA-512
- * takes its constants from, and SHA-256 takes the first 32 bits of. They are computed once, from
- * whole numbers, because text of digits compresses badly and a page has to load it.
+ * The first 64 fractional bits of square and cube roots of the first primes. They are the constants
+ * of SHA-512, and their first 32 bits those of SHA-256. They are computed once, with integers,
+ * because digits compress badly and a page would have to load them.
  */
 export type PrimeRoots = {
-  /** Of the first 8 primes. */
+  /** Square roots of the first 8 primes. */
   readonly square: readonly bigint[]
-  /** Of the first 80. */
+  /** Cube roots of the first 80 primes. */
   readonly cube: readonly bigint[]
 }
 

@@ -94,12 +94,12 @@ export type CheckName =
 
 export type Check = { readonly name: CheckName; readonly ok: boolean }
 
-/** The checks that ran, and what they found. */
+/** The checks that ran, and their findings. */
 export type Report = {
   readonly checks: readonly Check[]
   readonly record?: RecordFields
   readonly eventHash?: string
-  /** The place of the entry among all that its ledger counts, from 1. */
+  /** The place of the entry in its ledger, counted from 1, with the entries of former epochs. */
   readonly sequence?: number
   /** The body with the disclosed claims in place. */
   readonly content?: JsonObject
@@ -120,7 +120,7 @@ export type ReceiptOptions = {
   /** Id of the requested receipt. */
   readonly receiptId?: string
   /**
-   * The geneses of the current ledger and of all ledgers that it continues, newest first. They tell
+   * The geneses of the current ledger and of all ledgers that it continues, newest first. They show
    * which entries were lost.
    */
   readonly geneses?: readonly string[]
@@ -307,7 +307,7 @@ function checkSealed(
   report.signatures = proven.signatures
   if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
     report.uncovered = [...report.uncovered, "proof.vkey"]
-  // Without its body an entry may be expired or erased; so may sealed fields that are not shown.
+  // Without its body, an entry may be expired or erased. Without sealed fields, it may be erased.
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
   return note(report, "key", isTrusted(proven, trustedKeys))

@@ -3,8 +3,8 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { leafHash } from "./tree.ts"
 
 /**
- * The record of an entry: 118 bytes that stay for ever. It says when, in which ledger, at which
- * place, after which entry; what was said it only commits to, through the hash of the body.
+ * The record of an entry: 118 bytes that stay for ever. It contains the time, the ledger, the index
+ * and the link to the previous entry. It commits to the content only by the hash of the body.
  *
  *     off len
  *       0   4  "ALR1"

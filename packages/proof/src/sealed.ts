@@ -6,15 +6,15 @@ import { preimageOfText } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * Sealed fields, by RFC 9901 (SD-JWT). What is personal does not stand in the body itself but in a
- * disclosure beside it,
+ * Sealed fields, by RFC 9901 (SD-JWT). Personal data is not in the body, but in separate
+ * disclosures,
  *
  *     disclosure = base64url( JCS( [ base64url(salt16), name, value ] ) )
  *     digest     = base64url( SHA-256( ASCII( disclosure ) ) )
  *
  * and the object that it was taken from lists the digest in its `_sd`. So a disclosure can be
- * withheld or destroyed, and the body's hash still holds; and nobody can guess at what is gone, for
- * the salt went with it. `_sd_alg` at the top of the body names the hash.
+ * withheld or destroyed, and the body's hash stays valid. Nobody can guess destroyed values,
+ * because their salt was destroyed too. `_sd_alg` at the top of the body names the hash.
  *
  * Of the RFC, the ledger uses members of objects that are reached through objects. Digests within
  * arrays or disclosed values are refused.
@@ -71,8 +71,8 @@ export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 /**
  * The body with each disclosed claim as a member of the object that lists its digest; `withheld`
  * counts digests without a disclosure. The arguments are not changed, but the result may share
- * parts of them. One disclosure that does not fit exactly once fails the whole. `digestOf` may be
- * what the platform has in place of `digest`.
+ * parts of them. If one disclosure does not match exactly once, the whole fails. `digestOf` may be
+ * the platform's implementation of `digest`.
  */
 export function openBody(
   body: JsonObject,
@@ -140,7 +140,7 @@ function placeClaims(
 ): JsonObject {
   if (!Array.isArray(digests) || digests.length === 0) return fail(opening, "malformed", members)
   for (const digest of digests as Json[]) {
-    // The digest of a claim was made here, so it has the right form.
+    // The digest of a claim was computed here, so it has the right form.
     const claim = typeof digest === "string" ? opening.claims.get(digest) : undefined
     if (typeof digest !== "string" || (!claim && fromBase64Url(digest)?.length !== 32))
       return fail(opening, "malformed", members)

@@ -1,9 +1,9 @@
 import { primeRoots } from "./prime-roots.ts"
 
 /**
- * SHA-256. Whatever hashes in this package takes one of these as its last argument, so that a
- * program with a faster one can give it. It must not keep its argument: several callers build the
- * preimage in memory that they use again.
+ * A SHA-256 function. All functions of this package that hash take one as their last argument, so
+ * that a program can pass a faster one. It must not keep its argument, because callers reuse the
+ * memory of the preimage.
  */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array
 
@@ -31,8 +31,8 @@ export const sha256: Sha256 = (message) => {
 }
 
 const blockBytes = 64
-// Written anew for each hash. Most are of two blocks, and take a third of the time if nothing but
-// the hash is allocated.
+// Reused for each hash. Most inputs have two blocks, and take a third of the time if only the hash
+// is allocated.
 const state = new Int32Array(8)
 const schedule = new Int32Array(64)
 const end = new Uint8Array(2 * blockBytes)

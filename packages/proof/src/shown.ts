@@ -5,7 +5,7 @@ import type { RecordFields } from "./record.ts"
 
 /**
  * Compares the receipt and the entry that the API shows with the hashed values. A server can write
- * anything into those two objects; only fields that agree with record and body prove something.
+ * anything into those two objects. Only fields that match record and body prove something.
  *
  * A shown field must equal the hashed one. Fields may be absent, because readers have different
  * rights; but from `actor`, `target`, and `metadata` only sealed ones may be. An e-mail may be
@@ -142,7 +142,7 @@ export function maskEmail(email: string): string {
 const inEntry = fieldsWith("shown", "entry")
 const inBoth = fieldsWith("shown", "receipt and entry")
 const partyFields = ["actor", "target"]
-// Members that the API adds to an entry. They are the proof itself, and show nothing.
+// Members that the API adds to an entry. They are the proof itself, and no content.
 const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
 
 type Fields = Map<string, Json | undefined>

@@ -43,7 +43,7 @@ export function tilePath(
   return `tile/${level}/${groups.join("/")}${width === tileWidth ? "" : `.p/${width}`}`
 }
 
-/** Undefined unless `tilePath` would write the path so. */
+/** Undefined unless `tilePath` would write the same path. */
 export function parseTilePath(path: string): Tile | undefined {
   const [, levelText, groups, widthText] =
     /^tile\/(entries|\d{1,2})\/((?:x\d{3}\/){0,5}\d{3})(?:\.p\/(\d{1,3}))?$/.exec(path) ?? []
@@ -75,8 +75,8 @@ export function levelWidth(level: number, size: number): number {
 }
 
 /**
- * Where the complete subtree (level, n) is found: it is over `count` hashes, from `start`, of one
- * tile.
+ * The location of the complete subtree (level, n): it covers `count` hashes of one tile, from
+ * `start`.
  */
 export type TileSlice = {
   readonly level: number

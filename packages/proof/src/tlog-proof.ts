@@ -18,8 +18,8 @@ import { parseVkey, type Vkey } from "./vkey.ts"
  *
  *     <checkpoint>                the signed note to the end, verbatim
  *
- * Nothing but the checkpoint is signed. So `extra` and the hashes only count once a root was
- * computed from them and found to be the checkpoint's.
+ * Nothing but the checkpoint is signed. So `extra` and the hashes count only if the root that is
+ * computed from them equals the checkpoint's.
  */
 export type TlogProof = {
   readonly extra?: Uint8Array
@@ -126,8 +126,8 @@ export function verifyTlogProof(text: string, options: TlogProofOptions): Verifi
 
   const bytes = options.record ?? proof.extra
   const record = bytes && parseRecord(bytes)
-  // A file that carries one record and proves another would mean different things to different
-  // readers.
+  // If a file contained one record and proved another, different readers would understand different
+  // things.
   if (!bytes || !record || (proof.extra && !equalBytes(proof.extra, bytes)))
     return { ok: false, failure: "record" }
 

@@ -3,13 +3,13 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { emptyRoot, isSize, nodeHash } from "./tree.ts"
 
 /**
- * Proofs are made from complete subtrees alone: those never change again, so tiles can hold them.
- * Subtree (level, n) is over the leaves from n * 2^level to (n + 1) * 2^level. Where a proof names
- * an incomplete subtree, which only stands at the right edge, its hash is folded from the complete
+ * Proofs are made only from complete subtrees, which never change, so tiles can store them. Subtree
+ * (level, n) covers the leaves from n * 2^level to (n + 1) * 2^level. If a proof contains an
+ * incomplete subtree, which is always at the right edge, its hash is computed from the complete
  * ones in it.
  *
- * `inclusionNodes`, `consistencyNodes`, and `rootNodes` list what will be asked for, so that a
- * caller can read all of it first.
+ * `inclusionNodes`, `consistencyNodes`, and `rootNodes` list the required nodes, so that a caller
+ * can read all of them first.
  */
 export type Subtree = { readonly level: number; readonly n: number }
 export type NodeReader = (level: number, n: number) => Uint8Array

@@ -11,8 +11,8 @@ export type SignedCheckpoint = {
 
 /**
  * Undefined if the text is no signed checkpoint, or if a signature by a given key does not hold.
- * Looks for the file's own key and for the keys that the caller trusts: during an overlap two keys
- * sign, and a caller who knows one of them must find it.
+ * Checks signatures by the file's own key and by the keys that the caller trusts: during an overlap
+ * two keys sign, and a caller may know only one of them.
  */
 export function openCheckpoint(
   note: string,

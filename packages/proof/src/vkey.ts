@@ -5,7 +5,7 @@ import { preimage } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * A public key for signed notes, with the name of who signs, on one line:
+ * A public key for signed notes, with the name of the signer, on one line:
  *
  *     vkey  = name "+" hex8(keyId) "+" base64( type byte || public key )
  *     keyId = SHA-256( name || 0x0A || type byte || public key )[0:4]
