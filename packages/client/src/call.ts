@@ -3,7 +3,7 @@ import type { CallOptions, Exchange, Request } from "./exchange.ts"
 
 type Query = NonNullable<Request["query"]>
 
-/** The ways to ask, by how the answer is read. */
+/** Functions for requests, one for each way to read the answer. */
 export interface Call {
   get<T>(path: string, query: Query, options?: CallOptions): Promise<T>
   post<T>(path: string, body: unknown, options?: CallOptions): Promise<T>
@@ -42,8 +42,8 @@ export function callsBy(exchange: Exchange): Call {
 }
 
 /**
- * What a good answer looks like is the service's promise, which its own tests hold against the
- * types of wire.ts.
+ * The service guarantees the form of a successful answer: its tests compare it with the types of
+ * wire.ts.
  */
 export async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text()

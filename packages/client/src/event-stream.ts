@@ -1,8 +1,11 @@
-// Server-sent events as the feed sends them.
+// Parses the server-sent events of the feed.
 
 import type { Effects } from "./effects.ts"
 
-/** The service says something every 15 s. A connection that is silent for longer is cut. */
+/**
+ * The service sends a comment at least every 15 s, so a connection that is silent for this long is
+ * dead.
+ */
 const silentMaxMs = 45_000
 
 export interface Message {
@@ -10,7 +13,7 @@ export interface Message {
   readonly data: string | undefined
 }
 
-/** The messages of a stream of server-sent events, up to its end or its cut. */
+/** The messages of a stream of server-sent events, until it ends or is cut off. */
 export async function* messagesOf(
   body: ReadableStream<Uint8Array> | null,
   sleep: Effects["sleep"],
@@ -38,7 +41,7 @@ function messageOf(text: string): Message {
   return { id: values.get("id"), data: values.get("data") }
 }
 
-/** Undefined after too long a silence. */
+/** Undefined if nothing arrives in time. */
 async function withinSilence(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   sleep: Effects["sleep"],

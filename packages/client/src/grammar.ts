@@ -1,5 +1,4 @@
-// The grammar of searches, for both ends: the service finds by it, a page can show how a search was
-// understood.
+// The grammar of searches, for the service and for pages that show how a search is understood.
 //
 //   approve           a word that begins so, of any text of an entry
 //   "invoice 42"      these words in a row within one value; "invoice 4"* for the start of the last one
@@ -7,9 +6,9 @@
 //   actor:usr_1       the whole of a value; actor:usr_* for its start; target:"Invoice 42" where it has spaces
 //   -…                what must not be there
 //
-// All terms must match; of those that name one field without `-`, one is enough. Case never counts,
-// diacritics do. There is no wrong search, only one that is too long: what is none of the above is
-// read as text.
+// All terms must match; of several terms that name one field without `-`, one is enough. Case is
+// ignored, diacritics are not. No search is malformed, only too long: everything else is read as
+// text.
 
 export interface Query {
   readonly terms: readonly Term[]
@@ -67,7 +66,7 @@ export function parseQuery(text: string): { readonly query: Query } | { readonly
     : { query: { terms } }
 }
 
-/** A piece of a search, with what it means. A dash or a star alone is no term. */
+/** A piece of a search with its meaning. A dash or a star alone is no term. */
 export interface ReadTerm {
   readonly text: string
   readonly term: Term | undefined
@@ -104,7 +103,7 @@ function termOf(
     return { kind: "field", not, field, value, isPrefix: hasStar }
   }
   const words = wordsOf(field === undefined ? value : `${field}:${value}`)
-  // Without a letter or digit it can match nothing.
+  // A term without a letter or digit can match nothing.
   return words.length === 0
     ? undefined
     : { kind: "text", not, words, isPrefix: quoted === undefined || hasStar }

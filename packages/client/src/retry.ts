@@ -25,8 +25,8 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * The wait before the next attempt; undefined for no further attempt. `isRepeatable`: safe to run
- * twice. A call that was refused before it ran may always be repeated.
+ * The wait before the next attempt. Undefined for no further attempt. `isRepeatable` says that the
+ * call is safe to run twice. A call that was refused before it ran may always be retried.
  */
 export function waitBefore(
   attempt: number,

@@ -1,5 +1,5 @@
-// What both ends of the API agree on: the JSON of every request and answer, as types. The server's
-// shapes are checked to be equal to these when it is compiled.
+// The types of the JSON in every request and answer, for client and server. The compiler checks
+// that the server's shapes are equal to them.
 //
 // Enumerations in answers are open: a later version may add a value, so a client must expect a
 // string that it does not know.
@@ -64,7 +64,7 @@ export interface Target {
   readonly [further: string]: unknown
 }
 
-/** Anything else about an event, in the writer's own members. */
+/** Further data about an event, in members of the writer's own. */
 export interface Metadata {
   /** Receipts of entries that this one belongs to. */
   readonly relatedReceiptIds?: readonly string[]
@@ -81,7 +81,7 @@ export interface AuditEvent extends RepeatedFields {
   readonly userVisible?: boolean
 }
 
-/** One event of a batch, with the key that makes repeating it safe. */
+/** One event of a batch, with the key that makes a retry safe. */
 export interface BatchItem extends AuditEvent {
   readonly idempotencyKey: string
 }
@@ -132,7 +132,7 @@ export interface ConsentAnswer {
   readonly receipt: Receipt
 }
 
-/** The body of `POST /v1/consents/withdrawals`: a person agrees no more. */
+/** The body of `POST /v1/consents/withdrawals`: a person withdraws a consent. */
 export interface ConsentWithdrawal {
   readonly workspaceId: string
   /** The `id` that the consent named. */
@@ -153,28 +153,28 @@ export interface ConsentStateQuery {
   readonly projectId: string
   /** Absent: now. */
   readonly at?: Time
-  /** Why somebody looks. It is recorded with the look-up. */
+  /** The reason of the look-up, which is recorded with it. */
   readonly reason?: string
 }
 
-/** Whether a person's consent stood at a time, and the entries that say so, oldest first. */
+/** Whether a person's consent was valid at a time, and the entries that prove it, oldest first. */
 export interface ConsentState extends EventsPage {
   readonly workspaceId: string
   readonly projectId: string
   readonly subject: string
-  /** The time of the state: the one that was asked for, or now if that is earlier. */
+  /** The time of the state: the requested one, or now if that is earlier. */
   readonly at: Time
   /** `none`: neither given nor withdrawn. */
   readonly state: "given" | "withdrawn" | "none"
-  /** Of the consent that stands, or else of the one that was given last. */
+  /** The version of the valid consent, or else of the last one that was given. */
   readonly policyVersion?: number
   readonly mode?: string
-  /** Of the entry that decides: that consent, or the withdrawal. */
+  /** From the decisive entry: that consent, or the withdrawal. */
   readonly surface?: string
   readonly receipt?: string
   /** When that entry was recorded. */
   readonly since?: Time
-  /** Of the version `policyVersion`, if it was published at the time `at`. */
+  /** The version `policyVersion`, if it was published at the time `at`. */
   readonly publishedAt?: Time
   readonly sectionHash?: string
   readonly sections?: readonly PolicySection[]
@@ -195,16 +195,16 @@ export interface ConsentCount {
   readonly withdrawn: number
 }
 
-/** Exact counts of consents, about nobody in particular. */
+/** Exact counts of consents, without persons. */
 export interface ConsentSummary extends ConsentCount {
   readonly workspaceId: string
   readonly projectId: string
   /** In order; the withdrawals of every version last. */
   readonly versions: readonly VersionConsents[]
   readonly modes: readonly { readonly mode: string; readonly given: number }[]
-  /** The commonest 1,000 of each kind. */
+  /** The 1,000 commonest ones. */
   readonly surfaces: readonly SurfaceConsents[]
-  /** The days that have any, in order. */
+  /** The days with consents or withdrawals, in order. */
   readonly days: readonly DayConsents[]
 }
 
@@ -227,7 +227,7 @@ export interface DayConsents extends ConsentCount {
 export interface ConsentLookup {
   /** The id of the person, exactly as in the consents. */
   readonly subject: string
-  /** Why somebody looks. It is recorded with the look-up. */
+  /** The reason of the look-up, which is recorded with it. */
   readonly reason: string
   /** Only consents below this sequence. Absent: begins at the newest. */
   readonly cursor?: number
@@ -245,7 +245,7 @@ export interface ConsentsPage extends EventsPage {
 
 // Receipts and entries ----------------------------------------------------------------------------
 
-/** An actor or target as shown to a reader: without withheld members. */
+/** An actor or target as a reader sees it, without withheld members. */
 export interface Party {
   readonly id: string
   readonly type?: string
@@ -297,8 +297,8 @@ export interface Receipt {
 export interface Entry extends RepeatedFields {
   readonly id: string
   /**
-   * Its place in the chain, from 1. The service's own entries have places too, so two neighbours of
-   * a list need not be linked: see `includeSystem`.
+   * Its place in the chain, from 1. The service's own entries have places too, so two consecutive
+   * entries of a list need not be linked: see `includeSystem`.
    */
   readonly sequence: number
   readonly kind: Open<Kind>
@@ -323,11 +323,11 @@ export interface Entry extends RepeatedFields {
   readonly clockAhead?: boolean
 }
 
-/** What is needed to check an entry without trusting the service. */
+/** The data for checking an entry without trusting the service. */
 export interface EntryProof {
   /** The 118 bytes that are hashed, in base64. */
   readonly record: string
-  /** The exact text that the record commits to; null once it was destroyed, as was recorded. */
+  /** The exact text that the record commits to. Null once its destruction was recorded. */
   readonly body: string | null
   /** In hex; null with the body. */
   readonly bodySalt: string | null
@@ -346,7 +346,7 @@ export interface EntryProof {
 export interface ReceiptAnswer {
   readonly receipt: Receipt
   readonly entry: Entry
-  /** The stored bytes were hashed again, and are linked and included where they say. */
+  /** The stored bytes were hashed again, and their link and their place in the tree are right. */
   readonly verified: boolean
   readonly proof?: EntryProof
   /** RFC 9901 disclosures of the sealed fields that the reader may see. */
@@ -355,13 +355,13 @@ export interface ReceiptAnswer {
 
 // Reading -----------------------------------------------------------------------------------------
 
-/** An entry of a page; with `include=proof` it brings what is needed to check it. */
+/** An entry of a page. With `include=proof` it has the data for checking it. */
 export interface ListedEntry extends Entry {
   readonly proof?: EntryProof
   readonly disclosures?: readonly string[]
 }
 
-/** Which entries are listed or counted. */
+/** The filter for lists and counts of entries. */
 export interface EventsFilter {
   /**
    * One project; `all` the caller may see, or `system` for the entries that the service writes
@@ -409,29 +409,29 @@ export type ExportFormat = "jsonl" | "csv" | "parquet"
 /** The query of `GET …/events/export`. */
 export interface EventsExportQuery extends EventsFilter {
   readonly format: ExportFormat
-  /** Only entries above this sequence: where an export that was cut short goes on. */
+  /** Only entries above this sequence, to continue an interrupted export. */
   readonly after: number
-  /** Of `jsonl` alone. */
+  /** Only with `jsonl`. */
   readonly include?: "proof"
 }
 
 /** The last line of an export as `jsonl`: without it, lines are missing. */
 export interface ExportEnd {
   readonly end: {
-    /** Of the lines before it. */
+    /** The number of lines before it. */
     readonly count: number
-    /** How many of them are not what was recorded. */
+    /** How many of them differ from what was recorded. */
     readonly broken: number
-    /** Of the last entry that was recorded when the export began. */
+    /** The sequence of the last entry that was recorded when the export began. */
     readonly sequence: number
-    /** In hex: of all bytes before it. */
+    /** The hash of all bytes before it, in hex. */
     readonly sha256: string
   }
 }
 
 /** Records of an epoch. */
 export interface RecordsQuery {
-  /** How many are passed over; 0 begins with the first. */
+  /** How many records are skipped. 0 begins with the first. */
   readonly after: number
   readonly limit: number
 }
@@ -439,9 +439,9 @@ export interface RecordsQuery {
 /** Entries as they are recorded, oldest first. */
 export interface EventsFeed {
   readonly events: readonly ListedEntry[]
-  /** What to ask for next. It also passes over entries that do not match. */
+  /** The `after` of the next request. It also skips entries that do not match. */
   readonly nextAfter: number
-  /** There are more now. */
+  /** More entries exist already. */
   readonly hasMore: boolean
 }
 
@@ -449,14 +449,13 @@ export interface EventsFeed {
 export interface TimelineQuery extends Omit<EventsFilter, "from" | "to"> {
   readonly from: Time
   readonly to: Time
-  /** At most so many. */
+  /** The maximum number of buckets. */
   readonly buckets: number
   readonly by: "lane" | "project"
 }
 
 /**
- * How many entries occurred when. Buckets follow each other from `from` on. The last one may reach
- * beyond `to`.
+ * Counts of entries by time. Consecutive buckets begin at `from`. The last one may end after `to`.
  */
 export interface Timeline {
   readonly from: Time
@@ -501,7 +500,7 @@ export interface ActivityQuery extends Pick<EventsQuery, "query" | "cursor" | "l
   readonly token?: string
 }
 
-/** A page of what concerns one person and is meant for that person to see. */
+/** A page of the entries about one person that this person may see. */
 export interface ActivityPage extends EventsPage {
   readonly workspaceId: string
   readonly projectId: string
@@ -509,7 +508,7 @@ export interface ActivityPage extends EventsPage {
   readonly query: string | null
   /** The newest published version of the project's policy; 0 when there is none. */
   readonly policyVersion: number
-  /** Those of the project. Absent: it never had any. */
+  /** The phrases of the project. Absent: it never had any. */
   readonly phrases?: readonly Phrase[]
 }
 
@@ -537,7 +536,7 @@ export interface Epochs {
     readonly ledgerId: string
     /** The text that hashes to the ledgerId. */
     readonly genesis: string
-    /** Entries of the epochs before, which the sequences of this one count too. */
+    /** The number of entries in earlier epochs, which the sequences of this one count too. */
     readonly earlierEntries: number
     /** Number of its entries that were kept; null while it grows. */
     readonly size: number | null
@@ -554,7 +553,7 @@ export interface LogKeyRotated {
   readonly receiptId: string
 }
 
-/** The answer of `GET …/integrity`: what the service knows about the chain of a workspace. */
+/** The answer of `GET …/integrity`: the state of a workspace's chain. */
 export interface ChainState {
   readonly workspaceId: string
   /** Number of entries: the newest has this sequence. */
@@ -563,7 +562,7 @@ export interface ChainState {
   readonly checkpoint?: {
     /** The last entry that it covers. */
     readonly sequence: number
-    /** The size of the tree, as the checkpoint says it: without the entries of earlier epochs. */
+    /** The size of the tree in the checkpoint, without the entries of earlier epochs. */
     readonly size: number
     readonly signedAt: Time
     /** The key that signed it, which begins with its name. */
@@ -571,16 +570,19 @@ export interface ChainState {
   }
   /** Number of entries above the checkpoint. */
   readonly pending: number
-  /** Number of entries in the archive, which are the first of the chain. The others are hot. */
+  /** Number of archived entries, which are the first of the chain. The others are hot. */
   readonly archived: number
   /**
-   * Which entries the auditor has read and hashed again, and found good, oldest entries first. What
-   * is in no range was not checked since it was written.
+   * The entries that the auditor has re-verified, oldest first. Entries in no range were not
+   * checked since they were written.
    */
   readonly checked: readonly CheckedRange[]
-  /** The auditor is within this chain: the first range still grows. */
+  /** The auditor is checking this chain now: the first range still grows. */
   readonly checking: boolean
-  /** Where the chain is broken. No entry behind it counts as checked, nor the one before it. */
+  /**
+   * Where the chain is broken. No entry after a fault counts as checked, nor does the one before
+   * it.
+   */
   readonly faults: readonly ChainFault[]
 }
 
@@ -594,12 +596,9 @@ export interface CheckedRange {
 
 /** A place where a chain is broken. */
 export interface ChainFault {
-  /**
-   * The first entry that does not hold with those before it; 1 if only the tree shows the fault, and
-   * no entry is known.
-   */
+  /** The first broken entry. 1 if only the tree shows the fault, and the entry is unknown. */
   readonly sequence: number
-  /** What does not hold, as a sentence. */
+  /** The fault, as a sentence. */
   readonly detail: string
   readonly foundAt: Time
 }
@@ -634,13 +633,13 @@ export interface Workspace {
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
   /** Maximum number of projects: an event for one more is refused. */
   readonly projectsMax: number
-  /** How long contents are kept: the first rule that matches an entry. Without one: for ever. */
+  /** How long contents are kept: the first matching rule applies. Without one, for ever. */
   readonly retention: readonly RetentionRule[]
 }
 
 /**
- * Matches entries that have all that is given. `action` is the first segments of one; entries of
- * the service, policies and consents match no rule without it.
+ * Matches entries that have all given values. `action` is the first segments of an action. Entries
+ * of the service, policies and consents match only rules with `action`.
  */
 export type RetentionRule = {
   readonly projectId?: string
@@ -671,7 +670,7 @@ export interface NewWorkspace extends Omit<WorkspaceChange, "confirm"> {
   readonly id: string
 }
 
-/** What a person's activity says in place of the name of an action. */
+/** The text that a person's activity shows instead of the name of an action. */
 export interface Phrase {
   readonly action: string
   readonly text: string
@@ -739,9 +738,9 @@ export interface ApiKey {
   readonly createdBy: Maker
   readonly expiresAt?: Time
   readonly revokedAt?: Time
-  /** Of the last request with it, also of one that was refused. Absent: no use is known. */
+  /** The time of the last request with it, even a refused one. Absent: no use is known. */
   readonly lastUsedAt?: Time
-  /** The client's address at that time. */
+  /** The client's address in that request. */
   readonly lastUsedFrom?: string
 }
 
@@ -768,7 +767,7 @@ export interface MadeByKey {
   readonly members: readonly Member[]
 }
 
-/** What a scoped token opens. */
+/** The kind of resource that a scoped token gives access to. */
 export type TokenType = "receipt" | "policy" | "activity" | "evidence"
 
 /**
@@ -789,7 +788,7 @@ export interface NewPolicyToken extends NewToken {
   readonly version?: number
 }
 
-/** Whose activity is meant: an id, and the types of actor or target that it may stand beside. */
+/** The person whose activity is meant: an id, and the types of actor or target with that id. */
 export interface ActivitySubject {
   readonly id: string
   /** Absent: `user`, `subject`, `person`, `member`, `customer`, `account`. */
@@ -819,10 +818,7 @@ export interface CreatedTokenFields extends TokenFields {
   readonly apiUrl: string
 }
 
-/**
- * The answer about a token, which never shows its secret; it has the members that its type is bound
- * to.
- */
+/** The answer about a token, which never shows its secret. Its members depend on its type. */
 export interface Token extends TokenFields {
   readonly receipt?: string
   readonly projectId?: string
@@ -833,7 +829,7 @@ export interface Token extends TokenFields {
   /** Whether it still works; `revoked` also if its maker was revoked. */
   readonly state: Open<"live" | "revoked" | "expired">
   readonly mintedBy: Maker
-  /** Of the last request with it. Absent: no use is known. */
+  /** The time of the last request with it. Absent: no use is known. */
   readonly lastUsedAt?: Time
 }
 
@@ -873,13 +869,13 @@ export interface CreatedActivityToken extends CreatedTokenFields {
 /** The query of a list. */
 export interface ListQuery {
   readonly limit: number
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   readonly cursor?: string
 }
 
 /** The query of the list of tokens. */
 export interface TokenListQuery extends ListQuery {
-  /** Those that open this pack. */
+  /** Only tokens for this pack. */
   readonly packId?: string
 }
 
@@ -891,11 +887,11 @@ export interface WorkspaceList {
 
 /** The body of `POST …/exports`. */
 export interface NewExport {
-  /** How many entries, from the first on, are given out. */
+  /** How many entries, from the first on, are exported. */
   readonly entries: number
 }
 
-/** The body of `POST …/events/exports`: what somebody is about to read into a file. */
+/** The body of `POST …/events/exports`: the entries that a program is about to save in a file. */
 export interface NewEventsExport {
   readonly filter: EntryFilter
   readonly format: "csv" | "jsonl"
@@ -903,7 +899,7 @@ export interface NewEventsExport {
 
 /** The answer to it. */
 export interface EventsExport {
-  /** How many entries the filter finds now. */
+  /** The number of entries that match the filter now. */
   readonly entries: number
   /** The receipt of the entry that records who exported what. */
   readonly exportReceiptId: string
@@ -940,7 +936,7 @@ export interface NewPolicy {
   readonly projectId?: string
   readonly sections: readonly PolicySection[]
   /**
-   * The version that this is to become, one more than the newest; if another one was published
+   * The number of the new version, one more than the newest. If another one was published
    * meanwhile, the answer is `conflict`.
    */
   readonly version?: number
@@ -981,7 +977,7 @@ export interface TokenList {
 
 // Members and sessions ----------------------------------------------------------------------------
 
-/** What a member is in a workspace: a `viewer` reads, an `admin` administers too. */
+/** The role of a member in a workspace: a `viewer` reads, and an `admin` administers too. */
 export type Role = "viewer" | "admin"
 
 /** The body of `POST …/members`. */
@@ -1007,13 +1003,13 @@ export interface Member {
   readonly createdAt: Time
   /** Who invited the member; the first member is their own maker. */
   readonly createdBy: Maker
-  /** When the member took the invitation up, or was added. Absent: not yet. */
+  /** When the member accepted the invitation, or was added. Absent: not yet. */
   readonly joinedAt?: Time
 }
 
 /**
- * The answer to an invitation. The page's address holds a token in its fragment, is shown once, and
- * is good for a day.
+ * The answer to an invitation. The page's address has a token in its fragment, is shown once, and
+ * is valid for a day.
  */
 export interface InvitedMember {
   readonly member: Member
@@ -1029,10 +1025,10 @@ export interface MemberList {
 /** The body of `POST /v1/setup`. */
 export interface Setup {
   readonly token: string
-  /** Required of the first member; of others it is the one that was invited. */
+  /** Required for the first member. For others it is the invited address. */
   readonly email?: string
   readonly name?: string
-  /** A new one, or, of somebody who has an account already, theirs. */
+  /** A new password, or the existing one of a person who has an account already. */
   readonly password: string
 }
 
@@ -1053,20 +1049,20 @@ export interface Account {
   readonly id: string
   readonly email: string
   readonly name?: string
-  /** May do in every workspace what its admins may, and create workspaces. */
+  /** May administer every workspace, and create workspaces. */
   readonly instanceAdmin: boolean
 }
 
 /** The answer about a session. */
 export interface Session {
   readonly member: Account
-  /** Where the member belongs to, and as what. */
+  /** The member's workspaces and roles. */
   readonly workspaces: readonly { readonly id: string; readonly role: Open<Role> }[]
 }
 
 // Retention and holds -----------------------------------------------------------------------------
 
-/** The body of `POST …/retention/preview`: rules to be tried; absent: those of the workspace. */
+/** The body of `POST …/retention/preview`: the rules to try. Absent: those of the workspace. */
 export interface RetentionPreviewRequest {
   readonly retention?: readonly RetentionRule[]
 }
@@ -1093,9 +1089,9 @@ export interface RetentionCountOfMonth extends RetentionCount {
   readonly month: string
 }
 
-/** What rules would expire today. Nothing was done. */
+/** The contents that rules would expire today. Nothing was changed. */
 export interface RetentionPreview extends RetentionCount {
-  /** Entries whose time is over, and that a hold keeps. They are not in the other numbers. */
+  /** Expired entries that a hold protects. The other numbers do not include them. */
   readonly held: number
   /** By the place of the rule, from 0. */
   readonly rules: readonly RetentionCountOfRule[]
@@ -1115,19 +1111,19 @@ export interface RetentionCounting {
 
 /** The answer of `POST …/retention/run`. */
 export interface RetentionRun {
-  /** With 202: it takes longer, and goes on. Ask again to wait for its end. */
+  /** With 202: the run takes longer and continues. Ask again to wait for its end. */
   readonly isRunning: boolean
-  /** Entries whose contents were destroyed since the question. */
+  /** Entries whose contents were destroyed since the request. */
   readonly entries: number
-  /** Entries whose time is over, and that a hold keeps. */
+  /** Expired entries that a hold protects. */
   readonly held: number
 }
 
-/** What a hold keeps from expiry and erasure; one of the three. */
+/** The scope of a hold: one of these three. */
 export interface HoldScope {
-  /** Entries that it finds, also later ones. */
+  /** Matching entries, also later ones. */
   readonly filter?: HoldFilter
-  /** Entries whose actor or target it is, also later ones. */
+  /** Entries with this actor or target, also later ones. */
   readonly subject?: ErasureSubject
   readonly receiptIds?: readonly string[]
 }
@@ -1163,7 +1159,7 @@ export interface HoldRelease {
 
 // The archive -------------------------------------------------------------------------------------
 
-/** A file of the archive that has the bodies of entries that follow each other. */
+/** An archive file with the bodies of consecutive entries. */
 export interface ArchiveSegment {
   readonly ledgerId: string
   readonly firstSequence: number
@@ -1173,7 +1169,7 @@ export interface ArchiveSegment {
   readonly bytes: number
   /** The SHA-256 of the file, in hex. */
   readonly sha256: string
-  /** Of its lines, unpacked. */
+  /** The length of its lines, unpacked. */
   readonly textBytes: number
 }
 
@@ -1185,10 +1181,10 @@ export interface ArchiveSegmentList {
 
 // Evidence packs ----------------------------------------------------------------------------------
 
-/** Which entries are meant: those that a query with these parameters finds, on all of its pages. */
+/** All entries that match a query with these parameters. */
 export type EntryFilter = Partial<EventsFilter>
 
-/** A person, as events name them as actor or target. Without types: whatever the type is. */
+/** A person, as the actor or target of events. Without types, it matches any type. */
 export interface ErasureSubject {
   readonly id: string
   readonly types?: readonly string[]
@@ -1201,7 +1197,7 @@ export interface NewErasure {
   /** Such as the number of a letter. It stays readable too. */
   readonly reference?: string
   /**
-   * `fields` (absent): everything that is sealed about the person. `entries`: besides, the whole
+   * `fields` (default): all sealed fields about the person. `entries`: in addition, the whole
    * content of the events and consents in which they are actor or target, with their id.
    */
   readonly scope?: "fields" | "entries"
@@ -1209,15 +1205,15 @@ export interface NewErasure {
   readonly dryRun?: boolean
 }
 
-/** What left the ledger with the person's content in it. Nobody can recall it. */
+/** Copies of the person's content that left the ledger. Nobody can recall them. */
 export interface HandedOut {
-  /** The ids of evidence packs. New downloads have none of what was erased. */
+  /** The ids of evidence packs. New downloads do not have the erased content. */
   readonly packs: readonly string[]
   /** The ids of tokens that show it, or once did. */
   readonly tokens: readonly string[]
   /** The receipts of exports that were made after the person's first entry. */
   readonly exports: readonly string[]
-  /** How many there are besides; at most a hundred of each are listed. */
+  /** The number of others. At most a hundred of each kind are listed. */
   readonly more: number
 }
 
@@ -1237,7 +1233,7 @@ export interface Erasure {
   readonly scope: Open<"fields" | "entries">
   readonly reason: string
   readonly reference?: string
-  /** Of whole entries it is forgotten once the entries are known. */
+  /** Absent if whole entries are erased, once the entries are known. */
   readonly subject?: ErasureSubject
   /** How many entries lose something, and how many sealed fields are destroyed. */
   readonly entries: number
@@ -1255,16 +1251,15 @@ export interface ErasureList {
 }
 
 /**
- * The body of `POST …/evidence-packs`: entries to be put together for somebody else, by their
- * receipts or by a filter.
+ * The body of `POST …/evidence-packs`: the entries of a new pack, by their receipts or by a filter.
  */
 export interface NewPack {
   readonly title: string
-  /** The project that all of them must be of. */
+  /** The project that all of them must belong to. */
   readonly projectId?: string
   readonly receiptIds?: readonly string[]
   readonly filter?: EntryFilter
-  /** What this person agreed to and withdrew. */
+  /** The consents and withdrawals of this person. */
   readonly consents?: PackConsents
 }
 
@@ -1283,9 +1278,9 @@ export interface Pack {
   readonly receiptCount: number
   /** The projects that its entries belong to. */
   readonly projectIds: readonly string[]
-  /** SHA-256, in hex, of its `manifest.json`; the ledger has an entry that says it. */
+  /** SHA-256, in hex, of its `manifest.json`. An entry of the ledger records it. */
   readonly packHash: string
-  /** The entry that says the hash. Lists do not have it, and no pack does before it is sealed. */
+  /** The entry that records the hash. Absent in lists, and before the pack is sealed. */
   readonly sequence?: number
   readonly createdAt: Time
 }
@@ -1301,7 +1296,7 @@ export interface PackList {
 
 /** An evidence pack as JSON, from `GET …/download?format=json`. */
 export interface PackDownload {
-  /** The SHA-256, in hex, of its files by their paths, but for disclosures and seal. */
+  /** The SHA-256, in hex, of its files by their paths, except disclosures and seal. */
   readonly manifest: { readonly [path: string]: string }
   /** The files themselves by their paths, in base64. */
   readonly files: { readonly [path: string]: string }
@@ -1309,7 +1304,7 @@ export interface PackDownload {
 
 // Operations --------------------------------------------------------------------------------------
 
-/** The answer of `GET /healthz`: the process lives. */
+/** The answer of `GET /healthz`: the process runs. */
 export interface Health {
   readonly status: string
 }
@@ -1318,7 +1313,7 @@ export interface Health {
 export interface Readiness {
   readonly ready: boolean
   readonly reason?: string
-  /** With `?verbose`: each thing that was looked at. */
+  /** With `?verbose`: the result of each check. */
   readonly checks?: readonly {
     readonly name: string
     readonly ok: boolean
@@ -1326,7 +1321,7 @@ export interface Readiness {
   }[]
 }
 
-/** The answer of `GET /v1/system`: what an operator looks at first. */
+/** The answer of `GET /v1/system`: the overview for an operator. */
 export interface System {
   readonly version: string
   readonly node: string
@@ -1336,18 +1331,24 @@ export interface System {
     /** Of all files together, or of the database. */
     readonly bytes: number
     readonly files: readonly { readonly name: string; readonly bytes: number }[]
-    /** Left on the disk. Absent: the disk does not tell. */
+    /** Free space on the disk. Absent: unknown. */
     readonly freeBytes?: number
     /** Writes are refused when less is left. */
     readonly reserveBytes: number
-    /** By `tallystick backup`, and when it began. Absent: none was made so, or none can be noted. */
+    /**
+     * The last run of `tallystick backup`, and when it began. Absent: there was none, or it could
+     * not be noted.
+     */
     readonly lastBackup?: { readonly at: Time; readonly entries: number }
   }
   readonly writing: {
     /** Events that wait for a commit. */
     readonly queued: number
     readonly queuedMax: number
-    /** How many of the last commits these are, a thousand at most. Without any, no durations. */
+    /**
+     * The number of commits in these statistics, at most the last thousand. Without commits there
+     * are no durations.
+     */
     readonly commits: number
     /** In microseconds. */
     readonly medianUs?: number
@@ -1402,8 +1403,8 @@ export interface Problem {
   readonly error: string
   readonly detail: string
   /**
-   * With `idempotency_key_reused`: the receipt of the entry that has the key, for whoever may write
-   * to its project.
+   * With `idempotency_key_reused`: the receipt of the entry that has the key, if the caller may
+   * write to its project.
    */
   readonly receipt?: Receipt
 }

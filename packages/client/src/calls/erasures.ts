@@ -8,14 +8,14 @@ export function erasureCalls(call: Call) {
     call.post(path`/v1/workspaces/${workspaceId}/erasures`, body, options)
   const { list, each } = listing(call, "erasures", (page: ErasureList) => page.erasures)
   return {
-    /** Asks to erase a person. It is carried out when the answer has come, or once holds end. */
+    /** Requests the erasure of a person. It is carried out after the answer, or once holds end. */
     request: (
       workspaceId: string,
       erasure: Omit<NewErasure, "dryRun">,
       options?: CallOptions,
     ): Promise<Erasure> => post(workspaceId, erasure, options),
 
-    /** What an erasure would destroy. Nothing is erased. */
+    /** The content that an erasure would destroy. Nothing is erased. */
     preview: (
       workspaceId: string,
       erasure: Omit<NewErasure, "dryRun">,

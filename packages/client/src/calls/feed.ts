@@ -12,8 +12,8 @@ const attemptTimeoutMs = 45_000
 export function feedCalls(call: Call, effects: Pick<Effects, "sleep" | "random">) {
   return {
     /**
-     * The entries after a sequence, oldest first. Ask again with the answer's `nextAfter`; with
-     * `wait`, the service waits for so many seconds until there is one.
+     * The entries after a sequence, oldest first. Call again with the answer's `nextAfter`. With
+     * `wait`, the service waits up to this many seconds for an entry.
      */
     feed: (
       workspaceId: string,
@@ -27,8 +27,8 @@ export function feedCalls(call: Call, effects: Pick<Effects, "sleep" | "random">
       ),
 
     /**
-     * Every entry after a sequence, oldest first, and then each as it is recorded, without end.
-     * After a cut it goes on where it was: nothing is missed and nothing comes twice.
+     * Every entry after a sequence, oldest first, and then new ones as they are recorded,
+     * endlessly. After a lost connection it continues where it was: no entry is missed or repeated.
      */
     follow: (
       workspaceId: string,

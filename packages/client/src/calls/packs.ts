@@ -12,9 +12,7 @@ import type {
 } from "../wire.ts"
 import type { VerifyOptions } from "./receipts.ts"
 
-/**
- * A pack of ten thousand entries takes the service a while to make, and a line a while to carry.
- */
+/** Making and downloading a pack of ten thousand entries takes a while. */
 const patient: CallOptions = { timeoutMs: 600_000, attemptTimeoutMs: 300_000 }
 
 export function packCalls(call: Call, usualKeys: readonly string[]) {
@@ -26,7 +24,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
   ): Promise<Uint8Array> =>
     call.bytes(downloadPath(workspaceId, packId), {}, { ...patient, ...options })
   return {
-    /** Puts entries together in a pack, which can be checked without the service. */
+    /** Makes a pack of entries, which can be verified without the service. */
     create: (workspaceId: string, pack: NewPack, options?: CallOptions): Promise<Pack> =>
       call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, {
         ...patient,
@@ -36,11 +34,11 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     list,
     each,
 
-    /** What is known of a pack, without its content. */
+    /** The data about a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>
       call.get(path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}`, {}, options),
 
-    /** What it is made of, as the ledger has it now. */
+    /** The entries of the pack, in their present state. */
     entries: (
       workspaceId: string,
       packId: string,

@@ -15,8 +15,8 @@ import type {
 export function retentionCalls(call: Call) {
   return {
     /**
-     * What rules would expire today. A large ledger is counted in the background: `of` tells such
-     * an answer, and asking again gets the result.
+     * The contents that rules would expire today. A large ledger is counted in the background: `of`
+     * marks such an answer, and another call gets the result.
      */
     preview: (
       workspaceId: string,
@@ -25,7 +25,7 @@ export function retentionCalls(call: Call) {
     ): Promise<RetentionPreview | RetentionCounting> =>
       call.post(path`/v1/workspaces/${workspaceId}/retention/preview`, rules, options),
 
-    /** Destroys the contents that have passed their time. */
+    /** Destroys expired contents. */
     run: (workspaceId: string, options?: CallOptions): Promise<RetentionRun> =>
       call.post(path`/v1/workspaces/${workspaceId}/retention/run`, {}, options),
   }

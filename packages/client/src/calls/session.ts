@@ -3,12 +3,12 @@ import type { CallOptions } from "../exchange.ts"
 import type { Login, PasswordChange, Session, Setup } from "../wire.ts"
 
 /**
- * For pages of the service's own: the session is a cookie, which the browser keeps and sends. A
- * client with a key has no use for it.
+ * For the service's own pages: the session is a cookie, which the browser stores and sends. A
+ * client with a key does not need it.
  */
 export function sessionCalls(call: Call) {
   return {
-    /** Takes an invitation up, or sets the first member up, and signs in. */
+    /** Accepts an invitation, or sets up the first member, and signs in. */
     setUp: (setup: Setup, options?: CallOptions): Promise<Session> =>
       call.post("/v1/setup", setup, options),
 
