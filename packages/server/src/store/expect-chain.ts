@@ -73,7 +73,7 @@ export async function expectChain(
     }
     if (entries.length === 0) break
   }
-  assert.deepEqual([...missing], [], `${workspace}: entries say what else was destroyed`)
+  assert.deepEqual([...missing], [], `${workspace}: entries record all other destroyed content`)
   const head = await journal.head(workspace)
   assert.equal(head?.sequence ?? 0, hashes.length, `${workspace}: the head is the last entry`)
   if (head !== undefined) {
@@ -99,12 +99,12 @@ function expectGoingOn(
   const { action, metadata } = membersOf(JSON.parse(Buffer.from(body ?? []).toString("utf8")))
   assert.equal(action, "ledger.epoch.open", say("only a new epoch begins anew"))
   const continues = membersOf(membersOf(membersOf(metadata)["genesis"])["continues"])
-  assert.equal(continues["ledgerId"], ledgerId, say("it goes on from the ledger before it"))
-  assert.equal(continues["size"], hashes.length, say("it goes on from all that was kept"))
+  assert.equal(continues["ledgerId"], ledgerId, say("it continues the ledger before it"))
+  assert.equal(continues["size"], hashes.length, say("it continues all kept entries"))
   assert.equal(
     continues["root"],
     rootOf(hashes).toString("hex"),
-    say("it goes on from what was kept"),
+    say("it names the root of the kept entries"),
   )
 }
 
