@@ -637,7 +637,7 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   const proofFile = join(folder.path, "entry.tlog-proof")
   await writeFile(proofFile, proof.output)
   assert.equal((await tallystick(["verify", proofFile, "--key", vkey])).code, 0)
-  assert.match((await get("rcp_nothing")).errors, /^tallystick: there is no such thing/)
+  assert.match((await get("rcp_nothing")).errors, /^tallystick: there is no such resource/)
   assert.match((await get(receipt, "--key", "x")).errors, /^tallystick: --key: x is not the vkey/)
 
   // A service may answer with anything: another receipt, a changed entry, no answer about a receipt.
@@ -708,7 +708,10 @@ test("a missing or wrong address or key is one sentence that says what to set, a
       if (args[1] === "values") args.push("actor")
       const { code, output, errors } = await tallystick(args, elsewhere, { input: "{}\n" })
       assert.deepEqual([code, output], [1, ""], args.join(" "))
-      assert.match(errors, /^tallystick: the answer is not one of a Tallystick service; is the ad/)
+      assert.match(
+        errors,
+        /^tallystick: the answer does not come from a Tallystick service; is the ad/,
+      )
     }),
   )
 
