@@ -204,9 +204,11 @@ export class HttpServer {
     if (body instanceof Readable) return this.#sendStream(response, status, fields, body)
     const text =
       typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? "")
+    const length = Buffer.byteLength(text)
     // These have no body and no length.
-    if (status !== 204 && status !== 304) fields["content-length"] = String(Buffer.byteLength(text))
-    response.writeHead(status, fields).end(text)
+    if (status !== 204 && status !== 304) fields["content-length"] = String(length)
+    // ASCII needs no encoding, which Node does not see by itself.
+    response.writeHead(status, fields).end(text, length === text.length ? "latin1" : "utf8")
   }
 
   #sendStream(response: Response, status: number, fields: Headers, body: Readable): void {
