@@ -70,10 +70,7 @@ export function writeRecord(into: Uint8Array, at: number, fields: RecordFields):
       fields.bodyHash.length === 32,
     "a hash has 32 bytes",
   )
-  into[at] = 0x41
-  into[at + 1] = 0x4c
-  into[at + 2] = 0x52
-  into[at + 3] = 0x31
+  writeHalf(into, at, magic)
   into[at + 4] = kinds[fields.kind]
   into[at + 5] = 0
   writeInteger(into, at + 6, fields.index)
@@ -86,32 +83,31 @@ export function writeRecord(into: Uint8Array, at: number, fields: RecordFields):
 /** Undefined unless `writeRecord` writes the same bytes. The hashes are copies. */
 export function parseRecord(bytes: Uint8Array): RecordFields | undefined {
   const index = indexOfRecord(bytes)
-  const kind = kindOf(bytes[4] ?? 0)
-  const timeMs = readInteger(bytes, 14)
-  if (index === undefined || kind === undefined || timeMs === undefined) return undefined
+  if (index === undefined) return undefined
   return {
-    kind,
+    // Of a record with an index, both are there.
+    kind: kindOf(bytes[4] ?? 0) as Kind,
     index,
-    timeMs,
+    timeMs: readInteger(bytes, 14) as number,
     ledgerId: copy(bytes, 22),
     previousHash: copy(bytes, 54),
     bodyHash: copy(bytes, 86),
   }
 }
 
-/** The index that `parseRecord` says, for whoever needs nothing else: without copies. */
+/** The index of a record, for callers that need nothing else. It makes no copies. */
 export function indexOfRecord(bytes: Uint8Array): number | undefined {
   const isRecord =
     bytes.length === recordBytes &&
-    bytes[0] === 0x41 &&
-    bytes[1] === 0x4c &&
-    bytes[2] === 0x52 &&
-    bytes[3] === 0x31 &&
+    readInteger(bytes, 0, 4) === magic &&
     bytes[5] === 0 &&
     kindOf(bytes[4] ?? 0) !== undefined &&
     readInteger(bytes, 14) !== undefined
   return isRecord ? readInteger(bytes, 6) : undefined
 }
+
+/** `ALR1` */
+const magic = 0x414c_5231
 
 const names = new Map(
   Object.entries(kinds).map(([name, code]): [number, Kind] => [code, name as Kind]),
@@ -131,9 +127,10 @@ function writeHalf(into: Uint8Array, at: number, half: number): void {
   into[at + 3] = half
 }
 
-function readInteger(bytes: Uint8Array, at: number): number | undefined {
+/** Eight bytes, if not told otherwise. */
+function readInteger(bytes: Uint8Array, at: number, length = 8): number | undefined {
   let value = 0
-  for (let i = at; i < at + 8; i++) value = value * 256 + (bytes[i] ?? 0)
+  for (let i = at; i < at + length; i++) value = value * 256 + (bytes[i] ?? 0)
   // Rounding can only turn a larger value into 2^53, which is not a safe integer either.
   return Number.isSafeInteger(value) ? value : undefined
 }
