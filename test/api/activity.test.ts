@@ -124,7 +124,7 @@ await write(
 )
 await write(
   "asTarget",
-  { actor: grace, target: ada, metadata: { phone: "+1 202 2222" } },
+  { actor: grace, target: ada, metadata: { phone: "+1 202-555-0122" } },
   circumstances("grace"),
 )
 await write(
@@ -237,7 +237,7 @@ const secrets = [
   "Grace",
   "Hopper",
   "Navy",
-  "2222",
+  "555-0122",
   "env-grace",
   "web-grace",
   "sess-grace",
@@ -361,7 +361,7 @@ test("no search reveals sealed fields of others: no word, prefix, phrase, field,
       assert.equal(await tells(holder, mine, label, ask), isTold, `${label} by ${ask}`)
     }
   }
-  await expectTold("asTarget", asksAsActor("grace", grace, "+1 202 2222"), false)
+  await expectTold("asTarget", asksAsActor("grace", grace, "+1 202-555-0122"), false)
   await expectTold("asTarget", asksAsTarget(ada), true)
   await expectTold("asActor", asksAsActor("ada", ada, "+49 30 1111"), true)
   await expectTold("asActor", asksAsTarget(grace), false)
