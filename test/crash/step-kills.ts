@@ -52,10 +52,16 @@ export async function killAtSteps({ kills, chance, data, run }: StepKills): Prom
     return 1 + from + chance.below(Math.max(1, to - from))
   })
   const last: string[] = []
+  // A later run may take fewer steps than the first one.
+  let most = steps
   for (let round = 1; round <= kills; round++) {
-    const [end = 1] = lasts.splice(chance.below(lasts.length), 1)
+    const [drawn = 1] = lasts.splice(chance.below(lasts.length), 1)
+    const end = drawn <= most ? drawn : 1 + chance.below(most)
     const taken = await runTo(end, round)
-    if (taken.length < end) continue
+    if (taken.length < end) {
+      most = Math.max(1, taken.length)
+      continue
+    }
     last.push(taken[end - 1] ?? "")
   }
   return { kills: last.length, steps: counted(all), last: counted(last) }
