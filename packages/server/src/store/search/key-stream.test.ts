@@ -1,14 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { compareBytes, KeyCursor, KeyWriter, placeOfKey } from "./key-stream.ts"
+import { chanceOf } from "./test-chance.ts"
 
 test("a key is found where it stands, or where it would stand, in every part", () => {
   const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  let state = seed
-  const below = (end: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
+  const below = chanceOf(seed)
   // Few letters and many lengths, so that keys share much and are the beginnings of others.
   const any = (): Buffer =>
     Buffer.from(Array.from({ length: below(9) }, () => [0, 97, 98, 255][below(4)] ?? 0))

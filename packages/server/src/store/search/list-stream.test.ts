@@ -3,14 +3,11 @@ import test from "node:test"
 import { ListCursor, ListWriter } from "./list-stream.ts"
 import type { StreamPart } from "./key-stream.ts"
 import { NumberSet } from "./number-set.ts"
+import { chanceOf } from "./test-chance.ts"
 
 test("lists that are read in runs have the numbers that were written", () => {
   const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  let state = seed
-  const below = (end: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
+  const below = chanceOf(seed)
   let read = 0
   for (let round = 0; round < 300; round++) {
     const most = [1, 5, 8, 9, 40, 3000, 70_000][below(7)] ?? 1

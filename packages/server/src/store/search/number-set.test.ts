@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { NumberSet } from "./number-set.ts"
+import { chanceOf } from "./test-chance.ts"
 
 /** A set of this one's numbers: read alone, it is asked as it is. */
 function numbersOf(set: NumberSet): number[] {
@@ -11,11 +12,7 @@ function numbersOf(set: NumberSet): number[] {
 
 test("sets that are empty, full or some of each have the numbers that they should", () => {
   const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  let state = seed
-  const below = (end: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
+  const below = chanceOf(seed)
   for (let round = 0; round < 300; round++) {
     const most = 1 + below(100)
     const sets = Array.from({ length: 3 }, () => new NumberSet(most))
