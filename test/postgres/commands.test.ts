@@ -466,6 +466,10 @@ test(
             /the tree in the index is not the tree over them/,
           ],
           [
+            `UPDATE tallystick.tiles SET ${flip("hashes", 5)} ${of} AND level = 64 AND tile = 3`,
+            /tile 3 of level 64 in the index/,
+          ],
+          [
             `UPDATE tallystick.parts SET ${flip("bytes", 30)} ${of} AND part = 1`,
             /their segment in the search cannot be read/,
           ],

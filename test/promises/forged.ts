@@ -108,8 +108,8 @@ export function deriveAnew(
   const tiles = new Map<string, Buffer[]>()
   for (const record of records.slice(0, size))
     tree.append(eventHash(record), (level, n, hash) => {
-      if (level % 8 !== 0) return
-      const key = `${level / 8} ${Math.floor(n / 256)}`
+      if (level % 8 !== 0 && level !== 5) return
+      const key = level === 5 ? `64 ${Math.floor(n / 8)}` : `${level / 8} ${Math.floor(n / 256)}`
       tiles.set(key, [...(tiles.get(key) ?? []), Buffer.from(hash)])
     })
   for (const [key, hashes] of tiles) {

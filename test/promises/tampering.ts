@@ -439,6 +439,13 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return flippedIndex(files, "tiles", "hashes", expected, `level = 0 AND tile = ${tile}`)
     },
   },
+  "a bit of a full tile's middle": {
+    act: (files) => {
+      const tile = files.chance.below(Math.floor(files.size / 256))
+      const expected = (): Expected => [tile * 256 + 1, (tile + 1) * 256]
+      return flippedIndex(files, "tiles", "hashes", expected, `level = 64 AND tile = ${tile}`)
+    },
+  },
   "a bit of the checkpoint's root": {
     act: (files) => flippedIndex(files, "checkpoints", "root", () => [1, files.size]),
   },

@@ -197,6 +197,8 @@ test("a checkpointer continues where the last one stopped, even within a batch, 
       `tile ${level}/${tile}`,
     )
   }
+  // A tile that was begun before a restart has no middle. Its leaves are verified without.
+  assert.deepEqual(await house.index.tiles("acme", 1, [{ level: 64, tile: 0 }]), [new Uint8Array()])
   // From a leaf and its neighbours up to the root, as RFC 9162 does it.
   for (const index of [0, 1, 255, 256, 511, 512, 598, 599]) {
     const proof = await proofOf(
@@ -218,6 +220,27 @@ test("a checkpointer continues where the last one stopped, even within a batch, 
       ;[at, end] = [at >> 1, end >> 1]
     }
     assert.equal(node, naiveRoot(hashes), `leaf ${index}`)
+  }
+})
+
+test("a full tile has a middle, the roots of each 32 leaves, however many are followed at once", async () => {
+  for (const followEntriesMax of [1, 31, 256, 1000]) {
+    const house = await openHouse(1000)
+    const checkpointer = house.checkpointer(memoryHeads())
+    for (let times = 0; times < 1000 / followEntriesMax; times++)
+      await followOnce(house.journal, [checkpointer], "acme", { ...limits, followEntriesMax })
+    const { hashes } = await expectChain(house.journal, "acme")
+    const names = [0, 1, 2, 3].map((tile) => ({ level: 64, tile }))
+    const kept = (await house.index.tiles("acme", 1, names)).map((one) =>
+      Buffer.from(one).toString("hex"),
+    )
+    const expected = [0, 1, 2].map((tile) =>
+      Array.from({ length: 8 }, (_, part) => {
+        const first = tile * 256 + part * 32
+        return naiveRoot(hashes.slice(first, first + 32))
+      }).join(""),
+    )
+    assert.deepEqual(kept, [...expected, ""], `${followEntriesMax} at once`)
   }
 })
 

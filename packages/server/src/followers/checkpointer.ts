@@ -23,7 +23,14 @@ import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
 import { bodilessIn, splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
 import type { Document } from "../store/documents.ts"
-import type { Checkpoint, TileGrowth, Tree } from "../store/index-state.ts"
+import {
+  middleHeight,
+  middleLevel,
+  middlesPerTile,
+  type Checkpoint,
+  type TileGrowth,
+  type Tree,
+} from "../store/index-state.ts"
 import type { Index, JournalReader, Registry } from "../store/store.ts"
 import { readTile } from "../store/tree-reads.ts"
 import type { Follower } from "./follow.ts"
@@ -77,6 +84,8 @@ interface Growing {
    */
   hasLeaves: boolean
   readonly frontier: Frontier
+  /** The middle of the last tile of level 0, without what an earlier process has seen of it. */
+  readonly middles: Uint8Array[]
   unsignedSinceMs: number | undefined
   signedLast: Checkpoint | undefined
 }
@@ -126,6 +135,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       chain: createLinkedChain(ledgerId, before, size, last),
       hasLeaves: false,
       frontier: createFrontier(saved, sha256),
+      middles: [],
       unsignedSinceMs: undefined,
       signedLast: undefined,
     }
@@ -194,7 +204,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   ): Promise<void> {
     const fromSize = tree.frontier.size
     const signed = await signedOf(tree.epoch)
-    const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
+    const tiles = createTileGrowth(fromSize, await missingLeaves(tree), tree.middles)
     const goneAt = await readGone(registry, workspace, bodilessIn(pieces))
     for (const rows of pieces) {
       const taken = (leaf: Uint8Array): void => {
@@ -315,18 +325,32 @@ interface TilesGrowing {
 }
 
 /**
- * Collects the new hashes of tiles: the complete subtrees of every eighth level, and the leaves of
- * the last tile of level 0 that the index lacks.
+ * Collects the new hashes of tiles: the complete subtrees of every eighth level, the leaves of the
+ * last tile of level 0 that the index lacks, and the middles of full tiles.
  */
-function createTileGrowth(size: number, leaves: Uint8Array): TilesGrowing {
+function createTileGrowth(size: number, leaves: Uint8Array, middles: Uint8Array[]): TilesGrowing {
   const growing = new Map<
     string,
     { level: number; tile: number; offset: number; hashes: Uint8Array[] }
   >()
+  const takeMiddle = (n: number, hash: Uint8Array): void => {
+    const [tile, offset] = [Math.floor(n / middlesPerTile), n % middlesPerTile]
+    if (offset === 0) middles.length = 0
+    middles.push(hash)
+    // The start of a tile that was begun by an earlier process is not known.
+    if (offset === middlesPerTile - 1 && middles.length === middlesPerTile)
+      growing.set(`${middleLevel}/${tile}`, {
+        level: middleLevel,
+        tile,
+        offset: 0,
+        hashes: [...middles],
+      })
+  }
   const tile = Math.floor(size / tileWidth)
   if (leaves.length > 0) growing.set(`0/${tile}`, { level: 0, tile, offset: 0, hashes: [leaves] })
   return {
     completed: (level, n, hash) => {
+      if (level === middleHeight) takeMiddle(n, hash)
       if (level % levelsPerTile !== 0) return
       const tile = Math.floor(n / tileWidth)
       const key = `${level / levelsPerTile}/${tile}`

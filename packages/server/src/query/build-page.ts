@@ -87,7 +87,8 @@ export async function buildPage(
   for (let next = held; events.length < sequences.length; next = undefined) {
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
     const left = sequences.slice(events.length)
-    const read = readOf(workspace.id, left, next ?? (await store.held(log, left, bytesMax)))
+    const found = next ?? (await store.held(log, left, bytesMax))
+    const read = readOf(workspace.id, left, found, isProven)
     for await (const one of findEntries(store, workspace, read, nowMs, pace)) {
       signal?.throwIfAborted()
       const found = isProven ? await findIncluded(store, one) : one
@@ -143,12 +144,17 @@ export function sightOf(
   return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
-function readOf(workspace: string, sequences: readonly number[], held: HeldEntries): ReadEntries {
+function readOf(
+  workspace: string,
+  sequences: readonly number[],
+  held: HeldEntries,
+  isProven: boolean,
+): ReadEntries {
   const entries = held.entries
     .slice(0, sequences.length)
     .map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
   // The search found it, so it is in the index.
-  return { ...held, entries, position: Number.MAX_SAFE_INTEGER }
+  return { ...held, entries, position: Number.MAX_SAFE_INTEGER, wholeTiles: isProven }
 }
 
 /** An entry that the search has and the journal lacks is shown as broken, at its place. */

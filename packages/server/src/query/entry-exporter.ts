@@ -72,7 +72,7 @@ export function createEntryExporter(parts: ExporterParts): EntryExporter {
       while (taken < sequences.length && !rows.isFull()) {
         const some = sequences.slice(taken, taken + readEntriesMax)
         const entries = await readSome(parts, workspace.id, some)
-        const read = { entries, checkpoint, neighbours: new Map(), position }
+        const read = { entries, checkpoint, neighbours: new Map(), position, wholeTiles: true }
         for await (const one of findEntries(source, workspace, read, nowMs, unpaced)) {
           const found = isProven ? await findIncluded(source, one) : one
           const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined

@@ -86,13 +86,15 @@ export interface ReadEntries extends Omit<HeldEntries, "entries"> {
   readonly entries: readonly Stored[]
   /** The search finds entries up to and including this sequence. */
   readonly position: number
+  /** Whether whole tiles are read to verify them: proofs need these, and entries in a row do. */
+  readonly wholeTiles: boolean
 }
 
 /** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
   source: EntrySource,
   workspace: Document<"workspace">,
-  { entries, checkpoint, neighbours, position }: ReadEntries,
+  { entries, checkpoint, neighbours, position, wholeTiles }: ReadEntries,
   nowMs: number,
   pace: Pace,
 ): AsyncGenerator<VerifiedEntry> {
@@ -117,7 +119,7 @@ export async function* findEntries(
   for (const [at, place] of placed.entries()) {
     // Some at once, so that reads of the tree alternate with those of other requests.
     if (at % leavesAtOnce === 0)
-      await readLeavesOf(source.leaves, placed.slice(at, at + leavesAtOnce))
+      await readLeavesOf(source.leaves, placed.slice(at, at + leavesAtOnce), wholeTiles)
     if (pace.isUp()) await pace.next()
     const { epoch, proven, stored } = place
     const record = parseRecord(stored.record)
@@ -149,7 +151,7 @@ export async function findReceipt(
     source.search.position(id),
     source.index.checkpoint(id, epochsOf(workspace)[0].number),
   ])
-  const read = { entries: [stored], checkpoint, neighbours: new Map(), position }
+  const read = { entries: [stored], checkpoint, neighbours: new Map(), position, wholeTiles: true }
   for await (const found of findEntries(source, workspace, read, nowMs, pace))
     return findIncluded(source, found)
   throw new Error("one entry has one finding")
@@ -185,16 +187,21 @@ interface PlacedEntry {
 }
 
 /** Loads the leaves that these entries are compared with. */
-async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Promise<void> {
-  const reading: Promise<unknown>[] = []
-  for (const { epoch, proven, index } of placed) {
-    const { tree } = proven
-    if (tree === undefined || index > tree.size) continue
-    for (const at of [index - 1, index])
-      if (at >= 0 && at < tree.size && leaves.known(epoch, at) === undefined)
-        reading.push(leaves.at(epoch, tree, at))
-  }
-  await Promise.all(reading)
+async function readLeavesOf(
+  leaves: Leaves,
+  placed: readonly PlacedEntry[],
+  wholeTiles: boolean,
+): Promise<void> {
+  const ofEpochs = Map.groupBy(placed, ({ epoch }) => epoch)
+  await Promise.all(
+    [...ofEpochs].map(async ([epoch, entries]) => {
+      const tree = entries[0]?.proven.tree
+      if (tree === undefined) return
+      const indexes = new Set(entries.flatMap(({ index }) => [index - 1, index]))
+      const within = [...indexes].filter((at) => at >= 0 && at < tree.size)
+      await leaves.load(epoch, tree, within, wholeTiles)
+    }),
+  )
 }
 
 async function integrityOf(

@@ -16,6 +16,7 @@ async function openTree() {
   const { watched, served } = openMemory()
   const tree = createFrontier(undefined, sha256)
   let asked = 0
+  let few = 0
   const grow = async (size: number): Promise<{ size: number; root: Uint8Array }> => {
     const from = tree.size
     const tiles = new Map<
@@ -24,10 +25,11 @@ async function openTree() {
     >()
     while (tree.size < size)
       tree.append(leafOf(tree.size), (level, n, hash) => {
-        if (level % 8 !== 0) return
-        const [tile, offset] = [Math.floor(n / 256), n % 256]
+        if (level % 8 !== 0 && level !== 5) return
+        const width = level === 5 ? 8 : 256
+        const [tile, offset] = [Math.floor(n / width), n % width]
         const known = tiles.get(`${level} ${tile}`) ?? {
-          level: level / 8,
+          level: level === 5 ? 64 : level / 8,
           tile,
           offset,
           hashes: new Uint8Array(),
@@ -41,8 +43,12 @@ async function openTree() {
   }
   const kept = {
     leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)),
+    fewLeaves: (...given: Parameters<typeof served.fewLeaves>) => (
+      (few += given[2].length),
+      served.fewLeaves(...given)
+    ),
   }
-  return { watched, kept, grow, asked: () => asked }
+  return { watched, kept, grow, asked: () => asked, few: () => few }
 }
 
 test("a leaf is that of the signed tree, each tile is read once, and the last one again when it has grown", async () => {
@@ -68,11 +74,12 @@ test("a leaf is that of the signed tree, each tile is read once, and the last on
 test("the cache of tiles is bounded, and never returns a leaf of another tree or tile", async () => {
   const { kept, watched, grow, asked } = await openTree()
   const tree = await grow(1000)
-  const leaves = createLeaves(kept, { verifiedTilesMax: 2 })
-  for (const at of [0, 300, 600, 0]) assert.ok((await leaves.at(log, tree, at)) !== undefined)
-  assert.equal(asked(), 4, "the first one was given up for the third")
   const another = { size: 1000, root: leafOf(0) }
   assert.equal(await createLeaves(kept, { verifiedTilesMax: 2 }).at(log, another, 5), undefined)
+  const leaves = createLeaves(kept, { verifiedTilesMax: 2 })
+  const before = asked()
+  for (const at of [0, 300, 600, 0]) assert.ok((await leaves.at(log, tree, at)) !== undefined)
+  assert.equal(asked() - before, 4, "the first one was given up for the third")
 
   const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
   const hashes = Uint8Array.from(tile)
@@ -83,6 +90,44 @@ test("the cache of tiles is bounded, and never returns a leaf of another tree or
   const fresh = createLeaves(kept, { verifiedTilesMax: 2 })
   assert.equal(await fresh.at(log, tree, 300), undefined, "a bit of a neighbour is another")
   assert.deepEqual(Buffer.from((await fresh.at(log, tree, 5)) ?? []), Buffer.from(leafOf(5)))
+})
+
+test("of a tile, a few leaves are read alone at first, and all of them when others are asked for", async () => {
+  const { kept, watched, grow, asked, few } = await openTree()
+  const tree = await grow(1000)
+  const leaves = createLeaves(kept, { verifiedTilesMax: 10 })
+  const load = async (indexes: readonly number[], whole = false) => {
+    const before = { asked: asked(), few: few() }
+    await leaves.load(log, tree, indexes, whole)
+    for (const at of indexes)
+      assert.deepEqual(Buffer.from(leaves.known(log, at) ?? []), Buffer.from(leafOf(at)))
+    return [few() - before.few, asked() - before.asked]
+  }
+  assert.deepEqual(await load([0, 1, 300, 301]), [4, 0], "few of two tiles")
+  assert.deepEqual(await load([0, 1]), [0, 0], "known")
+  assert.deepEqual(await load([1, 2]), [0, 1], "others of a tile")
+  assert.deepEqual(await load([77, 255]), [0, 0], "which is known since")
+  assert.deepEqual(await load([999]), [0, 1], "the last tile is not full")
+  const many = Array.from({ length: 9 }, (_, at) => 512 + 20 * at)
+  assert.deepEqual(await load(many), [0, 1], "many of a tile")
+  const another = createLeaves(kept, { verifiedTilesMax: 10 })
+  await another.load(log, tree, [5], true)
+  assert.deepEqual(another.known(log, 200), leaves.known(log, 200), "for a proof")
+
+  const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
+  const hashes = Uint8Array.from(tile)
+  hashes[60 * 32] = (hashes[60 * 32] ?? 0) ^ 1
+  await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [
+    { level: 0, tile: 1, offset: 0, hashes },
+  ])
+  const fresh = createLeaves(kept, { verifiedTilesMax: 10 })
+  await fresh.load(log, tree, [256 + 33, 256 + 64], false)
+  assert.equal(fresh.known(log, 256 + 33), undefined, "its part is damaged")
+  assert.deepEqual(
+    await fresh.at(log, tree, 256 + 33),
+    undefined,
+    "no record leads to the root here",
+  )
 })
 
 test("every subtree of a tile is what nodeInTile computes, also when others were asked for meanwhile", () => {

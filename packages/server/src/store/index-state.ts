@@ -12,6 +12,15 @@ export interface TileName {
   readonly tile: number
 }
 
+/**
+ * Beside the tiles of the tree, whose levels end at 63, the index keeps the middle of each full tile
+ * of leaves, with the number of that tile: the roots of its eight subtrees of 32 leaves. With them
+ * one leaf takes 38 hashes to verify, and 255 without. An index of an older version lacks some.
+ */
+export const middleLevel = 64
+/** The level of the subtrees in the tree, how many leaves each has, and how many a tile has. */
+export const [middleHeight, middleLeaves, middlesPerTile] = [5, 32, 8] as const
+
 /** New hashes of a tile. They replace what the tile had from `offset` on. */
 export interface TileGrowth extends TileName {
   readonly offset: number

@@ -22,7 +22,7 @@ import { createMemorySegments } from "./search/memory-segments.ts"
 import type { AlsoRead, Turn } from "./search/search.ts"
 import { createSegmentSearch } from "./search/segment-search.ts"
 import type { Turns } from "./search/segments.ts"
-import { readLeaves } from "./tree-reads.ts"
+import { createLeafReader } from "./tree-reads.ts"
 import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import { readHeld, withHeld } from "./held-entries.ts"
 import type { Audit, CredentialUse, Checkpoint, Tree } from "./index-state.ts"
@@ -224,12 +224,11 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
     count: (workspace, wanted, counting, turn) =>
       inTurns(searching.count(workspace, wanted, counting), turn),
   }
-  const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
   return {
     served: {
       journal,
       index,
-      leaves,
+      ...createLeafReader({ journal, index }),
       held: (...asked) => readHeld({ journal, index }, ...asked),
       search: finder,
       registry,

@@ -27,8 +27,8 @@ function openTree() {
   const grow = (size: number): { readonly size: number; readonly root: Uint8Array } => {
     while (tree.size < size)
       tree.append(leafOf(tree.size), (level, n, hash) => {
-        if (level % 8 !== 0) return
-        const name = `${level / 8}/${Math.floor(n / 256)}`
+        if (level % 8 !== 0 && level !== 5) return
+        const name = level === 5 ? `64/${Math.floor(n / 8)}` : `${level / 8}/${Math.floor(n / 256)}`
         tiles.set(name, Buffer.concat([tiles.get(name) ?? Buffer.alloc(0), hash]))
       })
     return { size, root: tree.root() }
@@ -43,7 +43,7 @@ test("both ways to compute the root of a full tile agree", () => {
 
 test("a reader returns the leaves of a growing tree, and reads the tile above once", async () => {
   const { kept, grow, read } = openTree()
-  const leavesOf = createLeafReader(kept)
+  const { leaves: leavesOf } = createLeafReader(kept)
   for (const size of [200, 256, 700, 5000, 66_000, 67_000]) {
     const tree = grow(size)
     for (let tile = 0; tile * 256 < size + 256; tile += 5) {
@@ -66,7 +66,7 @@ test("a leaf that does not lead to the root is never returned, after any earlier
     ["1/0", [true, false, false], [true, true, true]],
   ] as const) {
     const { kept, grow, tiles } = openTree()
-    const leavesOf = createLeafReader(kept)
+    const { leaves: leavesOf } = createLeafReader(kept)
     const tree = grow(5000)
     const given = () =>
       Promise.all([3, 7, 8].map(async (tile) => (await leavesOf(log, tree, tile)) !== undefined))
@@ -84,11 +84,43 @@ test("a leaf that does not lead to the root is never returned, after any earlier
 
 test("hashes of an unsigned tree are not cached", async () => {
   const { kept, grow } = openTree()
-  const leavesOf = createLeafReader(kept)
+  const { leaves: leavesOf } = createLeafReader(kept)
   const { size, root } = grow(5000)
   assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
   assert.equal(await leavesOf(log, { size, root: leafOf(1) }, 2), undefined)
   assert.equal((await leavesOf(log, { size, root }, 2))?.length, full)
   // Verified hashes stay valid.
   assert.equal((await leavesOf(log, { size, root: leafOf(1) }, 3))?.length, full)
+})
+
+test("single leaves are read with the middles of their tiles, or without where these are missing or changed", async () => {
+  const { kept, grow, tiles, read } = openTree()
+  const tree = grow(5000)
+  const { leaves, fewLeaves } = createLeafReader(kept)
+  const indexes = [0, 31, 32, 255, 256, 700, 701, 4860, 4863]
+  const expected = Buffer.concat(indexes.map(leafOf))
+  assert.deepEqual(await fewLeaves(log, tree, indexes), expected, "while nothing is remembered")
+  assert.ok((await leaves(log, tree, 1)) !== undefined)
+  read.length = 0
+  assert.deepEqual(await fewLeaves(log, tree, indexes), expected)
+  const asked = [0, 1, 2, 18].flatMap((tile) => [`0/${tile}`, `64/${tile}`])
+  assert.deepEqual(read, asked, "every tile and its middle once")
+
+  const flip = (name: string, at: number): void => {
+    const changed = Buffer.from(tiles.get(name) ?? assert.fail("a tile"))
+    changed[at] = (changed[at] ?? 0) ^ 1
+    tiles.set(name, changed)
+  }
+  flip("64/0", 40)
+  tiles.delete("64/2")
+  assert.deepEqual(await fewLeaves(log, tree, indexes), expected, "without some middles")
+  // Leaf 100 is in a tile without a middle, and leaf 260 in the part of leaf 256.
+  flip("0/0", 100 * 32)
+  flip("0/1", 4 * 32)
+  const unproven = [0, 31, 32, 255, 256]
+  assert.deepEqual(
+    await fewLeaves(log, tree, indexes),
+    Buffer.concat(indexes.map((at) => (unproven.includes(at) ? Buffer.alloc(32) : leafOf(at)))),
+    "a leaf is given only if it is proven",
+  )
 })

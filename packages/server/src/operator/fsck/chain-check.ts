@@ -21,7 +21,12 @@ import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
-import type { Checkpoint, TileName } from "../../store/index-state.ts"
+import {
+  middleLevel,
+  middlesPerTile,
+  type Checkpoint,
+  type TileName,
+} from "../../store/index-state.ts"
 import type { KeptIndex, Whole } from "../../store/whole-ledger.ts"
 
 /** A size and a root that the chain must have. `by` names their source. */
@@ -205,9 +210,24 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
   }
 }
 
+/** What an index has of a full tile of leaves: the leaves, and their middle. */
+const levelsBelow = [0, middleLevel] as const
+
+/** An older index may lack the hashes. */
+function mayLeadTo(
+  root: Uint8Array,
+  level: (typeof levelsBelow)[number],
+  hashes: Uint8Array = new Uint8Array(),
+): boolean {
+  const width = level === middleLevel ? middlesPerTile : tileWidth
+  return (
+    hashes.length !== width * hashBytes || equalBytes(nodeInTile(hashes, 0, width, sha256), root)
+  )
+}
+
 /**
- * Compares completed subtrees with the stored tiles. A tile of level 0, which an older index may
- * lack, is compared by its root.
+ * Compares completed subtrees with the stored tiles. A tile of level 0 and its middle, which an
+ * older index may lack, are compared by their root.
  */
 async function watchTiles(
   { index, names: { index: name } }: Whole,
@@ -227,22 +247,21 @@ async function watchTiles(
         const [above, tile] = [level / levelsPerTile, Math.floor(n / tileWidth)]
         const at = (n % tileWidth) * hashBytes
         const known = tiles.get(`${above}/${tile}`)?.subarray(at, at + hashBytes)
-        const leaves = above === 1 ? tiles.get(`0/${n}`) : undefined
-        const isOther =
-          leaves?.length === tileWidth * hashBytes &&
-          !equalBytes(nodeInTile(leaves, 0, tileWidth, sha256), hash)
-        if (!isOther && known !== undefined && equalBytes(known, hash)) continue
+        const below = above === 1 ? levelsBelow : []
+        const other = below.find((lower) => !mayLeadTo(hash, lower, tiles.get(`${lower}/${n}`)))
+        if (other === undefined && known !== undefined && equalBytes(known, hash)) continue
         isFound = true
-        const what = isOther
-          ? `tile ${n} of level 0 in ${name} has other hashes for them`
-          : `tile ${tile} of level ${above} in ${name} has another hash for them`
+        const what =
+          other === undefined
+            ? `tile ${tile} of level ${above} in ${name} has another hash for them`
+            : `tile ${n} of level ${other} in ${name} has other hashes for them`
         return faults.derived(what, n * 2 ** level + 1, (n + 1) * 2 ** level)
       }
     },
   }
 }
 
-/** The tiles with these subtrees by place, and the leaves of subtrees that are one tile. */
+/** The tiles with these subtrees by place, and what is below subtrees that are one tile. */
 async function readTiles(
   index: Pick<KeptIndex, "tiles">,
   { workspace, number }: Pick<Epoch, "workspace" | "number">,
@@ -252,7 +271,7 @@ async function readTiles(
   const want = (level: number, tile: number) => names.set(`${level}/${tile}`, { level, tile })
   for (const { level, n } of subtrees) {
     want(level / levelsPerTile, Math.floor(n / tileWidth))
-    if (level === levelsPerTile) want(0, n)
+    if (level === levelsPerTile) for (const below of levelsBelow) want(below, n)
   }
   const found = await index.tiles(workspace, number, [...names.values()])
   return new Map([...names.keys()].map((key, at) => [key, found[at] ?? new Uint8Array()]))

@@ -9,6 +9,7 @@ import { checkContents } from "../../store/check-entry.ts"
 import { readGone } from "../../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Workspace } from "../../store/documents.ts"
+import { middleLevel, middlesPerTile } from "../../store/index-state.ts"
 import type { Keyed, Whole } from "../../store/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
@@ -92,13 +93,19 @@ async function checkTiles(
   if (index === undefined) return []
   const size = (await index.tree(workspace, number))?.size ?? 0
   for await (const { level, tile, hashes } of index.allTiles(workspace, number)) {
-    const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
+    const due = hashesDue(level, tile, size)
     if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
     const what = `tile ${tile} of level ${level} in ${name} has ${hashes.length / hashBytes} hashes instead of ${due}`
     const sequence = before + tile * tileWidth ** (level + 1) + 1
     return [{ workspace, sequence, what, isDerived: true }]
   }
   return []
+}
+
+/** How many hashes a tile has in a tree of this size. */
+function hashesDue(level: number, tile: number, size: number): number {
+  if (level === middleLevel) return (tile + 1) * tileWidth <= size ? middlesPerTile : 0
+  return Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
 }
 
 /**

@@ -13,6 +13,7 @@ import { findWith } from "../search/finder-thread.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../store.ts"
+import { leavesFrom } from "../tree-reads.ts"
 import { openDatabase } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
@@ -79,8 +80,7 @@ export async function openPostgres(
     registry,
     grown: growth.grown,
     index,
-    leaves: ({ workspace, number, before, end }, tree, tile) =>
-      lists.ask("leaves", { workspace, number, before, end }, tree, tile),
+    ...leavesFrom(lists),
     held: (...asked) => readHeld({ journal, index }, ...asked),
     search: {
       async position(workspace) {

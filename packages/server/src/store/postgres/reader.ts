@@ -53,7 +53,7 @@ function questions(
     cacheBytes: searchCacheBytesMax,
   })
   return {
-    leaves: createLeafReader(store),
+    ...createLeafReader(store),
     ...finderQuestions(finding, store),
   }
 }

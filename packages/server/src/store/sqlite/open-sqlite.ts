@@ -32,6 +32,7 @@ import {
   type Questions,
   type Thread,
 } from "../../runtime/worker-thread.ts"
+import { leavesFrom } from "../tree-reads.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
@@ -92,8 +93,7 @@ async function openLocked(
     registry,
     grown: growth.grown,
     index: asking(reader, "position", "tree", "tiles", "checkpoint", "audit", "uses"),
-    leaves: ({ workspace, number, before, end }, tree, tile) =>
-      reader.ask("leaves", { workspace, number, before, end }, tree, tile),
+    ...leavesFrom(reader),
     held: ({ workspace, number, before }, ...asked) =>
       reader.ask("held", { workspace, number, before }, ...asked),
     search: {

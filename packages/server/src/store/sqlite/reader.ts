@@ -104,7 +104,7 @@ function questions(
     findableUpTo: (workspace: string) =>
       findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
-    leaves: createLeafReader(store),
+    ...createLeafReader(store),
     held: (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
       readHeld(store, log, sequences, bytesMax),
     ...finderQuestions(finding, store),
