@@ -6,6 +6,7 @@ import type { Stored } from "./entries.ts"
 import type { Checkpoint } from "./index-state.ts"
 import type { IndexReader, JournalReader } from "./store.ts"
 import type { AlsoRead, Hits } from "./search/search.ts"
+import { receivedOf, sentOf, type SentEntries } from "./sent-entries.ts"
 
 export interface HeldEntries {
   /** One for each sequence that was asked for, fewer if they are large (`JournalReader.at`). */
@@ -14,6 +15,19 @@ export interface HeldEntries {
   readonly checkpoint: Checkpoint | undefined
   /** The records before and after each entry that the checkpoint does not cover. */
   readonly neighbours: ReadonlyMap<number, Uint8Array | undefined>
+}
+
+/** The same on its way to another thread. */
+export interface SentHeld extends Omit<HeldEntries, "entries"> {
+  readonly entries: SentEntries
+}
+
+export function sentHeld({ workspace }: Pick<HeldLog, "workspace">, held: HeldEntries): SentHeld {
+  return { ...held, entries: sentOf(workspace, held.entries) }
+}
+
+export function receivedHeld(sent: SentHeld): HeldEntries {
+  return { ...sent, entries: receivedOf(sent.entries) }
 }
 
 export interface HeldStore {

@@ -2,7 +2,7 @@
 // turn is next.
 
 import { strict as assert } from "node:assert"
-import { withHeld, type HeldStore } from "../held-entries.ts"
+import { receivedHeld, sentHeld, withHeld, type HeldStore, type SentHeld } from "../held-entries.ts"
 import {
   isSearch,
   type AlsoRead,
@@ -16,8 +16,10 @@ import type { Turns } from "./segments.ts"
 import type { Thread } from "../../runtime/worker-thread.ts"
 
 type Found = Hits | readonly Counted[]
+/** Hits as they are sent. */
+type SentHits = Omit<Hits, "held"> & { readonly held: SentHeld | undefined }
 /** Undefined means what it means in `Finder.find`. A number names a search that has not ended. */
-type Answered = Found | undefined | number
+type Answered = SentHits | readonly Counted[] | undefined | number
 type Also = AlsoRead | undefined
 
 export type FinderQuestions = {
@@ -60,8 +62,12 @@ async function inTurns<T extends Found>(
       throw error
     }
   }
+  const found =
+    answered !== undefined && "sequences" in answered
+      ? { ...answered, held: answered.held && receivedHeld(answered.held) }
+      : answered
   // It ends as what it began as.
-  return answered as T | undefined
+  return found as T | undefined
 }
 
 const atOnce: Turn = (step) => step()
@@ -84,7 +90,9 @@ export function finderQuestions(
       unfinished.set(search, turns)
       return search
     }
-    return value !== undefined && "sequences" in value ? withHeld(store, value, also) : value
+    if (value === undefined || !("sequences" in value)) return value
+    const { held, ...hits } = await withHeld(store, value, also)
+    return { ...hits, held: held && also && sentHeld(also.log, held) }
   }
   return {
     find: (also, ...asked) => turn(++begun, find(...asked), also),

@@ -32,6 +32,7 @@ import {
   type Questions,
   type Thread,
 } from "../../runtime/worker-thread.ts"
+import { receivedHeld } from "../held-entries.ts"
 import { leavesFrom } from "../tree-reads.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
@@ -94,8 +95,8 @@ async function openLocked(
     grown: growth.grown,
     index: asking(reader, "position", "tree", "tiles", "checkpoint", "audit", "uses"),
     ...leavesFrom(reader),
-    held: ({ workspace, number, before }, ...asked) =>
-      reader.ask("held", { workspace, number, before }, ...asked),
+    held: async ({ workspace, number, before }, ...asked) =>
+      receivedHeld(await reader.ask("held", { workspace, number, before }, ...asked)),
     search: {
       position: (workspace) => reader.ask("findableUpTo", workspace),
       ...findWith(lists, searches),

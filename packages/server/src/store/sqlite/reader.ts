@@ -12,7 +12,7 @@ import {
   withArchived,
   type ArchivedBodies,
 } from "../archive/archived-bodies.ts"
-import { readHeld, type HeldLog } from "../held-entries.ts"
+import { readHeld, sentHeld, type HeldLog } from "../held-entries.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
 import { createLeafReader } from "../tree-reads.ts"
@@ -105,8 +105,8 @@ function questions(
       findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
     // In this thread, because a tile that is read for the first time takes hundreds of hashes.
     ...createLeafReader(store),
-    held: (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
-      readHeld(store, log, sequences, bytesMax),
+    held: async (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
+      sentHeld(log, await readHeld(store, log, sequences, bytesMax)),
     ...finderQuestions(finding, store),
   }
 }
