@@ -320,9 +320,9 @@ async function proofOf(
   index: number,
   leaf: Uint8Array,
 ): Promise<readonly Uint8Array[]> {
-  const leavesOf = (tile: number) => readTile(kept, acmeLog, 0, tile, 256)
+  const read = (level: number, tile: number) => readTile(kept, acmeLog, level, tile, 256)
   return (
-    (await proveLeaf(kept, acmeLog, { size, root }, index, leaf, leavesOf)) ??
+    (await proveLeaf({ size, root }, index, leaf, read)) ??
     assert.fail(`leaf ${index} does not lead to the root`)
   )
 }

@@ -41,7 +41,6 @@ import type { Document } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Checkpoint } from "../store/index-state.ts"
 import type { IndexReader, JournalReader, Registry, Store } from "../store/store.ts"
-import { proveLeaf } from "../store/tree-reads.ts"
 import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 
@@ -171,9 +170,7 @@ export async function findIncluded(
   const link = linkOf(stored)
   if (integrity === "broken" || integrity === "pending") return found
   if (link === undefined || checkpoint === undefined || index >= checkpoint.size) return found
-  const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
-  const { nodeIn } = source.leaves
-  const hashes = await proveLeaf(source, epoch, checkpoint, index, link.hash, leavesOf, nodeIn)
+  const hashes = tree && (await source.leaves.prove(epoch, tree, checkpoint, index, link.hash))
   if (hashes !== undefined) return { ...found, inclusion: { checkpoint, hashes } }
   source.suspect(stored.workspace, stored.sequence)
   return { ...found, integrity: "broken" }

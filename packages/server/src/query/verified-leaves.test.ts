@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
-import { AssertionError, concat, createFrontier, nodeInTile } from "@tallystick/proof"
+import { concat, createFrontier } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "../store/epochs.ts"
 import { openMemory } from "../store/memory.ts"
-import { createLeaves, createTileNodes } from "./verified-leaves.ts"
+import { createLeaves } from "./verified-leaves.ts"
 
 const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
@@ -42,6 +42,7 @@ async function openTree() {
     return { size, root: tree.root() }
   }
   const kept = {
+    index: served.index,
     leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)),
     fewLeaves: (...given: Parameters<typeof served.fewLeaves>) => (
       (few += given[2].length),
@@ -128,22 +129,4 @@ test("of a tile, a few leaves are read alone at first, and all of them when othe
     undefined,
     "no record leads to the root here",
   )
-})
-
-test("every subtree of a tile is what nodeInTile computes, also when others were asked for meanwhile", () => {
-  const nodeIn = createTileNodes()
-  const tiles = [256, 255, 129, 3, 1, 0].map((width) =>
-    concat(...Array.from({ length: width }, (_, at) => leafOf(at + width))),
-  )
-  const others = Array.from({ length: 70 }, (_, at) => concat(leafOf(at), leafOf(at + 1)))
-  for (const tile of [...tiles, ...others, ...tiles])
-    for (let count = 1; count <= 256; count *= 2)
-      for (let start = 0; start < 256; start += count)
-        if ((start + count) * 32 <= tile.length)
-          assert.deepEqual(
-            Buffer.from(nodeIn(tile, start, count)),
-            Buffer.from(nodeInTile(tile, start, count, sha256)),
-            `${count} hashes from ${start} of ${tile.length} bytes`,
-          )
-        else assert.throws(() => nodeIn(tile, start, count), AssertionError)
 })

@@ -2,20 +2,15 @@
 // then remembered: signed leaves never change. After that, verifying an entry takes one hash and one
 // comparison. Of a tile that few entries were read from, only their leaves are verified.
 
-import { hash } from "node:crypto"
-import { equalBytes, nodeInTile, tileWidth } from "@tallystick/proof"
+import { equalBytes, tileWidth } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import type { Log } from "../store/epochs.ts"
-import type { LeafReader, NodeInTile, SignedTree } from "../store/tree-reads.ts"
+import type { LeafReader, SignedTree, TreeStore } from "../store/tree-reads.ts"
 import { createLru } from "../runtime/lru-cache.ts"
-import { sha256 } from "../runtime/sha256.ts"
+import { createProofs, type Prove } from "./tile-proofs.ts"
 
 export interface Leaves {
-  /**
-   * The concatenated leaves of a tile, at least as many as the tree has; undefined if they do not
-   * lead to the root.
-   */
-  tile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
+  /** Undefined if the stored hashes do not lead to the root of the tree. */
   at(log: Log, tree: SignedTree, index: number): Promise<Uint8Array | undefined>
   /** The same if it is in memory. */
   known(log: Log, index: number): Uint8Array | undefined
@@ -24,8 +19,7 @@ export interface Leaves {
    * be damaged: `at` knows. `wholeTiles`: together with the other leaves of their tiles.
    */
   load(log: Log, tree: SignedTree, indexes: readonly number[], wholeTiles: boolean): Promise<void>
-  /** A subtree of leaves that `tile` gave: a hash is computed once for all proofs that name it. */
-  readonly nodeIn: NodeInTile
+  readonly prove: Prove
 }
 
 const hashBytes = 32
@@ -40,7 +34,7 @@ const singlesMax = 2048
 const unproven = Buffer.alloc(hashBytes)
 
 export function createLeaves(
-  { leaves: read, fewLeaves: readFew }: LeafReader,
+  { leaves: read, fewLeaves: readFew, index }: LeafReader & Pick<TreeStore, "index">,
   { verifiedTilesMax }: Pick<Limits, "verifiedTilesMax">,
 ): Leaves {
   const tiles = createLru<Uint8Array>(verifiedTilesMax)
@@ -63,6 +57,7 @@ export function createLeaves(
     return leaves
   }
 
+  /** At least as many leaves as the tree has in the tile. */
   async function tile(log: Log, tree: SignedTree, at: number): Promise<Uint8Array | undefined> {
     const known = tiles.get(`${log.workspace}/${log.number} ${at}`)
     // The last tile of a growing tree is read again when the tree has more leaves in it.
@@ -105,7 +100,6 @@ export function createLeaves(
   }
 
   return {
-    tile,
     known,
     async load(log, tree, indexes, wholeTiles) {
       const asked = indexes.filter((index) => known(log, index) === undefined)
@@ -117,7 +111,7 @@ export function createLeaves(
       if (few.length > 0) reading.push(loadFew(log, tree, few))
       await Promise.all(reading)
     },
-    nodeIn: createTileNodes(),
+    prove: createProofs(index, tile),
     async at(log, tree, index) {
       const leaf = known(log, index)
       if (leaf !== undefined) return leaf
@@ -125,41 +119,6 @@ export function createLeaves(
       return (await tile(log, tree, Math.floor(index / tileWidth)))?.subarray(at, at + hashBytes)
     },
   }
-}
-
-/** Tiles whose subtrees are in memory, 16 KiB each: those that pages and receipts are being read from. */
-const innerTilesMax = 64
-
-/** As `nodeInTile`, with the subtrees of the last tiles in memory. A tile may not change. */
-export function createTileNodes(): NodeInTile {
-  const inner = new Map<Uint8Array, Uint8Array>()
-  return (tile, start, count) => {
-    const nodes = inner.get(tile) ?? subtreesOf(tile)
-    inner.set(tile, nodes)
-    if (inner.size > innerTilesMax)
-      for (const [oldest] of inner.entries().take(1)) inner.delete(oldest)
-    const at = (tileWidth / count + start / count) * hashBytes
-    const isWhole = (start + count) * hashBytes <= tile.length
-    return isWhole
-      ? new Uint8Array(nodes.subarray(at, at + hashBytes))
-      : nodeInTile(tile, start, count, sha256)
-  }
-}
-
-/** Every whole subtree, where a heap has it: the tile's root at 1, and what is below n at 2n and 2n + 1. */
-function subtreesOf(tile: Uint8Array): Uint8Array {
-  const nodes = Buffer.alloc(2 * tileWidth * hashBytes)
-  nodes.set(tile.subarray(0, tileWidth * hashBytes), tileWidth * hashBytes)
-  const preimage = Buffer.alloc(1 + 2 * hashBytes, 1)
-  let whole = Math.min(tileWidth, tile.length / hashBytes)
-  for (let first = tileWidth / 2; first >= 1; first /= 2) {
-    whole = Math.floor(whole / 2)
-    for (let at = first; at < first + whole; at++) {
-      nodes.copy(preimage, 1, 2 * at * hashBytes, 2 * (at + 1) * hashBytes)
-      nodes.latin1Write(hash("sha256", preimage, "latin1"), at * hashBytes)
-    }
-  }
-  return nodes
 }
 
 export async function isLeaf(

@@ -21,6 +21,7 @@ import {
   verifyInclusion,
   type NodeReader,
   type Subtree,
+  type TileSlice,
 } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -39,8 +40,8 @@ export interface SignedTree {
   readonly root: Uint8Array
 }
 
-/** Returns the concatenated hashes of a tile. */
-type TileReader = (level: number, tile: number) => Promise<Uint8Array>
+/** Returns the concatenated hashes of a tile, at least so many if it has them. */
+type TileReader = (level: number, tile: number, hashes?: number) => Promise<Uint8Array>
 
 const hashBytes = 32
 
@@ -49,22 +50,14 @@ export type NodeInTile = (tile: Uint8Array, start: number, count: number) => Uin
 
 const computed: NodeInTile = (tile, start, count) => nodeInTile(tile, start, count, sha256)
 
-/**
- * The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. Of tiles of
- * leaves, the subtrees are asked of `nodeIn`.
- */
+/** The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. */
 export async function proveLeaf(
-  kept: Pick<TreeStore, "index">,
-  log: Log,
   { size, root }: SignedTree,
   index: number,
   leaf: Uint8Array,
-  leavesOf: (tile: number) => Promise<Uint8Array | undefined>,
+  read: TileReader,
   nodeIn = computed,
 ): Promise<readonly Uint8Array[] | undefined> {
-  const keptTile = keptTiles(kept, log)
-  const read: TileReader = async (level, tile) =>
-    level > 0 ? keptTile(level, tile) : ((await leavesOf(tile)) ?? new Uint8Array())
   const nodes = await readNodes(inclusionNodes(index, size), read, nodeIn)
   const hashes = within(() => inclusionProof(index, size, nodes, sha256))
   return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256)
@@ -299,34 +292,33 @@ export function readRecords(
   return journal.records(workspace, first, Math.max(0, Math.min(count, end - first + 1)))
 }
 
-/**
- * Reads the tiles of these nodes, and returns a reader of the nodes. Of tiles of leaves, the
- * subtrees are asked of `nodeIn`.
- */
+/** Reads the tiles of these nodes, and returns a reader of the nodes. */
 async function readNodes(
   nodes: readonly Subtree[],
   read: TileReader,
   nodeIn = computed,
 ): Promise<NodeReader> {
-  const wanted = new Map(
-    nodes
-      .map(({ level, n }) => tileOf(level, n))
-      .map((slice) => [`${slice.level}/${slice.index}`, slice]),
+  const nameOf = ({ level, index }: TileSlice): string => `${level}/${index}`
+  const wanted = Map.groupBy(
+    nodes.map(({ level, n }) => tileOf(level, n)),
+    nameOf,
   )
   const tiles = new Map(
     await Promise.all(
-      [...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [
-        key,
-        await read(level, index),
-      ]),
+      [...wanted].map(async ([name, slices]): Promise<[string, Uint8Array]> => {
+        const [{ level, index } = noSlice] = slices
+        const hashes = Math.max(...slices.map(({ start, count }) => start + count))
+        return [name, await read(level, index, hashes)]
+      }),
     ),
   )
   return (level, n) => {
     const slice = tileOf(level, n)
-    const tile = tiles.get(`${slice.level}/${slice.index}`) ?? new Uint8Array()
-    return (slice.level === 0 ? nodeIn : computed)(tile, slice.start, slice.count)
+    return nodeIn(tiles.get(nameOf(slice)) ?? noBytes, slice.start, slice.count)
   }
 }
+
+const noSlice = tileOf(0, 0)
 
 /** Undefined if a tile lacks a hash. */
 function within(prove: () => readonly Uint8Array[]): readonly Uint8Array[] | undefined {

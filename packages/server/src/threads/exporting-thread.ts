@@ -99,7 +99,7 @@ if (options !== undefined) {
   lowerPriority(niceness)
   const store = await openReading(place)
   const { journal, index, registry } = store
-  const leaves = createLeaves(createLeafReader({ journal, index }), limits)
+  const leaves = createLeaves({ index, ...createLeafReader({ journal, index }) }, limits)
   const isGenuine = createIsGenuine(registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({ store: { journal, index }, leaves, isGenuine })
   let broken: Halted = new Map()
