@@ -50,7 +50,18 @@ export type NodeInTile = (tile: Uint8Array, start: number, count: number) => Uin
 
 const computed: NodeInTile = (tile, start, count) => nodeInTile(tile, start, count, sha256)
 
-/** The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. */
+/** The siblings that prove a leaf, from the leaf upwards; undefined if a tile lacks a hash. */
+export async function siblingsOf(
+  index: number,
+  size: number,
+  read: TileReader,
+  nodeIn = computed,
+): Promise<readonly Uint8Array[] | undefined> {
+  const nodes = await readNodes(inclusionNodes(index, size), read, nodeIn)
+  return within(() => inclusionProof(index, size, nodes, sha256))
+}
+
+/** The same; undefined also if the hashes do not lead to the tree's root. */
 export async function proveLeaf(
   { size, root }: SignedTree,
   index: number,
@@ -58,8 +69,7 @@ export async function proveLeaf(
   read: TileReader,
   nodeIn = computed,
 ): Promise<readonly Uint8Array[] | undefined> {
-  const nodes = await readNodes(inclusionNodes(index, size), read, nodeIn)
-  const hashes = within(() => inclusionProof(index, size, nodes, sha256))
+  const hashes = await siblingsOf(index, size, read, nodeIn)
   return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256)
     ? hashes
     : undefined
