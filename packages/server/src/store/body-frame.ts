@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
 import { bodySaltBytes } from "@tallystick/proof"
-import { packZstd, peekZstd, unpacksTo, unpackZstd } from "../runtime/zstd.ts"
+import { packZstd, peekZstd, unpacksTo } from "../runtime/zstd.ts"
 
 /** Entries of a frame at most; the first has an index that is a multiple of it. */
 export const frameEntries = 64
@@ -31,11 +31,6 @@ export interface OpenFrame {
   readonly textBytes: number
   /** The salt and the body of an entry; undefined if it has none. */
   salted(index: number): Uint8Array | undefined
-  /**
-   * The frame of the lines that stay, as they are, read back and compared. Undefined if all stay;
-   * empty if none does.
-   */
-  without(isGone: (index: number) => boolean): SizedFrame | undefined
 }
 
 /** The bytes of a frame, and how many it unpacks. */
@@ -85,10 +80,72 @@ export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined
 
 /** A fault is a phrase that follows "the frame". */
 export function openFrame(bytes: Uint8Array): OpenFrame | string {
-  const text = unpack(bytes)
-  if (typeof text === "string") return text
-  const indexes: number[] = []
+  const read = readFrame(bytes)
+  if (typeof read === "string") return read
+  const { text, indexes, spans } = read
+  // All at once and in one buffer: a buffer for each would be most of what is allocated.
+  const all = Buffer.allocUnsafeSlow(text.length)
+  const ends: number[] = []
+  for (let place = 0, at = 0; place < indexes.length; place++) {
+    at = writeSalted(all, at, text, spans[2 * place] ?? 0, spans[2 * place + 1] ?? 0)
+    ends.push(at)
+  }
+  return {
+    indexes,
+    textBytes: text.length,
+    salted(index) {
+      const near = index - (indexes[0] ?? 0)
+      const place = indexes[near] === index ? near : indexes.indexOf(index)
+      return place < 0 ? undefined : all.subarray(ends[place - 1] ?? 0, ends[place])
+    },
+  }
+}
+
+/** The indexes of the entries whose bodies a frame has, or its fault. */
+export function indexesOfFrame(bytes: Uint8Array): readonly number[] | string {
+  const read = readFrame(bytes)
+  return typeof read === "string" ? read : read.indexes
+}
+
+/**
+ * The frame of the lines that stay, as they are, read back and compared; empty if none does.
+ * Undefined if all stay. A fault is a phrase that follows "the frame".
+ */
+export function frameOfStaying(
+  bytes: Uint8Array,
+  isGone: (index: number) => boolean,
+): SizedFrame | undefined | string {
+  const read = readFrame(bytes)
+  if (typeof read === "string") return read
+  const { text, indexes, spans } = read
+  const startOf = (place: number): number => (spans[2 * place] ?? Infinity) - start.length
+  const staying = indexes.flatMap((index, place) =>
+    isGone(index) ? [] : [text.subarray(startOf(place), startOf(place + 1))],
+  )
+  if (staying.length === indexes.length) return undefined
+  if (staying.length === 0) return { bytes: new Uint8Array(), textBytes: 0 }
+  const left = Buffer.concat(staying)
+  const packed = packZstd(left, level)
+  assert(unpacksTo(packed, left), "a frame is read back as it was")
+  return { bytes: packed, textBytes: left.length }
+}
+
+interface FrameText {
+  /** Valid until the next frame is read. */
+  readonly text: Buffer
+  readonly indexes: readonly number[]
   /** Of each line where its body begins and ends. */
+  readonly spans: readonly number[]
+}
+
+function readFrame(bytes: Uint8Array): FrameText | string {
+  let text: Buffer
+  try {
+    text = peekZstd(bytes, unpackedBytesMax)
+  } catch {
+    return "cannot be unpacked"
+  }
+  const indexes: number[] = []
   const spans: number[] = []
   for (let from = 0; from < text.length;) {
     const line = readLine(text, from)
@@ -98,29 +155,7 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
     spans.push(from + start.length, line.bodyEnd)
     from = line.end
   }
-  return {
-    indexes,
-    textBytes: text.length,
-    salted(index) {
-      const near = index - (indexes[0] ?? 0)
-      const place = indexes[near] === index ? near : indexes.indexOf(index)
-      return place < 0
-        ? undefined
-        : saltedOf(text, spans[2 * place] ?? 0, spans[2 * place + 1] ?? 0, index)
-    },
-    without(isGone) {
-      const startOf = (place: number): number => (spans[2 * place] ?? Infinity) - start.length
-      const staying = indexes.flatMap((index, place) =>
-        isGone(index) ? [] : [text.subarray(startOf(place), startOf(place + 1))],
-      )
-      if (staying.length === indexes.length) return undefined
-      if (staying.length === 0) return { bytes: new Uint8Array(), textBytes: 0 }
-      const left = Buffer.concat(staying)
-      const bytes = packZstd(left, level)
-      assert(unpacksTo(bytes, left), "a frame is read back as it was")
-      return { bytes, textBytes: left.length }
-    },
-  }
+  return { text, indexes, spans }
 }
 
 /**
@@ -143,17 +178,7 @@ export function saltedIn(bytes: Uint8Array, index: number): Uint8Array | undefin
   const at = near < 0 && share > 0 ? text.indexOf(wanted, 0, "latin1") : near
   const from = at < 0 ? 0 : text.lastIndexOf(newline, at) + 1
   const line = at < 0 ? undefined : readLine(text, from)
-  return line?.index === index
-    ? saltedOf(text, from + start.length, line.bodyEnd, index)
-    : undefined
-}
-
-function unpack(bytes: Uint8Array): Buffer | string {
-  try {
-    return unpackZstd(bytes, unpackedBytesMax)
-  } catch {
-    return "cannot be unpacked"
-  }
+  return line?.index === index ? saltedOf(text, from + start.length, line.bodyEnd) : undefined
 }
 
 interface Line {
@@ -193,17 +218,26 @@ function readLine(text: Buffer, from: number): Line | undefined {
 }
 
 /** A line that is not as `packFrame` writes it gives bytes that no record commits to. */
-function saltedOf(text: Buffer, from: number, to: number, index: number): Uint8Array {
-  const salted = Buffer.allocUnsafe(bodySaltBytes + to - from)
-  const salt = to + beforeIndex.length + String(index).length + beforeSalt.length
+function saltedOf(text: Buffer, from: number, end: number): Uint8Array {
+  const salted = Buffer.allocUnsafe(bodySaltBytes + end - from)
+  return salted.subarray(0, writeSalted(salted, 0, text, from, end))
+}
+
+/** Writes the salt and the body of a line that is as long at least. Returns their end. */
+function writeSalted(into: Buffer, to: number, text: Buffer, from: number, end: number): number {
+  // The salt follows the digits of the index.
+  let salt = end + beforeIndex.length
+  while (text[salt] !== beforeSalt[0]) salt += 1
+  salt += beforeSalt.length
+  let at = to
   for (let byte = 0; byte < bodySaltBytes; byte++)
-    salted[byte] = (hexValue(text, salt + 2 * byte) << 4) | hexValue(text, salt + 2 * byte + 1)
-  let at = bodySaltBytes
-  for (let place = from; place < to; place++) {
-    if (text[place] === backslash) place += 1
-    salted[at++] = text[place] ?? 0
+    into[at++] = (hexValue(text, salt + 2 * byte) << 4) | hexValue(text, salt + 2 * byte + 1)
+  for (let place = from; place < end; place++) {
+    let byte = text[place] ?? 0
+    if (byte === backslash) byte = text[++place] ?? 0
+    into[at++] = byte
   }
-  return salted.subarray(0, at)
+  return at
 }
 
 /** Byte by byte: a call of `compare` costs more than the few bytes. */

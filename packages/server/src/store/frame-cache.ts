@@ -1,7 +1,7 @@
 // A thread's cache of unpacked frames. A rewritten frame gets another version, so that destroyed
 // content is never served from the cache.
 
-import { openFrame, type OpenFrame } from "./body-frame.ts"
+import type { OpenFrame } from "./body-frame.ts"
 
 export interface CachedFrame {
   readonly version: number
@@ -16,10 +16,9 @@ export interface FrameCache {
   under(start: string): ReadonlyMap<string, CachedFrame>
   known(place: string, version: number): OpenFrame | undefined
   /**
-   * Opens a frame and caches it. A damaged frame has no bodies. `read` returns the bytes of this
-   * version.
+   * Caches what `open` returns for the bytes of this version. A damaged frame has no bodies.
    */
-  open(place: string, version: number, read: () => Uint8Array): OpenFrame
+  open(place: string, version: number, open: () => OpenFrame | string): OpenFrame
 }
 
 /** For a thread: some hundred frames of ordinary entries. */
@@ -29,7 +28,6 @@ const noBodies: OpenFrame = {
   indexes: [],
   textBytes: 0,
   salted: () => undefined,
-  without: () => undefined,
 }
 
 export function createFrameCache(bytesMax = usualBytesMax): FrameCache {
@@ -50,11 +48,11 @@ export function createFrameCache(bytesMax = usualBytesMax): FrameCache {
   return {
     under: (start) => new Map([...frames].filter(([place]) => place.startsWith(start))),
     known,
-    open(place, version, read) {
+    open(place, version, open) {
       const there = known(place, version)
       if (there !== undefined) return there
       remove(place)
-      const found = openFrame(read())
+      const found = open()
       const opened = typeof found === "string" ? noBodies : found
       frames.set(place, { version, opened })
       bytes += opened.textBytes

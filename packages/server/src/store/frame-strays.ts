@@ -2,7 +2,7 @@
 // check of an entry also checks its body.
 
 import { parseRecord, recordBytes } from "@tallystick/proof"
-import { openFrame } from "./body-frame.ts"
+import { indexesOfFrame } from "./body-frame.ts"
 import type { ContentKeeper, Frame } from "./content-keeper.ts"
 import type { JournalReader } from "./store.ts"
 import type { Stray } from "./whole-ledger.ts"
@@ -47,13 +47,13 @@ async function faultOf(
   workspace: string,
   { first, count, bytes }: Frame,
 ): Promise<string | undefined> {
-  const opened = openFrame(bytes)
-  if (typeof opened === "string") return opened
+  const indexes = indexesOfFrame(bytes)
+  if (typeof indexes === "string") return indexes
   const records = await journal.records(workspace, first, count)
   if (records.length !== count * recordBytes) return "is of entries that are not there"
   const [start, end] = [0, count - 1].map(
     (place) => parseRecord(records.subarray(place * recordBytes, (place + 1) * recordBytes))?.index,
   )
   const isOwn = (index: number): boolean => index >= (start ?? 0) && index <= (end ?? Infinity)
-  return opened.indexes.every(isOwn) ? undefined : "has a body of an entry that is not its own"
+  return indexes.every(isOwn) ? undefined : "has a body of an entry that is not its own"
 }

@@ -6,6 +6,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import {
   frameEntries,
   frameTextBytes,
+  frameOfStaying,
   openFrame,
   packFrame,
   textBytesOf,
@@ -85,10 +86,12 @@ export function frameWithout(
 ): Frame {
   const staying = entries.filter(({ sequence }) => !isGone(sequence))
   const indexes = new Set(staying.map(({ record }) => parseRecord(record)?.index))
-  const opened = staying.length === 0 ? "has nothing left" : openFrame(bytes)
+  const left =
+    staying.length === 0
+      ? "has nothing left"
+      : frameOfStaying(bytes, (index) => !indexes.has(index))
   // Nothing of a damaged frame can be kept.
-  if (typeof opened === "string") return { first, count, bytes: new Uint8Array() }
-  const left = opened.without((index) => !indexes.has(index))
+  if (typeof left === "string") return { first, count, bytes: new Uint8Array() }
   return { first, count, bytes: left?.bytes ?? bytes }
 }
 

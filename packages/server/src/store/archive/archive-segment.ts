@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert"
 import { bodySaltBytes, commitsTo, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import { frameEntries, openFrame } from "../body-frame.ts"
+import { frameEntries, frameOfStaying, openFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Log } from "../epochs.ts"
@@ -115,9 +115,8 @@ export async function segmentWithout(
       frames.push({ index, bytes, textBytes })
       continue
     }
-    const opened = openFrame(bytes)
-    if (typeof opened === "string") throw new Error(`the frame at index ${index} ${opened}`)
-    const left = opened.without((one) => gone.has(one)) ?? { bytes, textBytes }
+    const left = frameOfStaying(bytes, (one) => gone.has(one)) ?? { bytes, textBytes }
+    if (typeof left === "string") throw new Error(`the frame at index ${index} ${left}`)
     isSame &&= left.bytes === bytes
     if (left.bytes.length > 0) frames.push({ index, ...left })
     await turn()

@@ -1,7 +1,7 @@
 // Finds the bodies of entries in the frames that they were packed into (../body-frame.ts).
 
 import { parseRecord } from "@tallystick/proof"
-import { frameEntries } from "../body-frame.ts"
+import { frameEntries, openFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 import { bodilessIn, splitRows, withBodies, type LinkedRows } from "../linked-rows.ts"
@@ -83,7 +83,7 @@ export function frameReads({ rows }: Queries): FrameReads {
           const opened =
             content === null && one !== undefined
               ? one.opened
-              : cache.open(place, Number(version), () => bytes(content))
+              : cache.open(place, Number(version), () => openFrame(bytes(content)))
           return { first: Number(first), end: Number(first) + Number(count), opened }
         })
         return (sequence, record) => {

@@ -8,7 +8,7 @@ import type { Stray } from "../whole-ledger.ts"
 import { schemaOf, type Layout } from "./database.ts"
 import { partReads, type PartTable } from "./part-tables.ts"
 import { logName } from "./reads.ts"
-import { openSealed } from "./stretch-format.ts"
+import { faultOfSealed } from "./stretch-format.ts"
 import { buckets, runEntries } from "./key-runs.ts"
 import { segmentStrays } from "../search/segment-plan.ts"
 import { segmentReads } from "./sqlite-segments.ts"
@@ -124,15 +124,17 @@ function* disclosureStrays(journal: DatabaseSync): Generator<Stray> {
      WHERE d.part = 0 ORDER BY d.number`,
   )
   for (const { workspace, first, count, id, entries } of all.iterate()) {
-    const opened =
+    const fault =
       count === entries
-        ? openSealed(disclosures.bytes(num(workspace), { first: num(first) }), num(count))
+        ? disclosures.made(num(workspace), { first: num(first) }, (bytes) =>
+            faultOfSealed(bytes, num(count)),
+          )
         : "are of other entries than those of a stretch"
-    if (typeof opened === "string")
+    if (fault !== undefined)
       yield {
         workspace: String(id),
         sequence: num(first),
-        what: `the disclosures of the stretch that begins with entry ${num(first)} ${opened}`,
+        what: `the disclosures of the stretch that begins with entry ${num(first)} ${fault}`,
       }
   }
 }

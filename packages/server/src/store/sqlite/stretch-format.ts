@@ -234,9 +234,31 @@ function plainSealed(sealed: unknown): Uint8Array {
 
 /** Returns a fault as a phrase that follows "the disclosures". */
 export function openSealed(bytes: Uint8Array, count: number): OpenSealed | string {
+  const read = readSealed(bytes, count, unpackZstd)
+  if (typeof read === "string") return read
+  const { text, ends } = read
+  return {
+    bytes: text.length,
+    sealed(place) {
+      return sealedOf(text, place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0)
+    },
+  }
+}
+
+/** The fault of disclosures, if they have one. */
+export function faultOfSealed(bytes: Uint8Array, count: number): string | undefined {
+  const read = readSealed(bytes, count, peekZstd)
+  return typeof read === "string" ? read : undefined
+}
+
+function readSealed(
+  bytes: Uint8Array,
+  count: number,
+  unpack: typeof unpackZstd,
+): { readonly text: Buffer; readonly ends: readonly number[] } | string {
   let text: Buffer
   try {
-    text = unpackZstd(bytes, unpackedBytesMax)
+    text = unpack(bytes, unpackedBytesMax)
   } catch {
     return "cannot be unpacked"
   }
@@ -247,13 +269,7 @@ export function openSealed(bytes: Uint8Array, count: number): OpenSealed | strin
     ends.push(end)
     from = end + 1
   }
-  if (ends.length !== count) return "are of another number of entries"
-  return {
-    bytes: text.length,
-    sealed(place) {
-      return sealedOf(text, place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0)
-    },
-  }
+  return ends.length === count ? { text, ends } : "are of another number of entries"
 }
 
 /** The disclosures of one entry alone. Null if they are damaged. */

@@ -4,7 +4,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { indexOfRecord, recordBytes } from "@tallystick/proof"
 import { createLru } from "../../runtime/lru-cache.ts"
-import { saltedIn, type OpenFrame } from "../body-frame.ts"
+import { openFrame, saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { createFrameCache } from "../frame-cache.ts"
 import { leafBytes, withBodies, type LinkedRows } from "../linked-rows.ts"
@@ -128,7 +128,7 @@ function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
       const span = disclosures.at(number, first)
       if (span?.first !== first) return noDisclosures
       return opened(number, span, () => {
-        const found = openSealed(disclosures.bytes(number, span), end - first)
+        const found = disclosures.made(number, span, (bytes) => openSealed(bytes, end - first))
         return typeof found === "string" ? noDisclosures : found
       })
     },
@@ -229,7 +229,9 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
       const of = found
       if (isFirst && reach === "far apart" && frame === undefined)
         return frames.made(number, of, (bytes) => saltedIn(bytes, index))
-      frame ??= cache.open(`${number}/${of.first}`, of.version, () => frames.bytes(number, of))
+      frame ??= cache.open(`${number}/${of.first}`, of.version, () =>
+        frames.made(number, of, openFrame),
+      )
       return frame.salted(index)
     }
   }
