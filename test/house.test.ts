@@ -67,6 +67,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/by its name/, "server/http/routes.ts", 'import { root } from "../../../proof/src/index.ts"'],
   [/outside the packages/, "server/http/routes.ts", 'import "../../../../test/house.ts"'],
   [/outside the packages/, "server/ledger/ledger.test.ts", 'import "../../../../scripts/test.mjs"'],
+  [/only tests may/, "server/ledger/ledger.ts", 'import { event } from "./test-entries.ts"'],
   [/client may not import/, "client/wire.ts", 'import { main } from "tallystick"'],
   [/does not name that/, "server/http/routes.ts", 'import express from "express"'],
   [/does not name that/, "server/ledger/ledger.ts", 'import fc from "fast-check"'],
@@ -120,6 +121,14 @@ test("code that only looks like a fault is accepted", () => {
 test("a test may import what all tests share", () => {
   const shared = 'import { startPostgres } from "../../../../test/postgres-server.ts"'
   assert.deepEqual(findFaults(plant({ "server/ledger/ledger.test.ts": shared })), [])
+  const aid = {
+    "server/ledger/test-entries.ts": shared,
+    "server/ledger/ledger.test.ts": 'import "./test-entries.ts"',
+  }
+  assert.deepEqual(
+    findFaults(plant(aid)).filter((fault) => fault.includes("test-entries")),
+    [],
+  )
 })
 
 function readTexts(): ReadonlyMap<string, string> {

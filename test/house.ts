@@ -106,6 +106,9 @@ const sql = [
 ]
 const sqlPlaces = ["server/store/"]
 
+/** Only tests import these files, which have what several tests need. They are in no package. */
+const testAids = /\/(test-[^/]+|contract\/[^/]+)\.ts$/
+
 /** A thing that fits nowhere is missing its noun. */
 const bannedFolders = [
   "utils",
@@ -242,8 +245,10 @@ function moduleFault(
 
 function placeFault(file: File, place: string, each: Import, path: string): string | undefined {
   const target = placeOf(path)
+  const isForTests = file.isTest || testAids.test(file.path)
   if (target === undefined)
-    return file.isTest && path.startsWith("test/") ? undefined : "it lies outside the packages"
+    return isForTests && path.startsWith("test/") ? undefined : "it lies outside the packages"
+  if (testAids.test(path) && !isForTests) return "only tests may"
   const listed = file.isTest ? undefined : listedPlaces.find((list) => isAt(place, [list.place]))
   if (listed !== undefined && !isAt(target, listed.places))
     return `${listed.place} imports ${listed.places.join(", ")} only`

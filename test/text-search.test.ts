@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./promises/chance.ts"
+import { createChance, seedOf } from "./chance.ts"
 import { createTextSearch } from "./text-search.ts"
 
 test("a text is found wherever it stands, and none that is not there", (t) => {

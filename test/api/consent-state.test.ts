@@ -5,6 +5,7 @@ import { join, setUpFirst } from "../people.ts"
 import { eventually, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
+import { createChance, seedOf } from "../chance.ts"
 
 // Consents over time: withdrawals, the state at a time, counts, and packs of one person's consents.
 
@@ -288,15 +289,8 @@ interface Known {
   readonly timestamp: string
 }
 
-const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-
-test("states and counts of random givings and withdrawals are those of a plain list", async () => {
-  let state = seed
-  const below = (end: number): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T // it is not empty
+test("states and counts of random givings and withdrawals are those of a plain list", async (t) => {
+  const { below, pick } = createChance(seedOf(t))
   const random = await makeWorkspace(service, { personalKeys: pick([["*"], [], ["surface"]]) })
   const known: Known[] = []
   for (let at = 0; at < 250; at++) {
@@ -314,7 +308,6 @@ test("states and counts of random givings and withdrawals are those of a plain l
     const { receipt, timestamp } = await act(random, subject, policyVersion, changes, isWithdrawal)
     known.push({ ...one, receipt, timestamp })
   }
-  const what = `seed ${seed}`
   for (let question = 0; question < 60; question++) {
     const [subject, projectId] = [pick(["ann", "Ann", "bob"]), pick(["core", "Core", "shop"])]
     const atMs = Date.parse(pick(known).timestamp) + below(3) - 1
@@ -331,15 +324,11 @@ test("states and counts of random givings and withdrawals are those of a plain l
     assert.deepEqual(
       events.map(({ receipt }: Receipt) => receipt),
       own.map(({ receipt }) => receipt),
-      `${what}: ${query}`,
+      query,
     )
     const expected = stateOf(own)
     const { state, policyVersion, mode, surface, receipt, since } = told
-    assert.deepEqual(
-      { state, policyVersion, mode, surface, receipt, since },
-      expected,
-      `${what}: ${query}`,
-    )
+    assert.deepEqual({ state, policyVersion, mode, surface, receipt, since }, expected, query)
   }
   for (const projectId of ["core", "Core", "shop", "nowhere"]) {
     const split = pick(known).timestamp
@@ -355,9 +344,9 @@ test("states and counts of random givings and withdrawals are those of a plain l
       const listed = (
         await random.reader.get(`${random.path}/events?${query}&query=kind:consent&limit=1`)
       ).json()
-      assert.equal(told.given + told.withdrawn, listed.total, `${what}: ${query}`)
+      assert.equal(told.given + told.withdrawn, listed.total, query)
       if (from === undefined && to === undefined)
-        assert.deepEqual(sorted(told), sorted(summaryOf(random.id, projectId, known)), what)
+        assert.deepEqual(sorted(told), sorted(summaryOf(random.id, projectId, known)))
     }
   }
 })

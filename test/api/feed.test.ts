@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { createClient, TallystickError, type ListedEntry } from "@tallystick/client"
 import { readChain } from "../chain.ts"
-import { createChance, seedOf, type Chance } from "../promises/chance.ts"
+import { createChance, seedOf, type Chance } from "../chance.ts"
 import {
   eventFor,
   eventually,

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { after, test, type TestContext } from "node:test"
+import { after, test } from "node:test"
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
 import {
@@ -21,6 +21,7 @@ import {
 } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
+import { createChance, seedOf } from "../chance.ts"
 
 // Evidence packs: made of receipts, the same bytes for ever, and checked by programs that are not
 // the service.
@@ -285,7 +286,7 @@ test("one changed byte of a downloaded pack is found", async (context) => {
   const receiptIds = await Promise.all(Array.from({ length: 5 }, () => write(acme)))
   const { packId } = await makePack(acme.reader, acme.path, { receiptIds })
   const { bytes } = await download(acme.reader, acme.path, packId)
-  const below = chanceOf(context)
+  const { below } = createChance(seedOf(context))
   for (let round = 0; round < 200; round++) {
     const changed = Buffer.from(bytes)
     const at = below(changed.length)
@@ -298,15 +299,6 @@ test("one changed byte of a downloaded pack is found", async (context) => {
     )
   }
 })
-
-function chanceOf(context: TestContext): (end: number) => number {
-  let state = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
-  context.diagnostic(`seed ${state}`)
-  return (end) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-}
 
 /** How many entries there are, with one more that is written to have them signed. */
 async function signedSize(workspace: Workspace): Promise<number> {

@@ -1,6 +1,6 @@
 // Requests that no client would send: what a router, a framing check or a parser may get wrong.
 
-import type { Chance } from "../promises/chance.ts"
+import type { Chance } from "../chance.ts"
 
 /** One request, or several in a row. */
 export function oddRequests(draws: Chance): Buffer {

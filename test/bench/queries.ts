@@ -4,6 +4,7 @@
 import { Agent, request } from "node:http"
 import type { Load } from "./load.ts"
 import { rootKey, runLoad } from "./programs.ts"
+import { createChance, type Chance } from "../chance.ts"
 
 interface Asked {
   readonly path: string
@@ -13,7 +14,7 @@ interface Asked {
 interface Kind {
   readonly name: string
   readonly count: number
-  readonly ask: (chance: () => number) => Asked
+  readonly ask: (chance: Chance) => Asked
 }
 
 export interface Latencies {
@@ -75,16 +76,14 @@ function kindsOf(
   tokens: readonly string[],
   entries: number,
 ): readonly Kind[] {
-  const depth = (chance: () => number) => `cursor=${1 + Math.floor(chance() * entries)}`
-  const one = <T>(chance: () => number, of: readonly T[]): T =>
-    of[Math.floor(chance() * of.length)] as T // not empty
+  const depth = (chance: Chance) => `cursor=${1 + chance.below(entries)}`
   const events = (query: string): Asked => ({ path: `${path}/events?${query}`, bearer: key })
   return [
     {
       name: "pages by filter",
       count: 1000,
       ask: (chance) => {
-        const filter = one(chance, [
+        const filter = chance.pick([
           "",
           "lane=security",
           "projectId=desk",
@@ -99,9 +98,9 @@ function kindsOf(
       name: "pages by text, selective",
       count: 1000,
       ask: (chance) => {
-        const person = Math.floor(chance() * people)
-        const target = Math.floor(chance() * entries)
-        const query = one(chance, [
+        const person = chance.below(people)
+        const target = chance.below(entries)
+        const query = chance.pick([
           `inv_${target}`,
           `actor:usr_${person}`,
           `user${person}@example.com`,
@@ -114,8 +113,8 @@ function kindsOf(
       name: "activity pages",
       count: 1000,
       ask: (chance) => ({
-        path: `${path}/activity?${chance() < 0.5 ? depth(chance) : ""}`,
-        bearer: one(chance, tokens),
+        path: `${path}/activity?${chance.below(2) === 0 ? depth(chance) : ""}`,
+        bearer: chance.pick(tokens),
       }),
     },
     {
@@ -123,14 +122,15 @@ function kindsOf(
       count: 100,
       ask: (chance) =>
         events(
-          `query=${encodeURIComponent(one(chance, ["inv*", "appr*", "bill*", "user*", "within the lim*"]))}&${depth(chance)}`,
+          `query=${encodeURIComponent(chance.pick(["inv*", "appr*", "bill*", "user*", "within the lim*"]))}&${depth(chance)}`,
         ),
     },
   ]
 }
 
 async function measure(url: string, { name, ask }: Kind, count: number): Promise<Latencies> {
-  const chance = chanceOf(7)
+  // The same questions in every run.
+  const chance = createChance(7)
   const took: number[] = []
   const totals: number[] = []
   for (let at = 0; at < count; at++) {
@@ -214,15 +214,6 @@ async function askText(
   asking.on("error", reject)
   asking.end(body)
   return await promise
-}
-
-/** The same questions in every run. */
-function chanceOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }
 
 function quantile(numbers: readonly number[], share: number): number {

@@ -10,7 +10,7 @@ import { parseArgs } from "node:util"
 import { startWatched } from "../api/watched.ts"
 import { groundOf } from "../promises/bad-input.ts"
 import { createAskers, torn, type Asked } from "../promises/bad-requests.ts"
-import { createChance, type Chance } from "../promises/chance.ts"
+import { createChance, type Chance } from "../chance.ts"
 import { makeWorkspace, startService, type Service } from "../service.ts"
 import { oddRequests } from "./odd-requests.ts"
 

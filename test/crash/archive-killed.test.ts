@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { createChance, seedOf, type Chance } from "../promises/chance.ts"
+import { createChance, seedOf, type Chance } from "../chance.ts"
 import { eventually, type Service } from "../service.ts"
 import {
   busyArchiver,

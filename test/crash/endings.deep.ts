@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { atLength } from "../promises/at-length.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
 import { endure } from "./endings.ts"

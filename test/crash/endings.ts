@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { audit, type Audited } from "../promises/audit.ts"
-import type { Chance } from "../promises/chance.ts"
+import type { Chance } from "../chance.ts"
 import {
   consentWrite,
   eventWrite,

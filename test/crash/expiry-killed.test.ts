@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
-import { createChance, seedOf, type Chance } from "../promises/chance.ts"
+import { createChance, seedOf, type Chance } from "../chance.ts"
 import {
   eventually,
   makeWorkspace,

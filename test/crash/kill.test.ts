@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { endure } from "./endings.ts"
 
 // Promise 1: no acknowledged event is lost by kill -9. `npm run test:deep` kills 2,000 times.

@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { readZip, verifyPack } from "@tallystick/proof"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import {
   eventFor,
   makeWorkspace,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { makeDisk, noDisk } from "./disks.ts"
 import { endure } from "./endings.ts"
 import { skipUnlessStrict } from "./strict.ts"

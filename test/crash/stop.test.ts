@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { endure } from "./endings.ts"
 
 // Promise 19: a clean shutdown. `npm run test:deep` has 500.

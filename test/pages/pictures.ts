@@ -8,6 +8,7 @@ import type { Browser } from "playwright-core"
 import { setUpFirst } from "../people.ts"
 import { eventually, make, makeKey, startService, writeMany } from "../service.ts"
 import { auditedSoon, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
+import { createChance } from "../chance.ts"
 
 const folder = join(import.meta.dirname, "../../docs/pictures")
 const week = 7 * 86_400_000
@@ -78,8 +79,8 @@ try {
 /** Busy by day, and quiet by night. */
 async function writeWeek(): Promise<void> {
   const begin = Date.now() - week
-  let seed = 7
-  const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
+  const { below } = createChance(7)
+  const random = (): number => below(2 ** 32) / 2 ** 32
   const times = Array.from({ length: count }, () => {
     const day = Math.floor(random() * 7) * 86_400_000
     const hour = 8 + 10 * ((random() + random()) / 2)

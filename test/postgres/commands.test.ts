@@ -11,7 +11,7 @@ import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsc
 import { reindex } from "../../packages/server/src/operator/reindex.ts"
 import { expectChain } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { onOwnServer, startPostgres } from "../postgres-server.ts"
 import { tallystick } from "../program.ts"
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import type { Fault } from "../crash/faults.ts"
 import type { OwnPostgresServer } from "../postgres-server.ts"
 import type { Audited } from "../promises/audit.ts"
-import type { Chance } from "../promises/chance.ts"
+import type { Chance } from "../chance.ts"
 import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts"
 import {
   auditCrowd,

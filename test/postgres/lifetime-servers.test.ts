@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { startPostgres } from "../postgres-server.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeWorkspace, writeMany, type Reply, type Service } from "../service.ts"
 import { expectWhole, startServers, type Servers } from "./servers.ts"
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { onOwnServer, startOwnPostgres, startPostgres } from "../postgres-server.ts"
 import { atLength } from "../promises/at-length.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { takeDatabaseAway } from "./database-away.ts"
 import { killUnderLoad, revokeAcross, writeAcross } from "./several-servers.ts"
 

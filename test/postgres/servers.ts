@@ -9,7 +9,7 @@ import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsc
 import { shareDatabase } from "../engine.ts"
 import { faultyProgram } from "../program.ts"
 import { audit, type Audited } from "../promises/audit.ts"
-import type { Chance } from "../promises/chance.ts"
+import type { Chance } from "../chance.ts"
 import { eventWrite, note, send, type Sending, type Write } from "../promises/writes.ts"
 import { startService, type Reply, type Service, type Workspace } from "../service.ts"
 

@@ -3,7 +3,7 @@ import test from "node:test"
 import { startInVain } from "../crash/programs.ts"
 import { firstToken, goodPassword } from "../people.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
-import { createChance, seedOf } from "../promises/chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import {
   eventFor,
   eventually,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { tallystick } from "../program.ts"
 import type { Audited } from "../promises/audit.ts"
-import type { Chance } from "../promises/chance.ts"
+import type { Chance } from "../chance.ts"
 import { note, send, type Write } from "../promises/writes.ts"
 import {
   eventually,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import type { Service, Workspace } from "../service.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { expectKept } from "./kept.ts"
 import { note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sendBadInput } from "./bad-input.ts"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 
 // Promise 12: no input causes a 5xx, a crash, or a stall. `npm run test:deep` sends a million.
 

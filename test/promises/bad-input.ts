@@ -9,7 +9,7 @@ import { join as invite, setUpFirst } from "../people.ts"
 import { eventFor, make, makeWorkspace, type Reply, type Workspace } from "../service.ts"
 import { createAskers, torn, type Asked, type Credentials, type Ground } from "./bad-requests.ts"
 import { createOddities, type Known } from "./bad-values.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 
 // Requests with something wrong in them, to every endpoint, many at once. Each is answered soon, as
 // the description says; and whatever was accepted is found again as it was sent, in a chain that

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { createValues, type Known, type Oddities, type Schema, type Values } from "./bad-values.ts"
 
 // Requests to every endpoint that the description names, with something wrong in most of them.

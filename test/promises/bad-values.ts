@@ -1,5 +1,5 @@
 import fc from "fast-check"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 
 // Values by the description of the API: such as a shape allows, and such as it does not.
 

@@ -1,4 +1,4 @@
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import type { Write } from "./writes.ts"
 
 // Two ways to say something under a key again: the same in other words, and something else that

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { cutAgainAndAgain } from "./cut-answers.ts"
 
 // Promise 8: a connection that is cut is honest.

@@ -4,7 +4,7 @@ import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
 import { makeWorkspace, type Client, type Reply, type Service } from "../service.ts"
 import { audit, type Audited } from "./audit.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
 // Connections that are cut: while the request is on its way, when all of it has arrived and nothing

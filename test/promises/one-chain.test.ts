@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { writeTogether } from "./one-chain.ts"
 
 // Promise 3: the chains never fork and have no gaps. `npm run test:deep` writes five million.

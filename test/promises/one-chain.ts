@@ -3,7 +3,7 @@ import { startProgram } from "../crash/programs.ts"
 import type { Fault } from "../crash/faults.ts"
 import { makeWorkspace, type Service, type Workspace } from "../service.ts"
 import { audit, type Audited } from "./audit.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { eventWrite, note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
 // Many writers at once, most of them on one workspace. Whatever the storage answers meanwhile,

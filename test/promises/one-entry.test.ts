@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { startProgram } from "../crash/programs.ts"
 import { makeKey, type Service, type Workspace } from "../service.ts"
 import { fieldsOfEvent } from "./bodies.ts"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { createModel, sendAgainAndAgain, sendSome, type Counts } from "./one-entry.ts"
 
 // Promise 4: one entry per key, for ever. `npm run test:deep` sends a million again.

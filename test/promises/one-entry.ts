@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { startProgram } from "../crash/programs.ts"
 import { makeWorkspace, type Client, type Reply, type Service, type Workspace } from "../service.ts"
 import { audit, type Audited } from "./audit.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { anotherBody, sameBody } from "./bodies.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { MintedReceipt } from "../chain.ts"
 import type { Workspace } from "../service.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 import { bodyOf, instantOf, partyOf, timeText } from "./read-asks.ts"
 import type { Written } from "./read-model.ts"
 

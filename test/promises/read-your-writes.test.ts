@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { readWhileWriting } from "./read-your-writes.ts"
 
 // Promise 15: what was acknowledged is found from then on, and questions are answered exactly.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { restoreAgainAndAgain } from "./restored.ts"
 
 // Promise 16: a restored copy cannot fork silently.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { revokeUnderTraffic } from "./revocation.ts"
 
 // Promise 17: after a revocation is answered, the credential is never accepted again.

@@ -13,7 +13,7 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 
 // Keys and tokens are revoked in use. After the answer, neither the credential nor one that it made
 // may be accepted.

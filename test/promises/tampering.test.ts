@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createChance, seedOf } from "./chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { kindsCount, tamperAgainAndAgain } from "./tampering.ts"
 
 // Promise 6: tampering is detected and named.

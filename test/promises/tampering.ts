@@ -33,7 +33,7 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 
 // A ledger is written by the real service and ended; then one thing in its files is changed, by
 // somebody who may write them and has no key. fsck must find it, and say where. What was changed is

@@ -11,7 +11,7 @@ import {
   type Workspace,
 } from "../service.ts"
 import { audit } from "./audit.ts"
-import { createChance, seedOf, type Chance } from "./chance.ts"
+import { createChance, seedOf, type Chance } from "../chance.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
 // Every receipt verifies, by code that shares nothing with the code that wrote it; and that code

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { eventFor, type Client, type Reply } from "../service.ts"
-import type { Chance } from "./chance.ts"
+import type { Chance } from "../chance.ts"
 
 // What clients wrote, and the receipts that they hold for it. A receipt is kept as the bytes that
 // were answered, because every later answer to the same key must be these bytes again.

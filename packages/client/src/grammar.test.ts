@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { parseQuery, queryBytesMax, queryTermsMax, wordsOf, type Term } from "./grammar.ts"
+import { createChance, seedOf } from "../../../test/chance.ts"
 
 const text = (words: string, more: Partial<Term> = {}): Term =>
   ({ kind: "text", not: false, words: words.split(" "), isPrefix: true, ...more }) as Term
@@ -70,13 +71,8 @@ test("a search with too many bytes or terms is refused, with the limit", () => {
   })
 })
 
-test("every text parses as a search, and every term has something to find", () => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  let state = seed
-  const chance = (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
+test("every text parses as a search, and every term has something to find", (t) => {
+  const chance = createChance(seedOf(t))
   const pieces = [
     '"',
     "*",
@@ -99,14 +95,14 @@ test("every text parses as a search, and every term has something to find", () =
     "^",
   ]
   for (let round = 0; round < 20_000; round++) {
-    const search = Array.from({ length: chance(30) }, () => pieces[chance(pieces.length)]).join("")
+    const search = Array.from({ length: chance.below(30) }, () => chance.pick(pieces)).join("")
     const parsed = parseQuery(search)
     if ("problem" in parsed) continue
     for (const term of parsed.query.terms) {
       const holds =
         term.kind === "field" ||
         (term.words.length > 0 && term.words.every((word) => wordsOf(word).join(" ") === word))
-      assert.ok(holds, `${JSON.stringify(search)} of seed ${seed}`)
+      assert.ok(holds, JSON.stringify(search))
     }
   }
 })

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { createHash, createPublicKey, verify } from "node:crypto"
-import test, { type TestContext } from "node:test"
+import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
@@ -34,6 +34,7 @@ import { inclusionProof, rootOf, type NodeReader } from "./tree-proof.ts"
 import { nodeHash } from "./tree.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
+import { createChance, seedOf } from "../../../test/chance.ts"
 
 // A small ledger and packs of it: valid ones, changed ones, and ones that only the holder of the
 // ledger's key could make.
@@ -452,7 +453,7 @@ test("a change of any one byte of a small pack is found, and the failed check is
 })
 
 test("a byte changed anywhere in a larger pack is found, in the archive and in its files", (context) => {
-  const below = createChance(context)
+  const { below } = createChance(seedOf(context))
   const files = makePack({ count: 600, chosen: Array.from({ length: 530 }, (_, at) => at + 20) })
   const pack = zip(files)
   assert.equal(verifyPack(pack, trusting).verdict, "genuine")
@@ -704,7 +705,7 @@ test("a pack is genuine only under a trusted key that signed both checkpoints", 
 })
 
 test("any files lead to a verdict", (context) => {
-  const below = createChance(context)
+  const { below } = createChance(seedOf(context))
   const files = makePack({ count: 2 })
   const paths = [...files.keys()]
   for (let round = 0; round < 300; round++) {
@@ -719,13 +720,3 @@ test("any files lead to a verdict", (context) => {
     assert.ok(["archive", "manifest"].includes(failureOf(nothing, "nothing")))
   }
 })
-
-/** Whole numbers below an end, from a seed that is printed. `SEED=…` has the same run again. */
-function createChance(context: TestContext): (end: number) => number {
-  let state = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
-  context.diagnostic(`seed ${state}`)
-  return (end) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-}

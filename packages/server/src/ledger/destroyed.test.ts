@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { formatDestroyed, readDestroyed, type Destroyed } from "@tallystick/proof"
-import { chancesOf } from "./test-entries.ts"
 import {
   blockSequences,
   destroyedChanges,
@@ -12,6 +11,7 @@ import {
 } from "../store/destroyed.ts"
 import type { DestroyedDocument, Document } from "../store/documents.ts"
 import type { Registry } from "../store/store.ts"
+import { createChance, seedOf, type Chance } from "../../../../test/chance.ts"
 
 type Values = Map<string, DestroyedDocument>
 
@@ -33,7 +33,7 @@ async function record(values: Values, destroyed: Destroyed, by: string): Promise
     values.set(id, value as DestroyedDocument)
 }
 
-function randomDestroyed(chance: ReturnType<typeof chancesOf>, last: number): Destroyed {
+function randomDestroyed(chance: Chance, last: number): Destroyed {
   const bodies: [number, number][] = []
   const why = chance.below(2) === 0 ? "expired" : "erased"
   for (let at = 1 + chance.below(200); at < last; at += 1 + chance.below(900)) {
@@ -47,9 +47,8 @@ function randomDestroyed(chance: ReturnType<typeof chancesOf>, last: number): De
   return { why, bodies, fields }
 }
 
-test("after destruction in any order, the destroyed content of each entry is known", async () => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const chance = chancesOf(seed)
+test("after destruction in any order, the destroyed content of each entry is known", async (t) => {
+  const chance = createChance(seedOf(t))
   for (let round = 0; round < 20; round++) {
     const last = 1 + chance.below(4 * blockSequences)
     const values: Values = new Map()
@@ -70,7 +69,7 @@ test("after destruction in any order, the destroyed content of each entry is kno
       assert.deepEqual(
         said(goneAt(sequence)),
         bodies.get(sequence) ?? fields.get(sequence),
-        `seed ${seed}, round ${round}, entry ${sequence}`,
+        `round ${round}, entry ${sequence}`,
       )
     for (const value of values.values()) assertOrdered(value)
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { chancesOf, one, sealedBy, storedBy, wantedBy, type Chances } from "./test-entries.ts"
+import { sealedBy, storedBy, wantedBy } from "./test-entries.ts"
 import { compareAnswers, compareSegments } from "./test-segments.ts"
 import type { Stored } from "../store/entries.ts"
 import { findableOf, matches } from "../store/search/matching.ts"
@@ -29,10 +29,9 @@ import {
   type SegmentParts,
   type Steps,
 } from "../store/search/segments.ts"
+import { createChance, seedOf, type Chance } from "../../../../test/chance.ts"
 
-const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-
-function entriesBy(chance: Chances, first: number, count: number): Stored[] {
+function entriesBy(chance: Chance, first: number, count: number): Stored[] {
   return Array.from({ length: count }, (_, at) => storedBy(chance, first + at))
 }
 
@@ -57,17 +56,13 @@ function bytesOf(segment: MadeSegment): string {
   return Buffer.from(packSegment(segment)[0] ?? []).toString("hex")
 }
 
-test("a segment finds the same entries as the plain filter, also hostile ones, stored and in memory", () => {
-  try {
-    const found = compareSegments(chancesOf(seed), 8, 400)
-    assert.ok(found > 500, `${found} searches found something`)
-  } catch (cause) {
-    throw new Error(`seed ${seed}`, { cause })
-  }
+test("a segment finds the same entries as the plain filter, also hostile ones, stored and in memory", (t) => {
+  const found = compareSegments(createChance(seedOf(t)), 8, 400)
+  assert.ok(found > 500, `${found} searches found something`)
 })
 
-test("merged segments have the same bytes as one that was made at once", () => {
-  const chance = chancesOf(seed)
+test("merged segments have the same bytes as one that was made at once", (t) => {
+  const chance = createChance(seedOf(t))
   for (let round = 0; round < 10; round++) {
     const entries = entriesBy(chance, 1 + round * 64, 16 * (1 + chance.below(8)))
     const pieces: Stored[][] = []
@@ -83,15 +78,15 @@ test("merged segments have the same bytes as one that was made at once", () => {
       (segment, part) => packed[segments.findIndex(({ hash }) => hash === segment.hash)]?.[part],
     )
     const whole = made(entries)
-    assert.equal(bytesOf(merged), bytesOf(whole), `seed ${seed}`)
-    assert.deepEqual(packSegment(merged), packSegment(whole), `seed ${seed}`)
+    assert.equal(bytesOf(merged), bytesOf(whole))
+    assert.deepEqual(packSegment(merged), packSegment(whole))
     // A builder that makes segments early, because its memory is limited.
-    assert.equal(bytesOf(made(entries, { bytesMax: 20_000 })), bytesOf(whole), `seed ${seed}`)
+    assert.equal(bytesOf(made(entries, { bytesMax: 20_000 })), bytesOf(whole))
   }
 })
 
-test("a segment of several blocks is the same, merged or made at once, and finds the same entries", () => {
-  const chance = chancesOf(seed)
+test("a segment of several blocks is the same, merged or made at once, and finds the same entries", (t) => {
+  const chance = createChance(seedOf(t))
   const bounds = { blockRows: 16 }
   for (let round = 0; round < 5; round++) {
     const entries = entriesBy(chance, 1 + round * 64, 33 + chance.below(150))
@@ -110,7 +105,7 @@ test("a segment of several blocks is the same, merged or made at once, and finds
       (segment, part) => packed[segments.findIndex(({ hash }) => hash === segment.hash)]?.[part],
     )
     const whole = packSegment(made(entries, bounds))
-    assert.deepEqual([headerOf(merged), ...taken.map(packPart)], whole, `seed ${seed}`)
+    assert.deepEqual([headerOf(merged), ...taken.map(packPart)], whole)
     assert.equal(
       bytesOf(made(entries, { bytesMax: 20_000, ...bounds })),
       bytesOf(made(entries, bounds)),
@@ -119,15 +114,15 @@ test("a segment of several blocks is the same, merged or made at once, and finds
   }
 })
 
-test("the scanner reads the same fields as a simple reader", () => {
-  const chance = chancesOf(seed)
+test("the scanner reads the same fields as a simple reader", (t) => {
+  const chance = createChance(seedOf(t))
   let compared = 0
   for (let round = 0; round < 300; round++) {
     const entry = storedBy(chance, 7)
     const [scanned, byHand] = [createSegmentBuilder(7, 1), createSegmentBuilder(7, 1)]
     scanned.add(entry)
     byHand.addFiled(filedOf(entry))
-    const what = `seed ${seed}: ${Buffer.from(entry.body ?? []).toString()}`
+    const what = `${Buffer.from(entry.body ?? []).toString()}`
     const expected = bytesOf(byHand.finish())
     assert.equal(bytesOf(scanned.finish()), expected, what)
     const packedDisclosures = packedOf(entry.disclosures)
@@ -151,8 +146,8 @@ function packedOf(disclosures: string): Uint8Array | undefined {
   return Buffer.concat(parts.flatMap((part, at) => (at === 0 ? [part] : [Buffer.of(0xff), part])))
 }
 
-test("a segment after an erasure equals a new one", () => {
-  const chance = chancesOf(seed)
+test("a segment after an erasure equals a new one", (t) => {
+  const chance = createChance(seedOf(t))
   for (let round = 0; round < 20; round++) {
     // Only a key id in clear, as in older versions, would survive the erasure of its owner's
     // fields.
@@ -171,12 +166,12 @@ test("a segment after an erasure equals a new one", () => {
         (_, sequence) => erased.has(sequence),
       ),
     )
-    assert.equal(bytesOf(left), bytesOf(made(without, bounds)), `seed ${seed}`)
+    assert.equal(bytesOf(left), bytesOf(made(without, bounds)))
   }
 })
 
-test("a segment without destroyed bodies equals a new one", () => {
-  const chance = chancesOf(seed)
+test("a segment without destroyed bodies equals a new one", (t) => {
+  const chance = createChance(seedOf(t))
   for (let round = 0; round < 20; round++) {
     const first = 1 + round * 40
     const count = 5 + chance.below(36)
@@ -211,12 +206,14 @@ test("a segment without destroyed bodies equals a new one", () => {
         (part) => part,
       ),
     )
-    assert.equal(bytesOf(replaced), bytesOf(made(left, bounds)), `seed ${seed}, round ${round}`)
+    assert.equal(bytesOf(replaced), bytesOf(made(left, bounds)), `round ${round}`)
   }
 })
 
-test("entries that are missing in the journal keep their places", () => {
-  const entries = entriesBy(chancesOf(seed), 1, 9).filter(({ sequence }) => sequence % 3 === 0)
+test("entries that are missing in the journal keep their places", (t) => {
+  const entries = entriesBy(createChance(seedOf(t)), 1, 9).filter(
+    ({ sequence }) => sequence % 3 === 0,
+  )
   const builder = createSegmentBuilder(1, 10)
   for (const entry of entries) builder.add(entry)
   builder.addMissing(10)
@@ -228,8 +225,8 @@ test("entries that are missing in the journal keep their places", () => {
   )
 })
 
-test("a timeline and the commonest values count the same entries as the plain filter", () => {
-  const chance = chancesOf(seed)
+test("a timeline and the commonest values count the same entries as the plain filter", (t) => {
+  const chance = createChance(seedOf(t))
   let counted = 0
   for (let round = 0; round < 40; round++) {
     const entries = entriesBy(chance, 1, 60)
@@ -240,7 +237,7 @@ test("a timeline and the commonest values count the same entries as the plain fi
     const wanted: Wanted = round % 2 === 0 ? { system: "with" } : wantedBy(chance, filed)
     const found = filed.filter((entry) => matches(findableOf(entry), wanted))
     const earliest = Math.min(...filed.map(({ occurredMs }) => occurredMs))
-    const field = chance.below(3) === 0 ? "metadata.a" : one(chance, valueFields)
+    const field = chance.below(3) === 0 ? "metadata.a" : chance.pick(valueFields)
     const timeline = {
       kind: "timeline",
       fromMs: earliest + 1_000_000,
@@ -249,14 +246,14 @@ test("a timeline and the commonest values count the same entries as the plain fi
       by: chance.below(2) === 0 ? "lane" : "project",
     } as const
     const values = { kind: "values", field, limit: 1 + chance.below(9), valuesMax: 1000 } as const
-    const what = `seed ${seed}: of ${field}, ${JSON.stringify(wanted)}`
+    const what = `of ${field}, ${JSON.stringify(wanted)}`
     assert.deepEqual(countsOf(pieces, wanted, { kind: "days" }), daysBy(found), what)
     assert.deepEqual(countsOf(pieces, wanted, timeline), timelineBy(found, timeline), what)
     const commonest = countsOf(pieces, wanted, values)
     assert.deepEqual(commonest, valuesBy(found, field, wanted).slice(0, values.limit), what)
     counted += commonest.length
   }
-  assert.ok(counted > 50, `${counted} values, seed ${seed}`)
+  assert.ok(counted > 50, `${counted} values`)
 })
 
 const valueFields = "action actor target email name type lane project kind trace key".split(" ")
@@ -315,14 +312,14 @@ function valuesBy(found: readonly Filed[], field: string, { subject }: Wanted): 
     .map(([name, count]) => ({ name, counts: [count] }))
 }
 
-test("a field with too many values is refused with a sentence", () => {
-  const segments = [openMade(made(entriesBy(chancesOf(seed), 1, 50)))]
+test("a field with too many values is refused with a sentence", (t) => {
+  const segments = [openMade(made(entriesBy(createChance(seedOf(t)), 1, 50)))]
   const counting = { kind: "values", field: "project", limit: 1, valuesMax: 1 } as const
   assert.throws(() => countsOf(segments, { system: "with" }, counting), /more than 1 different/)
 })
 
-test("a changed byte in a stored segment is noticed or harmless", () => {
-  const chance = chancesOf(seed)
+test("a changed byte in a stored segment is noticed or harmless", (t) => {
+  const chance = createChance(seedOf(t))
   const entries = entriesBy(chance, 1, 80)
   const filed = entries.map(filedOf)
   const parts = packSegment(made(entries))
@@ -337,17 +334,17 @@ test("a changed byte in a stored segment is noticed or harmless", () => {
     const ask = (from: SegmentParts) =>
       run(matchesIn(opened(from), wanted), from).newestBelow(99, 99)
     try {
-      assert.deepEqual(ask(changed), ask(parts), `seed ${seed}`)
+      assert.deepEqual(ask(changed), ask(parts))
     } catch (error) {
       if (!(error instanceof SegmentDamaged)) throw error
       assert.ok(!isSame)
       noticed++
     }
   }
-  assert.ok(noticed > 50, `${noticed} noticed, seed ${seed}`)
+  assert.ok(noticed > 50, `${noticed} noticed`)
 })
 
-function changedBy(chance: Chances, part: Uint8Array): Uint8Array {
+function changedBy(chance: Chance, part: Uint8Array): Uint8Array {
   const at = chance.below(part.length)
   switch (chance.below(3)) {
     case 0:
@@ -359,8 +356,8 @@ function changedBy(chance: Chances, part: Uint8Array): Uint8Array {
   }
 }
 
-test("a missing part and a damaged part are distinguished", () => {
-  const parts = packSegment(made(entriesBy(chancesOf(seed), 1, 20)))
+test("a missing part and a damaged part are distinguished", (t) => {
+  const parts = packSegment(made(entriesBy(createChance(seedOf(t)), 1, 20)))
   const wanted = { system: "without" } as const
   assert.throws(() => run(matchesIn(opened(parts), wanted), parts.slice(0, 1)), SegmentGone)
 })
@@ -381,7 +378,7 @@ test("the cache evicts the least recently used part", () => {
 
 test("the steps of a broad search are short, with any number of values", () => {
   const builder = createSegmentBuilder(1, 4096)
-  const chance = chancesOf(7)
+  const chance = createChance(7)
   for (let at = 1; at <= 600; at++) {
     const own = storedBy(chance, at)
     // One entry is not found, or the search would end with the first values.

@@ -19,6 +19,7 @@ import { openMemory } from "../store/memory.ts"
 import { sameRequest, type SameRequest } from "./idempotency.ts"
 import type { Ledger, Draft } from "./ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "./test-ledger.ts"
+import { createChance, type Chance } from "../../../../test/chance.ts"
 
 const seeds =
   process.env["SEED"] === undefined
@@ -142,7 +143,7 @@ async function run(
   bend: (journal: Journal) => Journal,
   same: SameRequest,
 ): Promise<Work> {
-  const chance = chances(seed)
+  const chance = createChance(seed)
   const work = { ...noWork }
   const { served } = openMemory()
   const clock = wanderingClock(chance)
@@ -155,7 +156,7 @@ async function run(
   const workspaces = ["acme", "other"].map((id) => testWorkspace(id))
   const disk = faultyDisk(served.journal, chance, async () => {
     work.theirs += 1
-    await theirs.record(chance.of(workspaces), [saidOf({ theirs: work.theirs }, 0)])
+    await theirs.record(chance.pick(workspaces), [saidOf({ theirs: work.theirs }, 0)])
   })
   const ledger = openTestLedger(bend(disk), { ...parts, random, same })
 
@@ -165,18 +166,18 @@ async function run(
   const acknowledged = new Map<string, number>()
   const client = async (name: number) => {
     for (let op = 0; op < 8; op++) {
-      const workspace = chance.of(workspaces)
-      if (chance.happens(0.15)) {
+      const workspace = chance.pick(workspaces)
+      if (chance.percent(15)) {
         work.changes += 1
         if (await count(ledger, served.registry, workspace, work))
           acknowledged.set(workspace.id, (acknowledged.get(workspace.id) ?? 0) + 1)
       } else {
-        const own = chance.happens(0.3)
+        const own = chance.percent(30)
         const items = Array.from({ length: 1 + chance.below(4) }, (_, at) => ({
           key: own ? `key-of-${name}-${op}-${at}` : `shared-key-${chance.below(8)}`,
           variant: chance.below(3),
         }))
-        await write(ledger, workspace, items, own && chance.happens(0.5))
+        await write(ledger, workspace, items, own && chance.percent(50))
       }
       await turns(chance.below(3))
     }
@@ -339,42 +340,19 @@ function faultyDisk(journal: Journal, chance: Chance, interfere: () => Promise<v
     ...journal,
     async head(workspace) {
       await turns(chance.below(2))
-      if (chance.happens(0.03)) throw new Error("the head cannot be read")
+      if (chance.percent(3)) throw new Error("the head cannot be read")
       return journal.head(workspace)
     },
     async append(group) {
       await turns(chance.below(3))
-      if (chance.happens(0.05)) throw new LedgerError("storage_full", "the disk is full")
-      if (chance.happens(0.1)) throw new Error("failed before it stored")
-      if (chance.happens(0.1)) await interfere()
+      if (chance.percent(5)) throw new LedgerError("storage_full", "the disk is full")
+      if (chance.percent(10)) throw new Error("failed before it stored")
+      if (chance.percent(10)) await interfere()
       const outcome = await journal.append(group)
       await turns(chance.below(3))
-      if (chance.happens(0.1)) throw new Error("failed after it had stored")
+      if (chance.percent(10)) throw new Error("failed after it had stored")
       return outcome
     },
-  }
-}
-
-interface Chance {
-  below(end: number): number
-  happens(probability: number): boolean
-  of<T>(items: readonly T[]): T
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function chances(seed: number): Chance {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (end: number) => Math.floor(next() * end)
-  return {
-    below,
-    happens: (probability) => next() < probability,
-    of: <T>(items: readonly T[]) => items[below(items.length)] as T,
   }
 }
 

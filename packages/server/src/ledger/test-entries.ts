@@ -1,7 +1,6 @@
 // A test aid: random entries, sealed as the ledger seals them, and random searches for their words.
 // Names and values that are hard to search are as frequent as plain ones.
 
-import { strict as assert } from "node:assert"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
 import {
   canonicalize,
@@ -18,29 +17,7 @@ import { seal } from "./seal.ts"
 import type { Content, Party } from "../store/opened-entry.ts"
 import type { Field, Filed, Owner, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/entries.ts"
-
-export interface Chances {
-  below(end: number): number
-}
-
-/** The same numbers for the same seed. */
-export function chancesOf(seed: number): Chances {
-  let state = seed >>> 0 || 1
-  return {
-    below(end) {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      return Math.floor(((state >>> 0) / 2 ** 32) * end)
-    },
-  }
-}
-
-export function one<T>(chance: Chances, list: readonly T[]): T {
-  const picked = list[chance.below(list.length)]
-  assert.ok(picked !== undefined)
-  return picked
-}
+import type { Chance } from "../../../../test/chance.ts"
 
 const startMs = Date.parse("2026-01-31T09:30:00Z")
 
@@ -102,19 +79,19 @@ const lanes = ["security", "data", "policy", "operations"] as const
 const keyIds = ["key_1", "Key_2", "key 3", "\u00c9"]
 const kinds: readonly Kind[] = ["event", "event", "event", "consent", "admin", "policy"]
 
-function textBy(chance: Chances): string {
+function textBy(chance: Chance): string {
   const count = chance.below(12) === 0 ? chance.below(300) : 1 + chance.below(3)
-  return Array.from({ length: count }, () => one(chance, words)).join(
-    one(chance, [" ", "_", ".", ""]),
+  return Array.from({ length: count }, () => chance.pick(words)).join(
+    chance.pick([" ", "_", ".", ""]),
   )
 }
 
-function valueBy(chance: Chances, depth: number): Json {
+function valueBy(chance: Chance, depth: number): Json {
   switch (chance.below(depth > 3 ? 5 : 8)) {
     case 0:
-      return one(chance, [0, 1, -1, 42, 1299.5, 1e21, 1e-7, 123456789012345, -0.001, 5e-324])
+      return chance.pick([0, 1, -1, 42, 1299.5, 1e21, 1e-7, 123456789012345, -0.001, 5e-324])
     case 1:
-      return one(chance, [true, false, null])
+      return chance.pick([true, false, null])
     case 5:
       return Array.from({ length: chance.below(4) }, () => valueBy(chance, depth + 1))
     case 6:
@@ -124,65 +101,65 @@ function valueBy(chance: Chances, depth: number): Json {
   }
 }
 
-function membersBy(chance: Chances, depth: number): JsonObject {
+function membersBy(chance: Chance, depth: number): JsonObject {
   return Object.fromEntries(
-    Array.from({ length: chance.below(4) }, () => [one(chance, names), valueBy(chance, depth)]),
+    Array.from({ length: chance.below(4) }, () => [chance.pick(names), valueBy(chance, depth)]),
   )
 }
 
-function partyBy(chance: Chances): Party {
+function partyBy(chance: Chance): Party {
   return {
     ...(chance.below(3) === 0 ? { desk: membersBy(chance, 1), note: textBy(chance) } : {}),
-    ...(chance.below(2) === 0 ? { email: `${one(chance, words)}@example.com` } : {}),
+    ...(chance.below(2) === 0 ? { email: `${chance.pick(words)}@example.com` } : {}),
     ...(chance.below(2) === 0 ? { name: textBy(chance) } : {}),
-    id: one(chance, people),
-    type: one(chance, types),
+    id: chance.pick(people),
+    type: chance.pick(types),
   }
 }
 
 /** One entry, of this version or an older one. */
-export function storedBy(chance: Chances, sequence: number): Stored {
+export function storedBy(chance: Chance, sequence: number): Stored {
   const { body, ...rest } = sealedBy(chance, sequence)
   const isOlder = body !== undefined && chance.below(9) === 0
   return { ...rest, body: isOlder ? withKeyInClear(chance, body) : body }
 }
 
 /** In the form of older versions. An unreadable body stays unreadable. */
-function withKeyInClear(chance: Chances, body: Uint8Array): Uint8Array {
+function withKeyInClear(chance: Chance, body: Uint8Array): Uint8Array {
   const members = parseJson(Buffer.from(body).toString())
   if (!isJsonObject(members)) return body
-  return Buffer.from(canonicalize({ ...members, keyId: one(chance, keyIds) }))
+  return Buffer.from(canonicalize({ ...members, keyId: chance.pick(keyIds) }))
 }
 
 /** One entry. In one of five, the body or the disclosures are missing or unreadable. */
-export function sealedBy(chance: Chances, sequence: number): Stored {
+export function sealedBy(chance: Chance, sequence: number): Stored {
   const random: Random = (into) => {
     for (let at = 0; at < into.length; at++) into[at] = chance.below(256)
   }
   const ids = createIds(random)
   const madeMs = startMs + Math.floor(sequence / 3)
-  const kind = one(chance, kinds)
-  const fraction = one(chance, ["", ".5", ".250", ".123456789"])
-  const zone = one(chance, ["Z", "+02:00", "z"])
+  const kind = chance.pick(kinds)
+  const fraction = chance.pick(["", ".5", ".250", ".123456789"])
+  const zone = chance.pick(["Z", "+02:00", "z"])
   const time = new Date(startMs + chance.below(86_400_000)).toISOString().slice(0, 19)
   const content: Content = {
-    id: chance.below(5) === 0 ? one(chance, oddIds) : ids("evt", madeMs),
+    id: chance.below(5) === 0 ? chance.pick(oddIds) : ids("evt", madeMs),
     receipt: ids("rcp", chance.below(9) === 0 ? madeMs + 5 : madeMs),
     workspaceId: "acme",
-    projectId: one(chance, projects),
+    projectId: chance.pick(projects),
     action: chance.below(3) === 0 ? textBy(chance) : "billing.invoice.approve",
     actor: partyBy(chance),
     target: partyBy(chance),
     occurredAt: `${time}${fraction}${zone}`,
     receivedAt: "2026-01-31T09:30:00.000Z",
-    source: one(chance, ["api", "web", "API"]),
+    source: chance.pick(["api", "web", "API"]),
     userVisible: chance.below(3) > 0,
-    lane: one(chance, lanes),
+    lane: chance.pick(lanes),
     metadata: membersBy(chance, 0),
-    ...(chance.below(3) === 0 ? { keyId: one(chance, keyIds) } : {}),
+    ...(chance.below(3) === 0 ? { keyId: chance.pick(keyIds) } : {}),
     ...(chance.below(3) === 0 ? { context: { traceId: `Trace ${chance.below(9)}` } } : {}),
   }
-  const personalKeys = one(chance, [[], [], ["*"], ["a", "name", "other", "metadata"], ["order"]])
+  const personalKeys = chance.pick([[], [], ["*"], ["a", "name", "other", "metadata"], ["order"]])
   const sealed = seal(kind, content, undefined, { personalKeys, random })
   const none = new Uint8Array(32)
   const record = encodeRecord({
@@ -196,7 +173,7 @@ export function sealedBy(chance: Chances, sequence: number): Stored {
   return damagedBy(chance, { ...sealed, workspace: "acme", sequence, record })
 }
 
-function damagedBy(chance: Chances, stored: Stored): Stored {
+function damagedBy(chance: Chance, stored: Stored): Stored {
   switch (chance.below(50)) {
     case 0:
       return { ...stored, body: undefined, bodySalt: undefined, disclosures: "" }
@@ -214,19 +191,19 @@ function damagedBy(chance: Chances, stored: Stored): Stored {
 // ---- Searches.
 
 /** A search, in most cases for a word of one of these entries. */
-export function wantedBy(chance: Chances, entries: readonly Filed[]): Wanted {
+export function wantedBy(chance: Chance, entries: readonly Filed[]): Wanted {
   const maybe = <T extends object>(times: number, make: () => T): T | object =>
     chance.below(times) === 0 ? make() : {}
   const instant = () => {
-    const { occurredMs, occurredNs } = one(chance, entries)
-    return { ms: occurredMs + chance.below(2), ns: one(chance, [occurredNs, 0, 500]) }
+    const { occurredMs, occurredNs } = chance.pick(entries)
+    return { ms: occurredMs + chance.below(2), ns: chance.pick([occurredNs, 0, 500]) }
   }
-  const sequence = () => one(chance, entries).sequence + chance.below(3) - 1
+  const sequence = () => chance.pick(entries).sequence + chance.below(3) - 1
   const query = chance.below(4) > 0
   return {
-    system: one(chance, ["without", "with", "with", "only"] as const),
-    ...maybe(4, () => ({ projectIds: [one(chance, projects), one(chance, projects)] })),
-    ...maybe(5, () => ({ lane: one(chance, lanes) })),
+    system: chance.pick(["without", "with", "with", "only"] as const),
+    ...maybe(4, () => ({ projectIds: [chance.pick(projects), chance.pick(projects)] })),
+    ...maybe(5, () => ({ lane: chance.pick(lanes) })),
     ...maybe(5, () => ({ userVisible: chance.below(2) === 0 })),
     ...maybe(6, () => ({ from: instant() })),
     ...maybe(6, () => ({ to: instant() })),
@@ -236,25 +213,25 @@ export function wantedBy(chance: Chances, entries: readonly Filed[]): Wanted {
       query: { terms: Array.from({ length: 1 + chance.below(3) }, () => termBy(chance, entries)) },
     }),
     ...maybe(4, () => {
-      const { actor, target } = one(chance, entries)
-      const { id, type } = one(chance, [actor, target])
-      return { subject: { id, types: [type, one(chance, types)] } }
+      const { actor, target } = chance.pick(entries)
+      const { id, type } = chance.pick([actor, target])
+      return { subject: { id, types: [type, chance.pick(types)] } }
     }),
   }
 }
 
-function fieldBy(chance: Chances, entries: readonly Filed[]): Field {
-  const { fields } = one(chance, entries)
-  const owner = one(chance, ["nobody", "actor", "target"] satisfies readonly Owner[])
+function fieldBy(chance: Chance, entries: readonly Filed[]): Field {
+  const { fields } = chance.pick(entries)
+  const owner = chance.pick(["nobody", "actor", "target"] satisfies readonly Owner[])
   const { [owner]: own } = fields
   const list = own.length === 0 ? fields.nobody : own
-  return list.length === 0 ? { names: ["action"], value: "", isText: true } : one(chance, list)
+  return list.length === 0 ? { names: ["action"], value: "", isText: true } : chance.pick(list)
 }
 
-function termBy(chance: Chances, entries: readonly Filed[]): Term {
+function termBy(chance: Chance, entries: readonly Filed[]): Term {
   const { names: fieldNames, value } = fieldBy(chance, entries)
   const not = chance.below(5) === 0
-  const cased = one(chance, [value, value.toUpperCase(), value.toLowerCase()])
+  const cased = chance.pick([value, value.toUpperCase(), value.toLowerCase()])
   const characters = Array.from(cased.slice(0, 400))
   const isCut = chance.below(3) === 0
   const said = isCut ? characters.slice(0, 1 + chance.below(characters.length)).join("") : cased
@@ -262,7 +239,7 @@ function termBy(chance: Chances, entries: readonly Filed[]): Term {
   // A query has 512 bytes, so it names no field with a longer name.
   const shortNames = fieldNames.filter((name) => Buffer.byteLength(name) <= 512)
   if (shortNames.length > 0 && chance.below(2) === 0)
-    return { kind: "field", not, field: one(chance, shortNames), value: said, isPrefix }
+    return { kind: "field", not, field: chance.pick(shortNames), value: said, isPrefix }
   const inside = wordsOf(said)
   const start = chance.below(inside.length)
   const some = inside.slice(start, start + 1 + chance.below(3))

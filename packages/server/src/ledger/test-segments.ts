@@ -15,10 +15,11 @@ import {
 import { matchesIn } from "../store/search/segment-query.ts"
 import type { SegmentParts } from "../store/search/segments.ts"
 import type { Stored } from "../store/entries.ts"
-import { storedBy, wantedBy, type Chances } from "./test-entries.ts"
+import { storedBy, wantedBy } from "./test-entries.ts"
+import type { Chance } from "../../../../test/chance.ts"
 
 /** Asks random questions, and returns how many had matches. */
-export function compareSegments(chance: Chances, rounds: number, questions: number): number {
+export function compareSegments(chance: Chance, rounds: number, questions: number): number {
   let answered = 0
   for (let round = 0; round < rounds; round++) {
     const first = 1 + chance.below(3) * 1000
@@ -42,7 +43,7 @@ export function compareSegments(chance: Chances, rounds: number, questions: numb
 
 /** Asks segments of the same entries in turn, and returns how many questions had matches. */
 export function compareAnswers(
-  chance: Chances,
+  chance: Chance,
   segments: readonly Segment[],
   parts: SegmentParts,
   entries: readonly Stored[],

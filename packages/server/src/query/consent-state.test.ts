@@ -1,12 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { readConsents, type ConsentAct, type ConsentState } from "./consent-state.ts"
+import { createChance, seedOf } from "../../../../test/chance.ts"
 
 interface Act extends ConsentAct {
   readonly at: number
 }
-
-const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
 
 function stateOf(acts: readonly Act[]): ConsentState<Act> {
   const read = readConsents<Act>()
@@ -67,16 +66,12 @@ test("a withdrawal ends the version that it names and the earlier ones, or all",
   ])
 })
 
-test("reading acts from the newest on gives the same state as a list of valid consents", () => {
-  let state = seed
-  const below = (end: number): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
+test("reading acts from the newest on gives the same state as a list of valid consents", (t) => {
+  const { below } = createChance(seedOf(t))
   for (let round = 0; round < 3000; round++) {
     const acts = Array.from({ length: below(9) }, (_, at) =>
       below(2) === 0 ? give(1 + below(4), at) : withdraw(below(4) || undefined, at),
     )
-    assert.deepEqual(stateOf(acts), plainStateOf(acts), `seed ${seed}: ${JSON.stringify(acts)}`)
+    assert.deepEqual(stateOf(acts), plainStateOf(acts), JSON.stringify(acts))
   }
 })

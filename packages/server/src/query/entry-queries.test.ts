@@ -19,6 +19,7 @@ import { createCheckpoints } from "./verified-checkpoints.ts"
 import { createFinding, type Finding } from "./search-scheduling.ts"
 import { createLeaves } from "./verified-leaves.ts"
 import { createQueries, type PageRequest, type Queries, type QueryParts } from "./entry-queries.ts"
+import { createChance, seedOf } from "../../../../test/chance.ts"
 
 const dayMs = 86_400_000
 const ledgerId = Buffer.alloc(32, 7)
@@ -125,14 +126,6 @@ function bodyIn(projectId: string): string {
   return JSON.stringify({ ...body, userVisible: false })
 }
 
-function chanceOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 const workspaceOf = (hotDays: number) =>
   testWorkspace("acme", { ledgerId: ledgerId.toString("hex"), hotDays })
 
@@ -144,25 +137,22 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
   isProven: false,
 })
 
-test("the border of the archive follows hotDays to the millisecond, as time passes and the setting changes", async () => {
+test("the border of the archive follows hotDays to the millisecond, as time passes and the setting changes", async (t) => {
   const { queries, times, append } = await openTimes()
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const chance = chanceOf(seed)
+  const { below } = createChance(seedOf(t))
   let nowMs = Date.UTC(2026, 0, 1)
   let hotDays = 3
   let split = 0
   for (let round = 0; round < 200; round++) {
-    if (chance(3) === 0) hotDays = chance(6)
+    if (below(3) === 0) hotDays = below(6)
     // Most entries are some time apart, some share a millisecond, and the clock is often just at
     // the border of one.
-    if (chance(2) === 0)
-      await append(
-        Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))),
-      )
-    const edge = (times[chance(times.length)] ?? nowMs) + hotDays * dayMs + chance(3) - 1
+    if (below(2) === 0)
+      await append(Array.from({ length: below(12) }, () => (nowMs += below(4) * below(dayMs / 8))))
+    const edge = (times[below(times.length)] ?? nowMs) + hotDays * dayMs + below(3) - 1
     nowMs = Math.max(
       nowMs,
-      chance(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + chance(dayMs / 2),
+      below(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + below(dayMs / 2),
     )
     const archived = times.filter((timeMs) => timeMs < nowMs - hotDays * dayMs).length
     const totals = { hot: times.length - archived, archive: archived, all: times.length }
@@ -176,14 +166,14 @@ test("the border of the archive follows hotDays to the millisecond, as time pass
       assert.deepEqual(
         [total, events.length, nextCursor],
         [totals[storage], totals[storage], total === 0 ? 0 : last],
-        `${storage}, seed ${seed}`,
+        storage,
       )
     }
     if (archived > 0 && archived < times.length) split += 1
   }
   assert.ok(
     times.length > 250 && split > 50,
-    `there was something on both sides ${split} times of ${times.length} entries, seed ${seed}`,
+    `there was something on both sides ${split} times of ${times.length} entries`,
   )
 })
 
@@ -358,16 +348,15 @@ test("the border of the archive is read once, and again when its next entry is o
   assert.deepEqual([total, again > 0], [1, true])
 })
 
-test("a feed has every match once, oldest first, with few and with many matches", async () => {
+test("a feed has every match once, oldest first, with few and with many matches", async (t) => {
   const { queries, times, append } = await openTimes()
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  const chance = chanceOf(seed)
+  const { below } = createChance(seedOf(t))
   const nowMs = Date.UTC(2026, 0, 1)
   /** The project of each entry. A search for a thousand entries has more than one answer holds. */
   const projects: string[] = []
   for (const rareness of [1, 4000, 1, 3, 4000, 1]) {
-    const some = Array.from({ length: 1000 + chance(1500) }, () =>
-      chance(rareness) === 0 ? "desk" : "core",
+    const some = Array.from({ length: 1000 + below(1500) }, () =>
+      below(rareness) === 0 ? "desk" : "core",
     )
     projects.push(...some)
     await append(
@@ -377,7 +366,7 @@ test("a feed has every match once, oldest first, with few and with many matches"
   }
   for (const projectId of ["desk", "core", "unheard-of"]) {
     for (let round = 0; round < 5; round++) {
-      const from = chance(times.length)
+      const from = below(times.length)
       const found: number[] = []
       for (let after = from; ;) {
         const page = await queries.after(
@@ -386,7 +375,7 @@ test("a feed has every match once, oldest first, with few and with many matches"
             wanted: { projectIds: [projectId], system: "without" },
             storage: "all",
             after,
-            limit: 1 + chance(900),
+            limit: 1 + below(900),
             bytesMax: 4 * 1024 * 1024,
           },
           nowMs,
@@ -399,7 +388,7 @@ test("a feed has every match once, oldest first, with few and with many matches"
       const expected = projects.flatMap((one, at) =>
         one === projectId && at + 1 > from ? [at + 1] : [],
       )
-      assert.deepEqual(found, expected, `seed ${seed}`)
+      assert.deepEqual(found, expected)
     }
   }
 })

@@ -8,10 +8,11 @@ import {
   parseCanonical,
   type Json,
 } from "@tallystick/proof"
-import { chancesOf, one, storedBy, type Chances } from "../../ledger/test-entries.ts"
+import { storedBy } from "../../ledger/test-entries.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import type { Stored } from "../../store/entries.ts"
 import { PlainContents } from "./plain-contents.ts"
+import { createChance, seedOf, type Chance } from "../../../../../test/chance.ts"
 
 const salt = new Uint8Array(16).fill(7)
 
@@ -35,37 +36,36 @@ function withText(text: string, disclosures: readonly string[] = []): Stored {
   }
 }
 
-function assertAgree(entry: Stored, seed: string): boolean {
+function assertAgree(entry: Stored, what: string): boolean {
   const isGood = new PlainContents().areGood(entry)
   if (isGood) {
     const checked = checkContents(entry)
-    if (typeof checked !== "object") assert.fail(`${seed}: ${checked}`)
+    if (typeof checked !== "object") assert.fail(`${what}: ${checked}`)
     assert.notEqual(checked["projectId"], "system")
   }
   return isGood
 }
 
-test("nothing is good that checkContents finds fault with, and ordinary entries are", () => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const chance = chancesOf(seed)
+test("nothing is good that checkContents finds fault with, and ordinary entries are", (t) => {
+  const chance = createChance(seedOf(t))
   let good = 0
   for (let at = 1; at <= 4_000; at++) {
     const entry = storedBy(chance, at)
-    if (assertAgree(entry, `seed ${seed}, entry ${at}`)) good++
+    if (assertAgree(entry, `entry ${at}`)) good++
     for (let time = 0; time < 5; time++)
-      assertAgree(changedBy(chance, entry), `seed ${seed}, entry ${at}, change ${time}`)
+      assertAgree(changedBy(chance, entry), `entry ${at}, change ${time}`)
   }
-  assert.ok(good > 300, `seed ${seed}: ${good} of 4000 were read at all`)
+  assert.ok(good > 300, `${good} of 4000 were read at all`)
 })
 
 /** The entry with a byte of its body, or of what is sealed, changed, left out or put in. */
-function changedBy(chance: Chances, entry: Stored): Stored {
+function changedBy(chance: Chance, entry: Stored): Stored {
   const { body, disclosures } = entry
   const bytes = Array.from('"{}[],:0129.-eE\\_ AZaz~sdtrue\n\u0000é')
   const change = (text: string): string => {
     const characters = Array.from(text)
     const [from, count] = [chance.below(characters.length + 1), chance.below(2)]
-    characters.splice(from, count, ...(chance.below(3) === 0 ? [] : [one(chance, bytes)]))
+    characters.splice(from, count, ...(chance.below(3) === 0 ? [] : [chance.pick(bytes)]))
     return characters.join("")
   }
   if (body === undefined) return entry

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { eventHash } from "@tallystick/proof"
-import { chancesOf, storedBy } from "../../ledger/test-entries.ts"
+import { storedBy } from "../../ledger/test-entries.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { packZstd } from "../../runtime/zstd.ts"
 import { createSegmentBuilder } from "../../store/search/segment-builder.ts"
@@ -20,12 +20,13 @@ import { firstOf, lastOf } from "../../store/search/segment-plan.ts"
 import type { SegmentParts, SegmentRow } from "../../store/search/segments.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
 import { blocksOf, checkSegment, makeBlock } from "./segment-check.ts"
+import { createChance, newSeed } from "../../../../../test/chance.ts"
 
 const name = { level: 0, k: 3 }
 const workspace = "acme"
 const [first, end] = [firstOf(name), lastOf(name)]
-const seed = Math.floor(Math.random() * 2 ** 31)
-const chance = chancesOf(seed)
+const seed = newSeed()
+const chance = createChance(seed)
 const entries = Array.from({ length: end - first + 1 }, (_, at) => storedBy(chance, first + at))
 
 /** What `fsck` reads of a ledger with these entries and this segment. */

@@ -7,6 +7,7 @@ import { storiesOf, type Story } from "./stories.ts"
 import type { Lane } from "../documents.ts"
 import { createPlainSearch } from "./plain-search.ts"
 import type { Field, Filed, Finder, Owner, Wanted } from "../search/search.ts"
+import type { Chance } from "../../../../../test/chance.ts"
 
 export interface OpenedSearch {
   readonly search: Pick<Finder, "find" | "count">
@@ -663,17 +664,13 @@ function subjectStories(story: Story<OpenedSearch>): void {
 
 // ---- Random searches, compared with the reference.
 
-export interface Chances {
-  below(end: number): number
-}
-
 /**
  * Files random entries and runs random searches, page by page unless there are too many, and
  * compares every result with the reference. Returns how many searches had matches.
  */
 export async function compareByChance(
   store: OpenedSearch,
-  chance: Chances,
+  chance: Chance,
   entries: number,
   questions: number,
 ): Promise<number> {
@@ -693,7 +690,7 @@ export async function compareByChance(
       await store.file(workspace, more)
     }
     for (let asked = 0; asked < questions / rounds; asked++) {
-      const workspace = one(chance, workspaces)
+      const workspace = chance.pick(workspaces)
       const wanted: Wanted = {
         system: "without",
         ...wantedBy(chance, await reference.position(workspace)),
@@ -751,49 +748,43 @@ const someTypes = ["user", "robot"]
 const someProjects = ["core", "Core", "core2", "desk"]
 const someLanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
-function one<T>(chance: Chances, list: readonly T[]): T {
-  const picked = list[chance.below(list.length)]
-  assert.ok(picked !== undefined)
-  return picked
-}
-
-function some<T>(chance: Chances, most: number, make: () => T): T[] {
+function some<T>(chance: Chance, most: number, make: () => T): T[] {
   return Array.from({ length: chance.below(most + 1) }, make)
 }
 
-function valueBy(chance: Chances): string {
-  return [one(chance, someWords), ...some(chance, 2, () => one(chance, someWords))].join(
-    one(chance, [" ", "_", ".", " - "]),
+function valueBy(chance: Chance): string {
+  return [chance.pick(someWords), ...some(chance, 2, () => chance.pick(someWords))].join(
+    chance.pick([" ", "_", ".", " - "]),
   )
 }
 
-function draftBy(chance: Chances): Draft {
+function draftBy(chance: Chance): Draft {
   const field = () =>
     chance.below(8) === 0
-      ? exact("type", one(chance, someTypes))
-      : text(one(chance, someNames), valueBy(chance))
+      ? exact("type", chance.pick(someTypes))
+      : text(chance.pick(someNames), valueBy(chance))
   const fields = () => some(chance, 2, field)
   const isSystem = chance.below(8) === 0
   return {
-    projectId: isSystem ? "system" : one(chance, someProjects),
+    projectId: isSystem ? "system" : chance.pick(someProjects),
     isSystem,
-    lane: one(chance, someLanes),
+    lane: chance.pick(someLanes),
     // No subject sees the service's own entries.
     userVisible: !isSystem && chance.below(3) > 0,
     occurredMs: startMs + chance.below(6 * hourMs) - 3 * hourMs,
     occurredNs: chance.below(3),
-    actor: { id: one(chance, somePeople), type: one(chance, someTypes) },
-    target: { id: one(chance, somePeople), type: one(chance, someTypes) },
+    actor: { id: chance.pick(somePeople), type: chance.pick(someTypes) },
+    target: { id: chance.pick(somePeople), type: chance.pick(someTypes) },
     fields: { nobody: fields(), actor: fields(), target: fields() },
   }
 }
 
-function termBy(chance: Chances): Term {
+function termBy(chance: Chance): Term {
   const options = { not: chance.below(4) === 0, isPrefix: chance.below(3) === 0 }
-  const value = chance.below(3) === 0 ? one(chance, someWords) : valueBy(chance)
+  const value = chance.below(3) === 0 ? chance.pick(someWords) : valueBy(chance)
   const cut = options.isPrefix ? value.slice(0, 1 + chance.below(value.length)) : value
   if (chance.below(2) === 0) {
-    const names = one(chance, someNames).split(" ")
+    const names = chance.pick(someNames).split(" ")
     // No search can name a field that has no name.
     return named(names.at(chance.below(2) - 1) || "action", cut, options)
   }
@@ -801,7 +792,7 @@ function termBy(chance: Chances): Term {
   return words(inside.length === 0 ? "ada" : inside.join(" "), options)
 }
 
-function wantedBy(chance: Chances, position: number): Partial<Wanted> {
+function wantedBy(chance: Chance, position: number): Partial<Wanted> {
   const maybe = <T extends object>(times: number, make: () => T): T | object =>
     chance.below(times) === 0 ? make() : {}
   const instant = () => ({
@@ -809,9 +800,9 @@ function wantedBy(chance: Chances, position: number): Partial<Wanted> {
     ns: chance.below(3),
   })
   return {
-    system: one(chance, ["without", "without", "with", "only"] as const),
-    ...maybe(3, () => ({ projectIds: some(chance, 2, () => one(chance, someProjects)) })),
-    ...maybe(4, () => ({ lane: one(chance, someLanes) })),
+    system: chance.pick(["without", "without", "with", "only"] as const),
+    ...maybe(3, () => ({ projectIds: some(chance, 2, () => chance.pick(someProjects)) })),
+    ...maybe(4, () => ({ lane: chance.pick(someLanes) })),
     ...maybe(4, () => ({ userVisible: chance.below(2) === 0 })),
     ...maybe(4, () => ({ from: instant() })),
     ...maybe(4, () => ({ to: instant() })),
@@ -822,8 +813,8 @@ function wantedBy(chance: Chances, position: number): Partial<Wanted> {
     })),
     ...maybe(4, () => ({
       subject: {
-        id: one(chance, somePeople),
-        types: [one(chance, someTypes), ...some(chance, 1, () => one(chance, someTypes))],
+        id: chance.pick(somePeople),
+        types: [chance.pick(someTypes), ...some(chance, 1, () => chance.pick(someTypes))],
       },
     })),
   }

@@ -3,11 +3,10 @@ import test from "node:test"
 import { ListCursor, ListWriter } from "./list-stream.ts"
 import type { StreamPart } from "./key-stream.ts"
 import { NumberSet } from "./number-set.ts"
-import { chanceOf } from "./test-chance.ts"
+import { createChance, seedOf } from "../../../../../test/chance.ts"
 
-test("lists that are read in runs have the numbers that were written", () => {
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  const below = chanceOf(seed)
+test("lists that are read in runs have the numbers that were written", (t) => {
+  const { below } = createChance(seedOf(t))
   let read = 0
   for (let round = 0; round < 300; round++) {
     const most = [1, 5, 8, 9, 40, 3000, 70_000][below(7)] ?? 1
@@ -32,7 +31,6 @@ test("lists that are read in runs have the numbers that were written", () => {
       assert.deepEqual(
         numbers,
         [...expected].toSorted((a, b) => a - b),
-        `seed ${seed}`,
       )
       read += to - from
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { NumberSet } from "./number-set.ts"
-import { chanceOf } from "./test-chance.ts"
+import { createChance, seedOf } from "../../../../../test/chance.ts"
 
 /** A set of this one's numbers: read alone, it is asked as it is. */
 function numbersOf(set: NumberSet): number[] {
@@ -10,9 +10,8 @@ function numbersOf(set: NumberSet): number[] {
   return numbers
 }
 
-test("sets that are empty, full or some of each have the numbers that they should", () => {
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
-  const below = chanceOf(seed)
+test("sets that are empty, full or some of each have the numbers that they should", (t) => {
+  const { below } = createChance(seedOf(t))
   for (let round = 0; round < 300; round++) {
     const most = 1 + below(100)
     const sets = Array.from({ length: 3 }, () => new NumberSet(most))
@@ -46,7 +45,7 @@ test("sets that are empty, full or some of each have the numbers that they shoul
       models[mine] = new Set((acts[below(acts.length)] ?? assert.fail())())
       const now = sets[mine] ?? assert.fail()
       const expected = all.filter((at) => models[mine]?.has(at))
-      const what = `seed ${seed}, round ${round}`
+      const what = `round ${round}`
       assert.deepEqual(numbersOf(now), expected, what)
       assert.deepEqual(
         all.filter((at) => now.has(at)),

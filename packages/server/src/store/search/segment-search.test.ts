@@ -10,6 +10,7 @@ import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
 import { createSegmentSearch } from "./segment-search.ts"
 import type { SegmentKeeper, SegmentName, SegmentReader, Turns } from "./segments.ts"
 import { recordedAs } from "./unfiled-entries.ts"
+import { createChance, seedOf } from "../../../../../test/chance.ts"
 
 interface House extends OpenedSearch {
   readonly segments: SegmentKeeper
@@ -85,24 +86,10 @@ for (const [keeps, entries, questions, leastAnswered] of [
   ["due", 9000, 90, 100],
 ] as const) {
   test(`whatever is asked of ${entries} entries of which ${keeps} are kept, the answer is that of the plain filter`, async (context) => {
-    const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
-    context.diagnostic(`seed ${seed}`)
-    const answered = await compareByChance(openHouse(keeps), chanceOf(seed), entries, questions)
+    const chance = createChance(seedOf(context))
+    const answered = await compareByChance(openHouse(keeps), chance, entries, questions)
     assert.ok(answered > leastAnswered, `${answered} questions had an answer`)
   })
-}
-
-/** Mulberry32. */
-function chanceOf(seed: number): { below(end: number): number } {
-  let state = seed >>> 0
-  return {
-    below(end) {
-      state = (state + 0x6d2b79f5) >>> 0
-      let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-      return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * end)
-    },
-  }
 }
 
 /** A search in an engine that is a round trip away. Counts the trips on which it waited. */

@@ -1,13 +1,13 @@
 import type { TestContext } from "node:test"
 
-// Chance that can be had again: the same seed draws the same numbers.
+// Random numbers for tests. The same seed draws the same numbers again.
 
 export interface Chance {
   /** A whole number from 0 to just below `end`. */
-  below(end: number): number
+  readonly below: (end: number) => number
   /** True in so many of a hundred cases. */
-  percent(share: number): boolean
-  pick<T>(list: readonly T[]): T
+  readonly percent: (share: number) => boolean
+  readonly pick: <T>(list: readonly T[]) => T
 }
 
 export function createChance(seed: number): Chance {
@@ -25,7 +25,7 @@ export function createChance(seed: number): Chance {
     percent: (share) => draw() * 100 < share,
     pick(list) {
       const picked = list[below(list.length)]
-      if (picked === undefined) throw new Error("nothing can be picked of an empty list")
+      if (picked === undefined) throw new Error("an empty list has nothing to pick")
       return picked
     },
   }
@@ -33,7 +33,12 @@ export function createChance(seed: number): Chance {
 
 /** The seed of a run, printed with it. `SEED=… npm test -- <file>` has the same run again. */
 export function seedOf(test: TestContext): number {
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
+  const seed = newSeed()
   test.diagnostic(`seed ${seed}`)
   return seed
+}
+
+/** For what is drawn outside a test: its titles must print it. */
+export function newSeed(): number {
+  return Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
 }
