@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..")
 /** Fewer than these were looked at: then the search is broken, not the house in order. */
 const filesMin = 20
 
-test("the house is in order: imports point down, effects stay in their rooms, nothing is dead", () => {
+test("the house is in order: imports point down, effects stay in their places, nothing is dead", () => {
   const texts = readTexts()
   const faults = findFaults(texts)
   assert.ok(faults.length === 0, faults.join("\n"))

@@ -223,7 +223,7 @@ test(
   },
 )
 
-test("doctor: where nothing was started yet, that is all that is said", async () => {
+test("doctor: says only that nothing was started yet", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const { code, looks } = await diagnose({
     TALLYSTICK_DATA: join(folder.path, "data"),

@@ -115,7 +115,7 @@ test("the compose files have existing settings and files, and give each service 
   )
 })
 
-test("the program of the image serves, checks itself, and can be read in a stack trace", async () => {
+test("the program of the image serves and checks itself, and its stack traces are readable", async () => {
   // Below the packages that it needs, as in the image.
   const cache = join(root, "node_modules", ".cache")
   mkdirSync(cache, { recursive: true })
@@ -183,7 +183,7 @@ test("the image is readable by its account after any clone, and the container re
   assert.match(unit, /^WantedBy=multi-user\.target$/m)
 })
 
-test("the health check of the container tells a service that lives from one that does not", async () => {
+test("the health check of the container passes only while the service runs", async () => {
   const [, check = ""] = /^HEALTHCHECK .*CMD (\[.+\])$/m.exec(dockerfile) ?? []
   const [, ...words] = JSON.parse(check) as string[]
   const ask = (port: string) =>

@@ -43,7 +43,7 @@ test("each database is empty, and its clients can be cut off", async () => {
   assert.deepEqual(await ask(one, tables), [1])
 })
 
-test("what was committed survives a kill, and no process does", onOwnServer, async () => {
+test("commits survive a kill, and no process does", onOwnServer, async () => {
   await using server = await startOwnPostgres({ settings: { work_mem: "5MB" } })
   const url = await server.createDatabase()
   assert.deepEqual(await ask(url, "SHOW work_mem"), ["5MB"])

@@ -168,7 +168,7 @@ test(
   },
 )
 
-test("every command in the documents is run, and a wrong answer in a document is found", () => {
+test("every command in the documents runs, and a wrong answer in a document is detected", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)

@@ -87,7 +87,7 @@ spawnSync(process.execPath, ["-e", "${work}"])
   }
 })
 
-test("quick is without files that need a socket or a process", () => {
+test("--quick leaves out files that need a socket or a process", () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
   try {
     writeFileSync(join(folder, "one.test.mjs"), good)
@@ -100,7 +100,7 @@ test("quick is without files that need a socket or a process", () => {
   }
 })
 
-test("of a folder, the tests in it and below it are run", () => {
+test("for a folder, the runner runs every test in it and below it", () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
   try {
     mkdirSync(join(folder, "below"))
@@ -115,7 +115,7 @@ test("of a folder, the tests in it and below it are run", () => {
   }
 })
 
-test("a file that something keeps alive behind its tests is ended, and has failed", () => {
+test("a file that stays alive after its tests is ended, and fails", () => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
   try {
     writeFileSync(join(folder, "one.test.mjs"), `${good}setInterval(() => {}, 1000)\n`)

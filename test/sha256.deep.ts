@@ -3,7 +3,7 @@ import { hash } from "node:crypto"
 import { test } from "node:test"
 import { sha256, toHex } from "@tallystick/proof"
 
-test("a message of half a gigabyte, whose length in bits needs more than 32, is hashed right", () => {
+test("the hash of half a gigabyte, whose length in bits needs more than 32, is right", () => {
   const message = new Uint8Array(2 ** 29 + 1)
   assert.equal(toHex(sha256(message)), hash("sha256", message))
 })

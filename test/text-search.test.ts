@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { createChance, seedOf } from "./chance.ts"
 import { createTextSearch } from "./text-search.ts"
 
-test("a text is found wherever it stands, and none that is not there", (t) => {
+test("a text is found at any place, and only if it is there", (t) => {
   const chance = createChance(seedOf(t))
   const letters = ["a", "b", "ä", "€", "\0"]
   const some = (length: number): string =>

@@ -461,7 +461,7 @@ test("metadata that is sealed as a whole is the actor's", async () => {
 
 // Proofs ------------------------------------------------------------------------------------------
 
-test("with include=proof the person can compute every row, with exactly the disclosures that are theirs", async () => {
+test("with include=proof a person can recompute every row, from their own disclosures alone", async () => {
   const chain = await readChain(
     acme.reader,
     acme.id,
@@ -522,7 +522,7 @@ test("activity is read page by page, and new entries shift no page", async () =>
   assert.deepEqual(read, ["m6 m5 m4", "m3 m2 m1", "m0", ""])
 })
 
-test("no parameter widens it", async () => {
+test("no parameter widens what a token shows", async () => {
   const wider = [
     "projectId=billing",
     "projectId=all",
@@ -597,7 +597,7 @@ test("the answer has the policy's newest version and the search as sent", async 
 
 // Credentials -------------------------------------------------------------------------------------
 
-test("the token may stand in the address, alone and nowhere else", async () => {
+test("an address may hold the token, as its only credential and for activity only", async () => {
   const { bearer = "" } = holder
   const [nobody, path] = [service.client(), `GET ${acme.path}/activity`]
   const { receipt } = (await activityOf(holder)).events[0] ?? { receipt: "" }
@@ -639,7 +639,7 @@ test("a token works in its own workspace only", async () => {
   ])
 })
 
-test("a link is dead while links are off for its project, and for good when it is revoked or its maker is", async () => {
+test("a link fails while its project has links off, and after it or its maker is revoked", async () => {
   const maker = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["billing"] })
   const made = (
     await maker.post(`${acme.path}/activity/token`, { projectId: "billing", subject: "usr_1" })
@@ -668,7 +668,7 @@ test("a link is dead while links are off for its project, and for good when it i
   ])
 })
 
-test("what the project says of actions comes with its pages, and of no other project", async () => {
+test("a page has the phrases of its own project for actions, and of no other", async () => {
   const phrases = [{ action: "order.paid", text: "Paid <b>for</b> an order" }]
   const project = await make(root, `${acme.path}/projects`, { id: "shop", activityLinks: true })
   assert.deepEqual(project["phrases"], [])

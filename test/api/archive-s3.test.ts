@@ -71,7 +71,7 @@ async function startArchived(s3: S3Server) {
   return { environment, workspace, receipts: [...receipts], first, later }
 }
 
-test("an archive in S3 that fails is unavailable, and never believed", async (t) => {
+test("a failing S3 archive is reported as unavailable, and wrong data from it is refused", async (t) => {
   await using s3 = await startS3Server()
   const { environment, workspace, receipts, ...started } = await startArchived(s3)
   // Its folder goes with it.
@@ -133,7 +133,7 @@ test("an archive in S3 that fails is unavailable, and never believed", async (t)
   assert.equal(code, 0, output + errors)
 })
 
-test("an archive in S3 that is slow delays nothing but what lies there", async () => {
+test("a slow S3 archive delays only reads of what it holds", async () => {
   await using s3 = await startS3Server()
   const { workspace, receipts, first, later: service } = await startArchived(s3)
   await using _ = first

@@ -31,7 +31,7 @@ function filesOf({ data }: Service): readonly string[] {
     .filter((name) => name.includes("/"))
 }
 
-test("old entries are archived, read as before, and 503 while the archive is away", async () => {
+test("old entries are archived and read as before; without the archive, reads answer 503", async () => {
   await using service = await startService({ environment: hasty })
   const workspace = await makeWorkspace(service, { hotDays: 0 })
   const { id, path } = workspace

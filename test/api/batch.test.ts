@@ -24,7 +24,7 @@ const sendBatch = async (events: readonly unknown[], headers?: Record<string, st
   return results
 }
 
-test("a batch is recorded in its order, as one after the other would be", async () => {
+test("a batch records its events in order, as single requests would", async () => {
   const results = await sendBatch(
     Array.from({ length: 50 }, (_, place) => item({ metadata: { place } })),
   )
@@ -37,7 +37,7 @@ test("a batch is recorded in its order, as one after the other would be", async 
   }
 })
 
-test("a fault of an event is reported at its place, and the other events are recorded", async () => {
+test("an invalid event is reported at its place, and the other events are recorded", async () => {
   const used = item()
   await sendBatch([used])
   const rows: readonly (readonly [unknown, string | undefined, RegExp?])[] = [
@@ -100,7 +100,7 @@ test("a fault of an event is reported at its place, and the other events are rec
     if (at > 0) assert.equal(receipt.previousHash, recorded[at - 1].receipt.eventHash)
 })
 
-test("a batch in which nothing is right is answered 202 as well", async () => {
+test("a batch of invalid events only is answered 202, too", async () => {
   const results = await sendBatch([null, item({ source: "cron" })])
   assert.deepEqual(
     results.map(({ error }: { error: string }) => error),
@@ -137,7 +137,7 @@ test("a batch and single events share their keys", async () => {
   assert.deepEqual(again.json(), fresh.receipt)
 })
 
-test("a bad envelope is refused for all of it", async () => {
+test("an invalid envelope refuses the whole batch", async () => {
   const key = "recorded-only-if-the-envelope-is-good"
   const sent = (
     about: string,
@@ -199,7 +199,7 @@ test("a bad envelope is refused for all of it", async () => {
   ])
 })
 
-test("a batch of a thousand is taken, and so is one of almost 8 MiB", async () => {
+test("a batch of a thousand events is accepted, and so is one of almost 8 MiB", async () => {
   const results = await sendBatch(Array.from({ length: 1000 }, () => item()))
   assert.equal(
     new Set(results.map(({ receipt }: { receipt: { receipt: string } }) => receipt.receipt)).size,
@@ -211,7 +211,7 @@ test("a batch of a thousand is taken, and so is one of almost 8 MiB", async () =
   for (const result of await sendBatch(large)) assert.deepEqual(Object.keys(result), ["receipt"])
 })
 
-test("an event of a batch may be as deep as a single one", async () => {
+test("an event in a batch may be nested as deeply as a single one", async () => {
   const deep = (depth: number): object =>
     JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)
   assert.equal((await writer.write(eventFor(acme.id, { metadata: deep(31) }))).status, 202)
@@ -235,7 +235,7 @@ test("the headers of a batch are the provenance of each of its events", async ()
   }
 })
 
-test("in a batch, too, a key reaches its projects only, and a closed workspace makes no project", async () => {
+test("in a batch, too, a key writes to its projects only, and a closed workspace gets no new project", async () => {
   const bound = await makeKey(service, other.id, {
     scopes: ["write"],
     projectIds: ["mine", "fresh"],

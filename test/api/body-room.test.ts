@@ -49,7 +49,7 @@ async function arriving(by: Client | undefined, path: string, length: number): P
   return socket
 }
 
-test("a body with a password in it has 4 KiB at most", async () => {
+test("a body that holds a password may have 4 KiB", async () => {
   const large = { email: "x".repeat(5000), password: "x", old: "x", new: "x", token: "x" }
   const member = await service.root.post(`${acme.path}/members`, {
     email: "ada@example.com",
@@ -71,7 +71,7 @@ for (const [about, by, path, length, stranger] of [
   ["a key's workspace", acme.writer, "/v1/events", 100_000, other.writer],
   ["an address without a credential", undefined, "/v1/session", 4000, acme.writer],
 ] as const) {
-  test(`${about} has a quarter of the room; more is refused before it is read, and nobody else is`, async () => {
+  test(`${about} may fill a quarter of the memory for bodies; its next body is refused unread, and others are accepted`, async () => {
     const socket = await arriving(by, path, length)
     assert.equal(await answerToHead(by, path, length), "503 overloaded")
     const elsewhere = await stranger.write(eventFor(stranger === other.writer ? other.id : acme.id))

@@ -24,7 +24,7 @@ const damages: readonly (readonly [Damage, saysProject: boolean])[] = [
   ["the body", false],
 ]
 
-test("a key for one project sees nothing of another project's entry, also once that entry is broken", async () => {
+test("a key for one project sees nothing of another project's entry, even when that entry is broken", async () => {
   await using service = await startService()
   const { id, path, writer, reader } = await makeWorkspace(service)
   const write = async (projectId: string) =>
@@ -78,7 +78,7 @@ test("a key for one project sees nothing of another project's entry, also once t
   assert.equal(await service.end(), 0)
 })
 
-test("a batch to a workspace that is halted fails as a whole, however little of it goes there", async () => {
+test("a batch fails as a whole if any event goes to a halted workspace", async () => {
   const quick = {
     TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000",
     TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100",

@@ -32,7 +32,7 @@ test("the address of the service leads to the dashboard", async () => {
   assert.equal(headers.get("location"), "/tally/ui")
 })
 
-test("a refusal is a page to a browser, and JSON to everybody else", async () => {
+test("a browser gets a refusal as a page, and any other client as JSON", async () => {
   const refusals: readonly (readonly [string, number, string, method?: string])[] = [
     ["/nothing/here", 404, "not_found"],
     ["/v1/workspaces/acme", 401, "unauthorized"],

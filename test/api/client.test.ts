@@ -74,7 +74,7 @@ async function failure(call: Promise<unknown>): Promise<TallystickError> {
   return thrown
 }
 
-test("from a first event to a receipt that is verified without believing the service", async () => {
+test("an event is written, and its receipt verified without trusting the service", async () => {
   const { id, writer, reader } = await makeHouse()
   const written = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), {
     idempotencyKey: "invoice-9-approved",
@@ -233,7 +233,7 @@ test("a person sees their own activity by a token, until it is revoked", async (
   assert.equal((await failure(person.activity.list(id))).code, "token_revoked")
 })
 
-test("an evidence pack is made, handed on by a token, and verified offline", async () => {
+test("an evidence pack is made, shared by a token, and verified offline", async () => {
   const { id, writer, reader } = await makeHouse()
   const { receipt } = (await writer.events.write(eventFor(id))).receipt
   const pack = await reader.packs.create(id, { title: "For the auditor", receiptIds: [receipt] })
@@ -347,7 +347,7 @@ test("members sign in where cookies are kept, and are invited, changed and remov
   )
 })
 
-test("the service tells of itself without a key", async () => {
+test("the service describes itself without a key", async () => {
   const anyone = clientOf(undefined)
   assert.deepEqual(await anyone.service.health(), { status: "ok" })
   const { ready, checks = [] } = await anyone.service.readiness()
@@ -385,7 +385,7 @@ test("an error says what happened, and whether anything was recorded", async () 
   }
 })
 
-test("all that was written through the client is in chains that hold", async () => {
+test("the chains of all that the client wrote are intact", async () => {
   assert.ok(service.minted.size >= 15, `${service.minted.size} receipts`)
   await service.finish()
   const closed = createClient({ baseUrl: service.url, key: "tsk_none", retriesMax: 1, waitMs: 1 })
@@ -396,7 +396,7 @@ test("all that was written through the client is in chains that hold", async () 
   )
 })
 
-test("a write whose server is killed before it answers is repeated by the client, and has one entry", async () => {
+test("the client repeats a write whose server was killed before it answered, and it has one entry", async () => {
   await using first = await startProgram()
   const { id, writer } = await makeWorkspace(first)
   let second: ReturnType<typeof startProgram> | undefined

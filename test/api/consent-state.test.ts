@@ -93,14 +93,14 @@ test("a withdrawal becomes an entry about its subject", async () => {
   ])
 })
 
-test("a withdrawal without a version is of every version", async () => {
+test("a withdrawal without a version withdraws every version", async () => {
   const { receipt } = await withdraw(acme, "usr_2", undefined, { projectId: "shop" })
   const { entry } = (await acme.reader.get(`${acme.path}/receipts/${receipt}`)).json()
   assert.deepEqual(entry.target, { id: "shop", type: "policy", name: "Policy" })
   assert.deepEqual([entry.policyVersion, entry.metadata], [undefined, { surface: "form" }])
 })
 
-test("what is wrong in a withdrawal is refused by name", async () => {
+test("an invalid withdrawal is refused with the field's name", async () => {
   const sent = (field: string, value: unknown, says: RegExp): Row => ({
     about: `${field} = ${JSON.stringify(value)}`,
     as: acme.writer,
@@ -232,7 +232,7 @@ test("the state of a consent has the text that was published, and the entries", 
   assert.deepEqual(recorded.metadata, { projectId: "core", at: given.timestamp })
 })
 
-test("what is wrong in a question is refused, and not recorded", async () => {
+test("an invalid question is refused, and not recorded", async () => {
   const empty = await makeWorkspace(service)
   const asked = (query: string, says: RegExp): Row => ({
     as: empty.reader,
@@ -261,7 +261,7 @@ test("what is wrong in a question is refused, and not recorded", async () => {
   assert.equal(found.json().total, 1)
 })
 
-test("a page of another site cannot have a look-up recorded", async () => {
+test("a page of another site cannot cause a recorded look-up", async () => {
   await setUpFirst(service)
   const viewer = await join(service, acme.path, "viewer", "viewer@example.com")
   const ask = (site: string, gets: number | string): Row => ({
@@ -289,7 +289,7 @@ interface Known {
   readonly timestamp: string
 }
 
-test("states and counts of random givings and withdrawals are those of a plain list", async (t) => {
+test("states and counts of random consents and withdrawals equal those of a plain list", async (t) => {
   const { below, pick } = createChance(seedOf(t))
   const random = await makeWorkspace(service, { personalKeys: pick([["*"], [], ["surface"]]) })
   const known: Known[] = []
@@ -503,7 +503,7 @@ test("a pack of a person's consents proves what was shown and when they agreed",
   assert.partialDeepStrictEqual(looked.json().events.at(-1).target, { subject, reason: "SUP-2291" })
 })
 
-test("an erasure of fields leaves the state of a consent, and one of entries takes it", async () => {
+test("erasing fields keeps the state of a consent, and erasing entries removes it", async () => {
   const shop = await makeWorkspace(service, { personalKeys: ["surface"] })
   const given = await act(shop, "usr_1", 1)
   const erase = async (scope: string): Promise<void> => {

@@ -100,7 +100,7 @@ const refused = (
   has: [says],
 })
 
-test("fields that are wrong, missing or unknown are refused by name", async () => {
+test("wrong, missing and unknown fields are refused by name", async () => {
   const sent = (field: string, value: unknown, says: RegExp): Row =>
     refused(`${field} = ${JSON.stringify(value)}`, { [field]: value }, says)
   await expectRows([
@@ -147,7 +147,7 @@ test("fields that are wrong, missing or unknown are refused by name", async () =
   ])
 })
 
-test("the same consent again is the first one, however much later", async () => {
+test("a repeated consent returns the first one, even much later", async () => {
   const key = crypto.randomUUID()
   const first = await record({ metadata: { a: 1, b: { d: 1, c: 2.0 } } }, key)
   const again = await writer.post(
@@ -216,7 +216,7 @@ test("a stranger sees the policy of a public consent, and not the person", async
   ])
 })
 
-test("a key that is bound to projects consents in these only, and `core` is one like any other", async () => {
+test("a key for some projects records consents in these only, and `core` is no exception", async () => {
   const bound = await makeKey(service, acme.id, { scopes: ["write"], projectIds: ["shop"] })
   const headers = { "idempotency-key": crypto.randomUUID() }
   await expectRows([
@@ -325,7 +325,7 @@ test("a look-up without a person or a reason is refused, and not recorded", asyn
   assert.equal(found.json().total, 0)
 })
 
-test("consents are counted by version and mode, whoever sealed what", async () => {
+test("consents are counted by version and mode, with and without sealed metadata", async () => {
   const sealing = await makeWorkspace(service, { personalKeys: ["*"] })
   for (const { id, writer } of [acme, sealing]) {
     const at = id === acme.id ? "counted" : "core"

@@ -52,7 +52,7 @@ async function values(query: string, client: Client = acme.reader): Promise<stri
     .join(", ")
 }
 
-test("a timeline counts what occurred in each span, up to its end and not at it", async () => {
+test("a timeline counts what occurred in each span, before its end", async () => {
   const { from, to, bucketSeconds, buckets } = await timeline(`${day}&buckets=15&by=project`)
   assert.deepEqual(
     [from, to, bucketSeconds],
@@ -93,7 +93,7 @@ test("a timeline may begin and end between two milliseconds", async () => {
   assert.deepEqual([shortest.bucketSeconds, shortest.buckets.map(({ total }) => total)], [1, [0]])
 })
 
-test("a timeline counts by lane, and what the filters and the search leave", async () => {
+test("a timeline counts by lane what the filters and the search match", async () => {
   const totals = async (query: string, client?: Client) =>
     (await timeline(`${day}&buckets=1&${query}`, client)).buckets.map(({ total, counts }) => ({
       total,
@@ -125,7 +125,7 @@ test("the commonest values come first, in lower case, each entry counted once", 
   assert.equal(await values("field=actor", desk), "usr_1 1")
 })
 
-test("what cannot be counted is refused with a sentence", async () => {
+test("an invalid count is refused with a sentence", async () => {
   for (const [path, detail] of [
     [`timeline?from=2026-01-31T09:00:00Z`, /to/],
     [`timeline?from=2026-01-31T09:00:00Z&to=2026-01-31T09:00:00Z`, /^to must be later than from/],
@@ -153,7 +153,7 @@ test("what cannot be counted is refused with a sentence", async () => {
   }
 })
 
-test("the chain holds", async () => {
+test("the chain is intact", async () => {
   const { events } = await find(acme.reader, acme.path, { includeSystem: true, limit: 1 })
   const newest = events.map((entry) => ({ ...entry, eventHash: entry.hash }))
   await readChain(acme.reader, acme.id, newest)

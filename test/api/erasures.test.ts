@@ -68,7 +68,7 @@ async function erase(admin: Client, { path }: Workspace, more: object = {}): Pro
   })
 }
 
-test("what was erased is in no file, and nothing that was given out before is refuted", async () => {
+test("no file has what was erased, and evidence that was given out before is not refuted", async () => {
   // Not the watched one, which verifies each of these thousands of receipts twice.
   await using service = await startService()
   const { root } = service
@@ -163,7 +163,7 @@ test("what was erased is in no file, and nothing that was given out before is re
     assert.deepEqual(await filesWith(folder, every), [], folder)
 })
 
-test("of whole entries the content goes too, and no file has the id", async () => {
+test("erasing whole entries removes their content, and no file has the person's id", async () => {
   const workspace = await makeWorkspace(service)
   const { id, path } = workspace
   const admin = await makeKey(service, id, { scopes: ["admin"] })
@@ -194,7 +194,7 @@ test("of whole entries the content goes too, and no file has the id", async () =
   assert.deepEqual((await root.get(`${path}/tokens`)).json().tokens, [])
 })
 
-test("a repeated write is compared with what is left of it", async () => {
+test("a repeated write is compared with what the erasure left", async () => {
   const workspace = await makeWorkspace(service, { personalKeys: ["note"] })
   const { id, writer } = workspace
   const metadata = { note: personal.note, amount: 7 }
@@ -230,7 +230,7 @@ test("a repeated write is compared with what is left of it", async () => {
   assert.equal((await writer.write(event, key)).status, 410)
 })
 
-test("an erasure is for administrators, and says what is wrong with it", async () => {
+test("only administrators erase, and an invalid request says what is wrong", async () => {
   const workspace = await makeWorkspace(service)
   const { path, reader } = workspace
   assert.equal((await reader.post(`${path}/erasures`, request)).status, 403)
@@ -280,4 +280,4 @@ test("an operator previews, requests and follows an erasure on the command line"
   assert.match(errors, /^tallystick: .*\n$/)
 })
 
-test("every receipt and every file of the run holds", () => service.finish())
+test("every receipt and every file of this run is intact", () => service.finish())

@@ -75,7 +75,7 @@ test("ids sort by time, and no two are equal", async () => {
   )
 })
 
-test("fields that are wrong, missing or unknown are refused by name, and nothing is recorded", async () => {
+test("wrong, missing and unknown fields are refused by name, and nothing is recorded", async () => {
   const sent = (field: string, value: unknown, says: RegExp): Row =>
     refused(`${field} = ${JSON.stringify(value)}`, { [field]: value }, says)
   const before = (await writer.write(eventFor(acme.id))).json()
@@ -293,7 +293,7 @@ test("an event that is dated more than five minutes ahead is marked", async () =
   assert.equal(await at(5.2 - 60, "-01:00"), true)
 })
 
-test("a lane is made of the action: whole segments, whatever their case, the longest prefix first", async () => {
+test("the action decides the lane: whole segments, in any case, the longest prefix first", async () => {
   const lanes = await makeWorkspace(service, {
     laneRules: [
       { prefix: "billing", lane: "data" },
@@ -421,7 +421,7 @@ test("five headers and traceparent are kept as provenance, and each is checked",
   )
 })
 
-test("a traceparent that is none is ignored, as the W3C says, and the write is not refused", async () => {
+test("an invalid traceparent is ignored, as the W3C says", async () => {
   const [trace, parent] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"]
   const good = [
     `00-${trace}-${parent}-01`,
@@ -464,7 +464,7 @@ test("a traceparent that is none is ignored, as the W3C says, and the write is n
   assert.deepEqual(results[0].receipt.provenance, { traceparent: first, keyId: key })
 })
 
-test("an unknown project is made, unless the workspace is closed", async () => {
+test("an event makes an unknown project, unless the workspace is closed", async () => {
   const open = await makeWorkspace(service)
   const write = (workspace: string, projectId: string): Row => ({
     as: service.root,

@@ -99,7 +99,7 @@ async function saidOfLast({ path }: Workspace, root: Client) {
   })
 }
 
-test("object storage that fails in the middle of an export cuts it off", async () => {
+test("an export is cut off when object storage fails", async () => {
   await using storage = await startS3Server()
   const { bucket, prefix, region, endpoint, accessKeyId, secretAccessKey } = storage.place
   const environment = {
@@ -141,7 +141,7 @@ test("object storage that fails in the middle of an export cuts it off", async (
   await expectChain(service.root, acme.id)
 })
 
-test("a folder that goes away while a client reads cuts its export off", async () => {
+test("an export is cut off when the archive's folder disappears", async () => {
   await using service = await startService({ environment: hasty })
   const acme = await makeArchived(service)
   const [folder, away] = [join(service.data, "archive"), join(service.data, "away")]
@@ -156,7 +156,7 @@ test("a folder that goes away while a client reads cuts its export off", async (
   await expectChain(service.root, acme.id)
 })
 
-test("a broken entry is named in an export, and not said to be verified", async (t) => {
+test("an export names a broken entry, and does not call it verified", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
@@ -194,7 +194,7 @@ function relation(format: Format, file: string): string {
       : `(SELECT * FROM read_json('${file}', format = 'newline_delimited', sample_size = -1) WHERE integrity IS NOT NULL)`
 }
 
-test("DuckDB finds the same in every format where entries are archived, erased and expired", async (t) => {
+test("DuckDB finds the same in every format, also when entries are archived, erased and expired", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))

@@ -112,7 +112,7 @@ test("an export has what a list has, oldest first, from any sequence on", async 
   await readChain(acme.reader, acme.id)
 })
 
-test("with include=proof each line brings what a page brings", async () => {
+test("with include=proof each line has what a page has", async () => {
   const acme = await makeWorkspace(service)
   await writeAll(acme, { n1: {}, n2: {}, n3: {} })
   const proven = { include: "proof", limit: 3 }
@@ -242,7 +242,7 @@ test("a key of one project exports that project, and nothing of the others", asy
   await readChain(acme.reader, acme.id)
 })
 
-test("exports that begin at the same moment have each their own entries", async () => {
+test("exports that begin at the same moment each have their own entries", async () => {
   const workspaces = await Promise.all([1, 2, 3].map(() => makeWorkspace(service)))
   for (const workspace of workspaces) await writeMany(workspace, 20)
   for (let turn = 0; turn < 3; turn++) {
@@ -290,7 +290,7 @@ async function opened(client: Client, path: string): Promise<IncomingMessage> {
   return promise
 }
 
-test("it has what was recorded when it began, however slowly it is read; others wait their turn", async () => {
+test("an export has what was recorded when it began, also for a slow reader; others wait their turn", async () => {
   const acme = await makeWorkspace(service)
   // More than the sockets hold for a client that reads nothing.
   const long = "x".repeat(60_000)

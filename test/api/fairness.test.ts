@@ -64,7 +64,7 @@ test("packs are made in turns between workspaces, so one with many requests refu
   for (const reply of await Promise.all(asked)) assert.equal(reply.status, 200, reply.text)
 })
 
-test("clients that take no byte of their packs keep their own workspace waiting and no other, until they leave", async () => {
+test("clients that read nothing of their packs delay only their own workspace, until they leave", async () => {
   const [greedy, other] = [await makeWorkspace(service), await makeWorkspace(service)]
   const small = await packOf(other, 1)
   // More than lies between a service and a client that does not read.
@@ -100,7 +100,7 @@ test("clients that take no byte of their packs keep their own workspace waiting 
   )
 })
 
-test("HEAD of a download makes nothing and records nothing; a token may download so often in a minute", async () => {
+test("HEAD of a download makes and records nothing; downloads with one token have a rate", async () => {
   const acme = await makeWorkspace(service)
   const pack = await packOf(acme, 1)
   const holder = await holderOf(acme, pack)

@@ -77,7 +77,7 @@ function someEvent(chance: Chance, place: number): object {
   }
 }
 
-test("pages of a feed have what a list has, oldest first, and pass over the rest", async (t) => {
+test("pages of a feed have the entries of a list, oldest first", async (t) => {
   const chance = createChance(seedOf(t))
   const acme = await makeWorkspace(service)
   await writeMany(acme, 700, { changes: (place) => someEvent(chance, place) })
@@ -106,7 +106,7 @@ test("pages of a feed have what a list has, oldest first, and pass over the rest
   await readChain(acme.reader, acme.id)
 })
 
-test("what is asked for wrongly is refused with a sentence", async () => {
+test("an invalid question is refused with a sentence", async () => {
   const acme = await makeWorkspace(service)
   for (const [query, detail] of [
     ["after=-1", /after/],
@@ -243,7 +243,7 @@ async function openStream(
   return { response, said, ended: response.ok ? read() : Promise.resolve() }
 }
 
-test("a stream says id, event and data, and that it lives, and ends with its key", async () => {
+test("a stream has ids, events, data and heartbeats, and ends when its key is revoked", async () => {
   const acme = await makeWorkspace(service)
   const key = await makeKey(service, acme.id, { scopes: ["read"] })
   const { nextAfter } = await feed(acme.reader, acme.path)
@@ -274,7 +274,7 @@ test("a stream says id, event and data, and that it lives, and ends with its key
   await readChain(acme.reader, acme.id)
 })
 
-test("so many follow one workspace as the limit says, and each sees all that is written", async () => {
+test("as many clients as the limit allows follow one workspace, and each sees every entry", async () => {
   const acme = await makeWorkspace(service)
   const key = acme.reader.bearer ?? ""
   const end = new AbortController()
@@ -302,7 +302,7 @@ test("so many follow one workspace as the limit says, and each sees all that is 
   await readChain(acme.reader, acme.id)
 })
 
-test("a stop ends streams and questions that wait, at once", async () => {
+test("a stop ends waiting streams and questions at once", async () => {
   const few = { TALLYSTICK_LIMIT_FOLLOWERS_OF_WORKSPACE_MAX: "2" }
   await using other = await startService({ environment: few })
   const acme = await makeWorkspace(other)
@@ -322,4 +322,4 @@ test("a stop ends streams and questions that wait, at once", async () => {
   assert.equal(await exit, 0)
 })
 
-test("every receipt holds, and no secret was shown", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

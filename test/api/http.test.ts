@@ -77,7 +77,7 @@ async function expectRaw(rows: readonly RawRow[]): Promise<readonly RawExchange[
   return exchanges
 }
 
-test("an Authorization that is no bearer is refused also where none is needed", async () => {
+test("an Authorization without a bearer is refused, even where none is needed", async () => {
   const sent = (authorization: string): Row => ({
     about: authorization,
     as: service.client(),
@@ -172,7 +172,7 @@ test("input that is not HTTP is answered in JSON", async () => {
   ])
 })
 
-test("chunks that break off or lie are a bad request, and nothing is recorded", async () => {
+test("incomplete and malformed chunks are a bad request, and nothing is recorded", async () => {
   const chunked = (text: string): string =>
     request(
       url,
@@ -217,7 +217,7 @@ test("chunks that break off or lie are a bad request, and nothing is recorded", 
   ])
 })
 
-test("a header that has one value may be sent once", async () => {
+test("a header with a single value may not be repeated", async () => {
   const twice = (name: string, value: string, gets = "400 bad_request"): RawRow => ({
     about: name,
     send: post(...json, `${name}: ${value}`, `${name}: ${value}`),
@@ -433,7 +433,7 @@ test("only names of this machine and the public address are answered on loopback
   assert.ok(first?.text.includes('{"status":"ok"}'))
 })
 
-test("addresses in answers are of the service, never of the Host header", async () => {
+test("addresses in answers are the service's, never taken from the Host header", async () => {
   const send = post(...json, "Host: tally.localhost:1")
   const [{ replies: [reply] } = { replies: [] }] = await expectRaw([
     { about: "another name", send, gets: [202] },
@@ -524,7 +524,7 @@ test("a connection cut within a body records nothing", async () => {
 
 const anonymous = service.client()
 
-test("a path that is not, and a method that a path does not take", async () => {
+test("an unknown path and a method that a path does not take are refused", async () => {
   const nothing = (ask: string): Row => ({ as: anonymous, ask, gets: "404 not_found" })
   const takes = (ask: string, allow: string): Row => ({
     as: anonymous,

@@ -82,7 +82,7 @@ test("defaults are the same as leaving them out", async () => {
   assert.equal((await writer.write(eventFor(acme.id), explicit)).text, second.text)
 })
 
-test("any other body is refused, naming the receipt that the key belongs to, and nothing is recorded", async () => {
+test("another body is refused with the receipt that the key belongs to, and nothing is recorded", async () => {
   const key = crypto.randomUUID()
   await writer.write(eventFor(acme.id, { projectId: "other" }))
   const metadata = { n: 1, s: "1", list: [1, 2], none: null }
@@ -172,7 +172,7 @@ test("a key is compared exactly, and belongs to its workspace", async () => {
   assert.equal((await writer.write(eventFor(acme.id), key)).json().receipt, first.receipt)
 })
 
-test("a caller who may not write to the original's project learns nothing of it", async () => {
+test("a caller who may not write to the original's project learns nothing about it", async () => {
   const key = crypto.randomUUID()
   const original = eventFor(acme.id, { projectId: "secret-project" })
   const first = (await writer.write(original, key)).json()
@@ -196,7 +196,7 @@ test("a caller who may not write to the original's project learns nothing of it"
   ])
 })
 
-test("settings that have changed since do not make it another request", async () => {
+test("a changed setting does not make a repeated request another one", async () => {
   const changing = await makeWorkspace(service)
   const key = crypto.randomUUID()
   const event = eventFor(changing.id, { metadata: { phone: "+49 1", plan: "pro" } })

@@ -11,7 +11,7 @@ const service = await startWatched({
 })
 after(() => service[Symbol.asyncDispose]())
 
-test("it tells how far a chain is signed and was checked again, and no more", async () => {
+test("the answer says how far a chain is signed and rechecked, and nothing else", async () => {
   const acme = await makeWorkspace(service)
   const state = async () => {
     const reply = await acme.reader.get(`${acme.path}/integrity`)

@@ -188,7 +188,7 @@ test("every endpoint with a body is as strict", async () => {
   )
 })
 
-test("a body must say that it is JSON, in UTF-8, and not packed", async () => {
+test("a body must be declared as JSON in UTF-8, without compression", async () => {
   const typed = (headers: Record<string, string>, gets: Row["gets"]): Row => ({
     ...sent(usual, gets),
     about: JSON.stringify(headers),

@@ -352,7 +352,7 @@ function check(text: string): string {
 
 const forged = (text: string): string => text + check(text)
 
-test("credentials in every wrong form are refused, each with the same words as any other", async () => {
+test("every malformed credential is refused, with the same words", async () => {
   const { bearer = "" } = acme.reader
   const [, id = "", secret = ""] = grammar.exec(bearer) ?? []
   const another = grammar.exec(other.reader.bearer ?? "") ?? []

@@ -589,7 +589,7 @@ test("a set-up token lives for a day", async () => {
   await on(23.9, 200)
 })
 
-test("the chains of this run hold", async () => {
+test("the chains of this run are intact", async () => {
   for (const workspace of [acme, other]) await expectChain(root, workspace.id)
 })
 

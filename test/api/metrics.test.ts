@@ -87,7 +87,7 @@ const metrics = [
 const lagOf = (follower: string): string =>
   `tallystick_follower_lag_entries{follower="${follower}"}`
 
-test("metrics are those of the list, and named as Prometheus wants it", async () => {
+test("the service has the listed metrics, named by the rules of Prometheus", async () => {
   const { text } = await anonymous.get("/metrics")
   const typed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({
     name,
@@ -301,7 +301,7 @@ test("requests that fail unexpectedly are counted, and fill no log", async () =>
   await expectChain(failing.root, id)
 })
 
-test("a disk that cannot be asked leaves all other metrics there", async () => {
+test("an unreadable disk removes no other metric", async () => {
   const name = "tallystick_disk_free_bytes"
   await renameFile(service.data, `${service.data}-elsewhere`)
   const [without] = await Promise.allSettled([read()])
@@ -355,7 +355,7 @@ function unknownIn(expression: string, samples: Samples): readonly string[] {
   return faults
 }
 
-test("the dashboard asks for metrics that there are, and shows all of them", async () => {
+test("the dashboard uses existing metrics, and shows all of them", async () => {
   const samples = await read()
   const asked = dashboard.panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ title, expr })),
@@ -405,7 +405,7 @@ function nameOf(variable: string): string {
     : limit.toLowerCase().replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-test("canary: a metric or a label that is not there is noticed, and so is a rule that is none", async () => {
+test("canary: an unknown metric or label is detected, and so is an invalid rule", async () => {
   const samples = await read()
   assert.deepEqual(
     unknownIn("rate(tallystick_entrys_total[5m]) + tallystick_replays_total", samples),

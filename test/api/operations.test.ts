@@ -309,7 +309,7 @@ test("a write beyond the queue is refused at once, is not recorded, and may be r
   await expectChain(slow.root, id)
 })
 
-test("a batch as large as the queue is taken, of however many workspaces, and no larger one", async () => {
+test("a batch as large as the queue is accepted, for any number of workspaces, and no larger one", async () => {
   await using service = await startService({
     environment: { TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "5" },
   })
@@ -324,7 +324,7 @@ test("a batch as large as the queue is taken, of however many workspaces, and no
   for (const { id } of [one, other]) await expectChain(service.root, id)
 })
 
-test("a batch of which a part was recorded is never said to be refused", async () => {
+test("a batch that was recorded in part is never reported as refused", async () => {
   await using slow = await startSlow("storage is slow")
   const [one, other] = [await makeWorkspace(slow), await makeWorkspace(slow)]
   for (let isDivided = false; !isDivided;) {
@@ -344,7 +344,7 @@ test("a batch of which a part was recorded is never said to be refused", async (
   for (const { id } of [one, other]) await expectChain(slow.root, id)
 })
 
-test("a batch of which a part may have been recorded is never said to be refused", async () => {
+test("a batch that may have been recorded in part is never reported as refused", async () => {
   await using failing = await startSlow("storage is slow and fails")
   const [refused, unknown] = [await makeWorkspace(failing), await makeWorkspace(failing)]
   let unsaid = 0

@@ -230,7 +230,7 @@ function cellsOf(row: string): readonly string[] {
   )
 }
 
-test("downloads are the same bytes, also later and after a restart on another address", async () => {
+test("downloads have the same bytes, also later and after a restart at another address", async () => {
   await using before = await startService()
   const acme = await makeWorkspace(before)
   const receiptIds = [await write(acme), await write(acme), await write(acme)]
@@ -573,7 +573,7 @@ test("making a pack and each download are entries, committed with what they reco
   )
 })
 
-test("what a pack is made of is listed page by page, and so are its tokens", async () => {
+test("a pack's entries and tokens are listed page by page", async () => {
   const acme = await makeWorkspace(service)
   const receiptIds: string[] = []
   for (let at = 0; at < 7; at++) receiptIds.push(await write(acme))

@@ -4,7 +4,7 @@ import { runAgain } from "./again.ts"
 
 // A service that leaves out one check must be found out by the table of who may do what.
 
-test("canary: a service that forgets which projects a key is for is found out", async () => {
+test("canary: a service that forgets which projects a key is for is detected", async () => {
   const loaded = `planted.ts?${encodeURIComponent("forgets projects")}`
   const { code, said } = await runAgain("permissions", { loaded })
   assert.equal(code, 1, said)

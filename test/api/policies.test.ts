@@ -66,7 +66,7 @@ test("versions count 1, 2, 3 for each project, and a published version never cha
   assert.equal((await read("1?projectId=core")).sectionHash, policy.sectionHash)
 })
 
-test("a version that is asked for is the next one, or a conflict; of many at once each gets its own", async () => {
+test("a requested version must be the next one; concurrent publications each get their own", async () => {
   const { path, id, reader } = await makeWorkspace(service)
   const ask = `POST ${path}/published-policy`
   const send = (version: unknown) => ({ sections: [section("text")], version })
@@ -211,7 +211,7 @@ test("publication is an entry of the service, with the hash of the published tex
   assert.equal(chain.records[entry.sequence - 1]?.[4], 3, "the kind stands in the record")
 })
 
-test("a public policy is for anyone, a private one for its readers; to others a private and an unknown policy are the same", async () => {
+test("anyone reads a public policy, readers a private one; others cannot tell a private policy from an unknown one", async () => {
   const { path, id, reader, writer } = await makeWorkspace(service)
   await publish(path, "for whom it concerns")
   const nobody = service.client()

@@ -22,7 +22,7 @@ function laterBy(
   return startService({ data, environment: { NODE_OPTIONS: `--import=${clock}`, ...environment } })
 }
 
-test("hot or in the archive is a matter of the ledger's time and the workspace's days, whichever way they are set", async () => {
+test("the ledger's time and the workspace's setting decide what is hot and what is archived", async () => {
   await using first = await startService()
   const { id, path, writer, reader } = await makeWorkspace(first)
   await writeAll(

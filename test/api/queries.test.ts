@@ -285,7 +285,7 @@ test("an entry is found by the key that wrote it, and each key's are counted", a
   })
 })
 
-test("a search has at most 512 bytes and 32 terms; anything else is one", async () => {
+test("a search has at most 512 bytes and 32 terms; every other text is a search", async () => {
   const within = [
     "é".repeat(256),
     "x ".repeat(32),
@@ -474,7 +474,7 @@ test("new entries shift no page; only the total grows", async () => {
   )
 })
 
-test("the very next request finds an acknowledged event or batch, in every way of asking", async () => {
+test("the very next request finds an acknowledged event or batch, by every kind of search", async () => {
   const shop = await makeWorkspace(service)
   const nobody = await find(shop.reader, shop.path)
   assert.deepEqual(nobody, {
@@ -694,7 +694,7 @@ test("a caller who reads personal metadata in clear can search it", async () => 
 
 // Proofs ------------------------------------------------------------------------------------------
 
-test("with include=proof every row can be computed by anybody", async () => {
+test("with include=proof anybody can recompute every row", async () => {
   const newest = (await find(acme.reader, acme.path, { includeSystem: true, limit: 1 })).events.map(
     (entry) => ({
       ...entry,

@@ -58,7 +58,7 @@ test("both rates are shown", async () => {
   ])
 })
 
-test("an address that guesses is stopped, whatever it guesses, and a right password does not count", async () => {
+test("an address that guesses any credential is stopped, and a right password does not count", async () => {
   const guesser = from("192.0.2.1")
   const right = { email: "first@example.com", password: goodPassword }
   assert.equal(of(200, await times(6, () => guesser("POST", "/v1/session", right))), 6)
@@ -154,7 +154,7 @@ test("an invalid session counts as no credential, and HEAD as GET", async () => 
   assert.ok(of(429, statuses) >= 3, statuses.join(" "))
 })
 
-test("of IPv6 a network of 64 bits is one address; an IPv4 address is one, however it is written", async () => {
+test("an IPv6 network of 64 bits counts as one address, and an IPv4 address as one in every notation", async () => {
   const reads = (addresses: readonly string[]) =>
     Promise.all(addresses.map((address) => from(address)("GET", path)))
   const near = await reads(
@@ -194,7 +194,7 @@ test("without a trusted proxy, X-Forwarded-For is ignored", async () => {
   await direct.finish()
 })
 
-test("a quota is each key's own, counts all that it asks, and neither the operator nor a probe has one", async () => {
+test("each key has its own quota for all its requests; the operator and probes have none", async () => {
   await using metered = await startWatched({
     environment: { TALLYSTICK_KEY_REQUESTS_PER_MINUTE: "10" },
   })

@@ -234,7 +234,7 @@ test("a project that becomes private closes its receipts at once, and opens them
   ])
 })
 
-test("metadata that is personal is sealed from the time it is named", async () => {
+test("personal metadata is sealed as soon as the setting names it", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["phone", "address"] })
   await make(service.root, `${clinic.path}/projects`, { id: "open", receipts: "public" })
   const metadata = {
@@ -274,7 +274,7 @@ test("metadata that is personal is sealed from the time it is named", async () =
   )
 })
 
-test("the form of a mask", async () => {
+test("a masked e-mail shows its first character and its domain", async () => {
   const emails = [
     ["ada@example.com", "a•••@example.com"],
     ["\u{1f642}x@example.com", "\u{1f642}•••@example.com"],

@@ -62,7 +62,7 @@ test("after a restart, keys, receipts, settings and idempotency are the same", a
   assert.equal(await now.end(), 0)
 })
 
-test("a replay says where the receipt is to be looked at today, and is the first answer in every other byte", async () => {
+test("a replay has today's address of the receipt, and otherwise the bytes of the first answer", async () => {
   const moved = "https://ledger.example.org/audit"
   await using now = await restart(0, { TALLYSTICK_PUBLIC_URL: moved })
   const replay = await now.client(writer.bearer).write(eventFor(id), key)
@@ -94,7 +94,7 @@ for (const [days, tier] of [
   [89, "hot"],
   [91, "archive"],
 ] as const) {
-  test(`what was written ${days} days ago is in the tier ${tier}, verifies, and its write is answered as it was`, async () => {
+  test(`an entry of ${days} days ago is in the tier ${tier}, verifies, and its write is answered as before`, async () => {
     await using now = await restart(days * dayMs)
     const reads = now.client(reader.bearer)
     const answer = (await reads.get(`${path}/receipts/${receipt}`)).json()

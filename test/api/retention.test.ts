@@ -49,7 +49,7 @@ async function filesWith(folder: string, text: string): Promise<readonly string[
   return found.flat()
 }
 
-test("what has passed its time is destroyed, but for what a hold keeps, and stays provable", async () => {
+test("expired content is destroyed unless a hold keeps it, and stays provable", async () => {
   await using first = await startService()
   const { id, path, writer } = await makeWorkspace(first)
   const logins = await writeMany({ id, writer }, 20, {
@@ -181,7 +181,7 @@ async function expectSound(service: Service, workspace: string): Promise<void> {
   }
 }
 
-test("a day's work begins with the start, and rules stop it as soon as they are gone", async () => {
+test("a start begins the day's expiry, and removing the rules stops it at once", async () => {
   await using first = await startService()
   const { id, path, writer } = await makeWorkspace(first, { retention: [{ days: 2 }] })
   await writeMany({ id, writer }, 30)

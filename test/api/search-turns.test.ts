@@ -46,7 +46,7 @@ async function wordyWorkspace(service: Service): Promise<Workspace> {
 
 const broad = encodeURIComponent("1 2 3 4 5 6 7 8 9 a b c d e f g")
 
-test("a workspace's searches hold up no list of another, and its searches for a few steps at most", async () => {
+test("searches of one workspace never delay another's lists, and delay its searches by a few steps", async () => {
   const service = await start()
   const [greedy, other] = [await wordyWorkspace(service), await makeWorkspace(service)]
   assert.equal((await other.writer.write(eventFor(other.id))).status, 202)
@@ -84,7 +84,7 @@ async function spentMs(service: Service): Promise<number> {
   return 1000 * (samplesOf(text).get("process_cpu_seconds_total") ?? Number.NaN)
 }
 
-test("searches whose clients have hung up cost nothing any more", async () => {
+test("a search ends when its client hangs up", async () => {
   const service = await start({ TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "60000" })
   const { reader, path, id } = await wordyWorkspace(service)
   let year = 2030
@@ -116,7 +116,7 @@ test("searches whose clients have hung up cost nothing any more", async () => {
   await readChain(reader, id)
 })
 
-test("a search that takes longer than it may is refused, and its client may ask again", async () => {
+test("a search that exceeds its time is refused, and may be repeated", async () => {
   const service = await start({ TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "1" })
   const { reader, path, id } = await wordyWorkspace(service)
   const late = await reader.get(`${path}/events?query=${broad}&limit=1`)

@@ -36,7 +36,7 @@ const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 const anonymous = service.client()
 
-test("the greeting's token sets up the first member, once, and needs all fields of a member", async () => {
+test("the printed token sets up the first member, once, and needs all fields of a member", async () => {
   const token = await firstToken(service)
   const sent = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({
     as: anonymous,
@@ -110,7 +110,7 @@ test("each start without members makes another token, and with one there is none
   await expectChain(third.root, "instance")
 })
 
-test("signing in: the e-mail in any case, one wording for whatever is wrong", async () => {
+test("signing in takes the e-mail in any case, and every refusal has the same words", async () => {
   const wrong = { as: anonymous, ask: "POST /v1/session", gets: "401 login_failed" } as const
   const replies = await expectRows([
     { ...wrong, send: { email: "first@example.com", password: "wrong horse battery staple" } },
@@ -351,7 +351,7 @@ test("a change with a cookie must come from the service's own pages", async () =
   ])
 })
 
-test("no other site can have a browser sign in, which would not know whose session it is then", async () => {
+test("no other site can sign a browser in to an account of its own", async () => {
   const [send, headers] = [
     { email: "first@example.com", password: goodPassword },
     { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
@@ -407,7 +407,7 @@ test("signing out ends the session at once, and no other", async () => {
   ])
 })
 
-test("another password ends the other sessions, and takes the old one to set", async () => {
+test("changing the password needs the old one, and ends the other sessions", async () => {
   const fresh = "a fresh horse battery"
   const mine = await join(service, acme.path, "viewer", "changes@example.com")
   const others = await Promise.all([1, 2, 3].map(() => signIn(service, mine.email)))
@@ -455,7 +455,7 @@ test("another password ends the other sessions, and takes the old one to set", a
   ])
 })
 
-test("a password is the same however its characters are composed", async () => {
+test("a password is the same in every composition of its characters", async () => {
   const composed = "motörhead-naïveté".normalize("NFC")
   await join(service, acme.path, "viewer", "accents@example.com", composed)
   await signIn(service, "accents@example.com", composed.normalize("NFD"))
@@ -475,7 +475,7 @@ test("a member has a maximum number of sessions; a further sign-in ends the olde
   ])
 })
 
-test("the cookie is a safe one where browsers keep it, and the log says where it is not", async () => {
+test("the cookie is secure over HTTPS, and the log says when it is not", async () => {
   for (const [publicUrl, cookie] of [
     [
       "https://ledger.example/tally",
@@ -526,7 +526,7 @@ test("the cookie is a safe one where browsers keep it, and the log says where it
   }
 })
 
-test("sessions live on in another process, and end a week after they began", async () => {
+test("sessions survive a restart, and end a week after they began", async () => {
   await using today = await startService()
   const { cookie } = await setUpFirst(today)
   await today.end()

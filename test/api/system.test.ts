@@ -13,7 +13,7 @@ const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 
-test("an operator sees the service as it is: its data, its commits, its settings without secrets", async () => {
+test("an operator sees the service's data, its commits, and its settings without secrets", async () => {
   const ask = async () => (await service.root.get("/v1/system")).json()
   const before = await ask()
   const startedAt = Date.parse(before.startedAt)
@@ -61,7 +61,7 @@ test("an operator sees the service as it is: its data, its commits, its settings
   )
 })
 
-test("the last backup is shown, and a file that says something else is not believed", async () => {
+test("the last backup is shown, and an invalid file is ignored", async () => {
   const lastBackup = async () => (await service.root.get("/v1/system")).json().data.lastBackup
   assert.equal(await lastBackup(), undefined)
   const before = Date.now()

@@ -36,7 +36,7 @@ for (const [planted, found] of [
   ["receipts", /rcp_~/],
   ["refusals", /'~/],
 ] as const) {
-  test(`canary: a client that hears something else of ${planted} is found out`, async () => {
+  test(`canary: a client that misreads ${planted} is detected`, async () => {
     const { code, said } = await runAgain("consents", { loaded: `misled-client.ts?${planted}` })
     assert.equal(code, 1, said)
     assert.match(said, /through-client\.ts:\d+/)

@@ -62,7 +62,7 @@ test("partial tiles of every width are the beginnings of the full one", async ()
   assert.equal((await read(`1/${tileName(0, 2)}`)).length, 64)
 })
 
-test("records are those of the bundles, from anywhere to anywhere in what is signed", async () => {
+test("records equal those of the bundles, in every range of what is signed", async () => {
   const log = await makeWorkspace(service)
   const receipts = await writeMany(log, 300)
   const { size } = await readChain(log.reader, log.id, receipts)

@@ -131,7 +131,7 @@ const types = [
 
 // Making ------------------------------------------------------------------------------------------
 
-test("a new token says all that it is, once, and its page has it in the fragment", async () => {
+test("a new token is shown once, with all its fields, and its page has it in the fragment", async () => {
   for (const { type, path, asks, bound, api, url, page: expected, usual } of types) {
     const made = await mint(acme.reader, path, { ...asks, note: "for the auditor" })
     const {
@@ -180,7 +180,7 @@ test("the check at the end of a token is the CRC-32 of the text before it", asyn
   }
 })
 
-test("a body may be absent, where nothing needs to be said", async () => {
+test("a body may be absent where no field is required", async () => {
   for (const path of [`receipts/${core}`, "published-policy", `evidence-packs/${pack.packId}`]) {
     const reply = await acme.reader.ask("POST", `${acme.path}/${path}/token`)
     assert.equal(reply.status, 201, reply.text)
@@ -386,7 +386,7 @@ test("a policy token opens the versions that it is bound to, of its project", as
   ])
 })
 
-test("nothing that a token's holder sends widens it", async () => {
+test("no request widens what a token opens", async () => {
   const { token } = await mint(acme.reader, `receipts/${core}`)
   const holder = service.client(token)
   const tries: readonly (readonly [ask: string, gets: Row["gets"], send?: object])[] = [

@@ -85,7 +85,7 @@ test("every setting can be set at creation and changed later, and absent ones st
   ])
 })
 
-test("a setting that is none, or that breaks a rule, is refused by name", async () => {
+test("an unknown or invalid setting is refused by name", async () => {
   const bad = (settings: object, says: RegExp): readonly Row[] => [
     {
       about: JSON.stringify(settings),
@@ -277,7 +277,7 @@ test("projects are made, changed, and are not made twice", async () => {
   ])
 })
 
-test("lists are newest first, in pages that no newer thing shifts", async () => {
+test("lists are newest first, in pages that new items do not shift", async () => {
   const many = await makeWorkspace(service)
   const names = Array.from({ length: 7 }, (_, n) => `p${n}`)
   for (const id of names) await root.post(`${many.path}/projects`, { id })
@@ -353,7 +353,7 @@ test("a reader of some projects is shown these only", async () => {
   ])
 })
 
-test("the list of workspaces is the instance's, whole and without repetition", async () => {
+test("the instance lists every workspace once", async () => {
   const ids = new Set<string>()
   let cursor: string | null = ""
   let count = 0

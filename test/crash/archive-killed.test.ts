@@ -78,7 +78,7 @@ test(
   },
 )
 
-test("canary: bodies that are dropped before their segment is stored are found out", async (t) => {
+test("canary: bodies that are dropped before their segment is stored are detected", async (t) => {
   const due = await openDueLedger(filed + 50)
   await using _ = due.first
   const killAndLook = async (): Promise<void> => {

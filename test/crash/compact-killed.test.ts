@@ -43,7 +43,7 @@ function removeCopy(data: string): void {
   for (const name of globSync("journal.db.compact*", { cwd: data })) rmSync(join(data, name))
 }
 
-test(`killed ${usualKills} times while it is compacted: a journal is there, and it is whole`, async (t) => {
+test(`killed ${usualKills} times while a journal is compacted: the old or the new one is there, whole`, async (t) => {
   const ledger = await openPackedLedger()
   await using _ = ledger.first
   const killed = await killCompacting(ledger, {
@@ -60,7 +60,7 @@ test(`killed ${usualKills} times while it is compacted: a journal is there, and 
   await expectChain(last.root, ledger.workspace.id, ledger.receipts)
 })
 
-test("canary: a journal that is removed before the new one has its name is found out", async (t) => {
+test("canary: a journal that is removed before the new one has its name is detected", async (t) => {
   const ledger = await openPackedLedger()
   await using _ = ledger.first
   const killing = killCompacting(ledger, {

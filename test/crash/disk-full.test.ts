@@ -10,7 +10,7 @@ import { skipUnlessStrict } from "./strict.ts"
 const skip = skipUnlessStrict(noDisk("ext4"))
 
 test(
-  "on a disk that is full twice, writes are refused, reads go on, and writes resume with the space",
+  "while the disk is full, twice, writes are refused and reads continue; with space, writes resume",
   { skip },
   async (t) => {
     using disk = makeDisk("ext4")
@@ -28,7 +28,7 @@ test(
   },
 )
 
-test("canary: a full disk that is taken for a failure is found out", { skip }, async (t) => {
+test("canary: a full disk that is taken for a failure is detected", { skip }, async (t) => {
   using disk = makeDisk("ext4")
   const run = fillAgainAndAgain({
     disk,

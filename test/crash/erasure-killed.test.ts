@@ -18,7 +18,7 @@ const few = 24
 const unfinishedMs = 5000
 
 test(
-  `killed ${usualKills} times while people are erased: all of it goes, and everything else verifies`,
+  `killed ${usualKills} times while people are erased: all their content goes, and everything else verifies`,
   { timeout: 600_000 },
   async (t) => {
     const old = await openArchivedLedger(
@@ -42,7 +42,7 @@ test(
   },
 )
 
-test("canary: a service that does not resume erasures is found out", async (t) => {
+test("canary: a service that does not resume erasures is detected", async (t) => {
   const first = await startProgram()
   await using _ = first
   const workspace = await makeWorkspace(first)

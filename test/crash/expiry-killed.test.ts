@@ -45,7 +45,7 @@ test(
   },
 )
 
-test("canary: contents that are destroyed before that is recorded are found out", async (t) => {
+test("canary: contents that are destroyed before that is recorded are detected", async (t) => {
   const old = await openSmall()
   await using _ = old.first
   const killAndCheck = async (): Promise<void> => {
@@ -156,7 +156,7 @@ async function* entriesOf({ root }: Service, list: string): AsyncGenerator<Liste
   }
 }
 
-test("contents that are gone without their record, or with another one, are found out", async () => {
+test("contents that are gone without their record, or with another one, are detected", async () => {
   const old = await openSmall()
   await using _ = old.first
   const service = await startProgram({ data: old.first.data, environment: old.environment })

@@ -10,7 +10,7 @@ import { noTracer } from "./tracer.ts"
 const skip = skipUnlessStrict(noTracer())
 
 test(
-  "at 30 points where the disk fails, nothing is acknowledged that is not there",
+  "at 30 points where the disk fails, every acknowledged event is stored",
   { skip },
   async (t) => {
     const failed = await failAgainAndAgain({ points: 30, chance: createChance(seedOf(t)) })
@@ -23,7 +23,7 @@ test(
   },
 )
 
-test("canary: a service that ignores disk errors is found out", { skip }, async (t) => {
+test("canary: a service that ignores disk errors is detected", { skip }, async (t) => {
   const run = failAgainAndAgain({
     points: 3,
     chance: createChance(seedOf(t)),

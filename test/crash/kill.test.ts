@@ -29,7 +29,7 @@ test(`acknowledged events survive ${2 * endings} kills`, async (t) => {
   }
 })
 
-test("canary: a service that acknowledges before it commits is found out", async (t) => {
+test("canary: a service that acknowledges before it commits is detected", async (t) => {
   const run = endure({
     endings: 5,
     signal: "SIGKILL",

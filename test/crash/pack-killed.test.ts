@@ -20,7 +20,7 @@ import { startProgram } from "./programs.ts"
 const rounds = 8
 
 test(
-  "killed while packs are made: each that is there has its verifier, and verifies",
+  "killed while packs are made: each stored pack has its verifier, and verifies",
   { timeout: 180_000 },
   async (t) => {
     const chance = createChance(seedOf(t))

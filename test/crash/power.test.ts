@@ -43,7 +43,7 @@ for (const [kind, endings, skip] of [
 }
 
 test(
-  "canary: a journal that is not synced is found out",
+  "canary: a journal that is not synced is detected",
   { skip: skipUnlessStrict(noDisk("ext4") ?? noTracer()) },
   async (t) => {
     using disk = makeDisk("ext4")

@@ -104,7 +104,7 @@ test(
 )
 
 test(
-  "a given instance key: both work while both are set; its tokens end with it, or stay after a rotation",
+  "a given instance key: both work while both are set; its tokens end with it, or survive a rotation",
   { timeout: 60_000 },
   async () => {
     await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })

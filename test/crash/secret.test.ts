@@ -227,7 +227,7 @@ test(
 )
 
 test(
-  "killed after any step, a rotation continues; meanwhile the service starts with both secrets, and one alone is refused",
+  "killed after any step, a rotation continues; until then the service starts only with both secrets",
   { timeout: 240_000 },
   async (t) => {
     await using service = await startProgram()

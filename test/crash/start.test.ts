@@ -56,7 +56,7 @@ test("without its index and search the service starts with the same answers", as
   await audit(again, { workspaces: [workspace], writes, chance })
 })
 
-test("a first start that is cut short, at any moment, does not stand in the way of the next one", async (t) => {
+test("a first start that is cut short, at any moment, does not prevent the next one", async (t) => {
   const chance = createChance(seedOf(t))
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const data = join(folder.path, "data")
@@ -218,7 +218,7 @@ test("data older than what was signed is read-only", async () => {
   assert.equal(await restored.end(), 0)
 })
 
-test("a setting that is unknown or wrong stops the start, which names it", async () => {
+test("an unknown or wrong setting stops the start, which names it", async () => {
   const rows = [
     [{ TALLYSTICK_DATE: "/tmp" }, /^tallystick: TALLYSTICK_DATE /],
     [{ TALLYSTICK_PORT: "http" }, /^tallystick: TALLYSTICK_PORT /],

@@ -22,7 +22,7 @@ test("10 stops under load are clean: every recorded event was acknowledged, and 
   }
 })
 
-test("canary: a service that stops with a commit under way is found out", async (t) => {
+test("canary: a service that stops with a commit under way is detected", async (t) => {
   const run = endure({
     endings: 4,
     signal: "SIGTERM",

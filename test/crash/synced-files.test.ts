@@ -72,7 +72,7 @@ function freshPath(t: TestContext): string {
   return join(folder, "data.heads")
 }
 
-test("nothing is signed of which the heads file could not be synced", { skip }, (t) => {
+test("nothing is signed that the heads file could not be synced for", { skip }, (t) => {
   const path = freshPath(t)
   assert.equal(openAndAdvance(path, undefined), "opened advanced", "the canary: nothing fails")
   rmSync(path)

@@ -19,7 +19,7 @@ const vectors = join(import.meta.dirname, "..", "vectors")
 const former = join(vectors, "layout-3")
 
 test(
-  "data of a version before is checked and copied as it is, brought forward by a start, and goes on",
+  "data of an older version is checked and copied unchanged; a start upgrades it, and writing goes on",
   { timeout: 120_000 },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  "an evidence pack of a version before is given out as it was, and a new one carries the verifier",
+  "an evidence pack of an older version is served unchanged, and a new one has the verifier",
   { timeout: 120_000 },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
@@ -97,7 +97,7 @@ test(
 )
 
 test(
-  "a disk that fills up while data is brought forward: a sentence, and no step back",
+  "an upgrade on a full disk ends with a sentence, and keeps what it has copied",
   { timeout: 120_000, skip: skipUnlessStrict(noDisk("ext4")) },
   async () => {
     using disk = makeDisk("ext4")

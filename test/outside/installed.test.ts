@@ -190,12 +190,12 @@ async function remarksOf(path: string, tarball: Uint8Array): Promise<readonly st
   return [...messages.map(({ code }) => code), ...problems.map(({ kind }) => kind)]
 }
 
-test("publint and Are The Types Wrong have nothing to say", async () => {
+test("publint and Are The Types Wrong find nothing", async () => {
   for (const name of packages)
     assert.deepEqual(await remarksOf(join(folder, name), readFileSync(tarballOf(name))), [], name)
 })
 
-test("canary: types of a file that is not there are noticed by both", async () => {
+test("canary: both detect types of a missing file", async () => {
   const planted = join(folder, "planted")
   cpSync(join(folder, "proof"), planted, { recursive: true })
   const manifest = join(planted, "package.json")

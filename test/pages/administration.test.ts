@@ -59,7 +59,7 @@ test("a key is made, shown once, used, and revoked", { skip }, async () => {
   await watched.expectQuiet()
 })
 
-test("somebody is invited, takes the invitation up, and is removed", { skip }, async () => {
+test("a member is invited, accepts, and is removed", { skip }, async () => {
   await using watched = await opened("access?tab=members")
   const { page } = watched
   await page.getByRole("button", { name: "Invite somebody" }).click()
@@ -113,7 +113,7 @@ test("a person's activity is opened by a link, which is listed and revoked", { s
   await watched.expectQuiet()
 })
 
-test("a pack is made of a search, downloaded, verified, and handed out", { skip }, async () => {
+test("a pack is made of a search, downloaded, verified, and shared", { skip }, async () => {
   await using watched = await opened(
     "packs?new=1&range=all&query=action:auth.session.created",
     viewer,
@@ -222,7 +222,7 @@ test(
 )
 
 test(
-  "a consent that was withdrawn stands at the time before, with the text and a pack of it",
+  "a withdrawn consent is shown as given at an earlier time, with its text and a pack",
   { skip },
   async () => {
     const send = async (path: string, body: object) => {
@@ -271,7 +271,7 @@ test(
   },
 )
 
-test("settings and projects are changed, and a rule that is none is named", { skip }, async () => {
+test("settings and projects are changed, and an invalid rule is named", { skip }, async () => {
   await using watched = await opened("settings")
   const { page } = watched
   await page.getByRole("button", { name: "New project" }).click()

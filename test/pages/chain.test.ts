@@ -99,7 +99,7 @@ test(
 )
 
 test(
-  "chain: whatever is altered on its way is named, and nothing else is green",
+  "chain: every part that is altered on its way is named, and is not green",
   { skip },
   async () => {
     const broken: readonly (readonly [string, RegExp, (bytes: Buffer) => Buffer, RegExp])[] = [

@@ -104,7 +104,7 @@ const giving = (token: string): string =>
 const sum = (page: Page) => page.locator("tallystick-activity .sum")
 
 test(
-  "in another product: each entry recomputed, used by keyboard, without a word to its policy",
+  "in another product: each entry is recomputed, by keyboard, without a change to its content policy",
   { skip },
   async () => {
     script = giving((await tokenOf(own.id)).token)
@@ -153,7 +153,7 @@ test("the example of the package shows a person's entries", { skip }, async () =
 })
 
 test(
-  "its look, its words and its language are the product's, and it has a theme of its own",
+  "its look, words and language are the product's, and it has its own theme",
   { skip },
   async () => {
     const phrases = ["auth.session.created", "invoice.document.viewed"].map((action) => ({
@@ -207,7 +207,7 @@ test(
 )
 
 test(
-  "an entry that was altered on its way is loud, one without a proof is not said to be recomputed",
+  "an entry that was altered on its way is marked, and one without a proof is not called recomputed",
   { skip },
   async () => {
     script = giving((await tokenOf(own.id)).token)
@@ -256,7 +256,7 @@ test(
 )
 
 test(
-  "a token that expires is asked for by an event, and what was asked for goes on",
+  "an event asks for a new token when one expires, and the reading continues",
   { skip },
   async () => {
     const [first, second] = [await tokenOf(own.id), await tokenOf(own.id)]
@@ -299,7 +299,7 @@ test(
   },
 )
 
-test("of what one token has shown nothing stays under another", { skip }, async () => {
+test("nothing that one token showed stays under another", { skip }, async () => {
   const ada = await tokenOf(own.id)
   const nobody = await tokenOf("usr_nobody")
   script = giving(ada.token)

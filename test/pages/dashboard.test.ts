@@ -98,7 +98,7 @@ test(
   },
 )
 
-test("a session that ends asks for the password, and says why", { skip }, async () => {
+test("the end of a session asks for the password, and says why", { skip }, async () => {
   const person = await join(service, workspace.path, "viewer", "brief@example.com")
   // What is under way then is forbidden.
   await using watched = await watch(browser, { origin: service.url, refused: [401, 403] })
@@ -130,7 +130,7 @@ test(
   },
 )
 
-test("a workspace that is named is never replaced by another one", { skip }, async () => {
+test("the workspace in the address is never replaced by another", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   await signInto(watched, service.url, viewer)
@@ -201,7 +201,7 @@ test("two tabs show one person, and a dialog does not outlive its session", { sk
 })
 
 test(
-  "what was said of a chain before the connection was lost is no claim about now",
+  "after a lost connection, an older statement about a chain is not shown as current",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url, refused: [503] })

@@ -37,30 +37,26 @@ async function explore(watched: Watched, query = "", path = "events"): Promise<P
   return watched.page
 }
 
-test(
-  "explorer: every row is recomputed, and older ones come as one scrolls",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const page = await explore(watched)
-    await recomputed(page, "All 100 rows on this page recomputed")
-    assert.match((await page.locator(".summary").textContent()) ?? "", /^250 of 25\d entries/)
-    await page.getByText(/Sealed up to here · checkpoint #25\d signed/).waitFor()
-    assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
-    await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
-    await expectAccessible(page)
-    // Where it comes into view, the end of the list does as well, and loads more by itself.
-    await page.evaluate("document.getElementById('older').click()")
-    await recomputed(page, "All 200 rows on this page recomputed")
-    await page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    await recomputed(page, "All 250 rows on this page recomputed")
-    await page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    await page.locator('tr[aria-rowindex="251"]').waitFor()
-    const drawn = await page.locator("tr[data-sequence]").count()
-    assert.ok(drawn < 120, `${drawn} rows are in the document`)
-    await watched.expectQuiet()
-  },
-)
+test("explorer: every row is recomputed, and scrolling loads older ones", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, "All 100 rows on this page recomputed")
+  assert.match((await page.locator(".summary").textContent()) ?? "", /^250 of 25\d entries/)
+  await page.getByText(/Sealed up to here · checkpoint #25\d signed/).waitFor()
+  assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
+  await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
+  await expectAccessible(page)
+  // Where it comes into view, the end of the list does as well, and loads more by itself.
+  await page.evaluate("document.getElementById('older').click()")
+  await recomputed(page, "All 200 rows on this page recomputed")
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+  await recomputed(page, "All 250 rows on this page recomputed")
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+  await page.locator('tr[aria-rowindex="251"]').waitFor()
+  const drawn = await page.locator("tr[data-sequence]").count()
+  assert.ok(drawn < 120, `${drawn} rows are in the document`)
+  await watched.expectQuiet()
+})
 
 test("explorer: a search by keyboard, with chips, completion, and Back", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
@@ -97,31 +93,35 @@ test("explorer: a search by keyboard, with chips, completion, and Back", { skip 
   await watched.expectQuiet()
 })
 
-test("explorer: filters count, and outside the range is said", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched, "&range=1h&query=inv_0")
-  await page.getByText("Outside your range there are entries").waitFor()
-  await page.getByRole("button", { name: "Show", exact: true }).click()
-  await recomputed(page, "The one row on this page recomputed")
-  await page.goto(`${service.url}/ui/events?workspace=${workspace.id}&range=all`)
-  await recomputed(page, "All 100 rows")
-  const lane = page.getByRole("checkbox", { name: /security 50/ })
-  await lane.check()
-  await recomputed(page, "All 50 rows")
-  await page.getByRole("checkbox", { name: /data 200/ }).waitFor()
-  await page.getByRole("checkbox", { name: /Ada.* 25/ }).check()
-  await recomputed(page, "All 25 rows")
-  await page.getByRole("button", { name: "Show as table" }).click()
-  await page
-    .getByRole("dialog")
-    .getByRole("cell", { name: /\d+ – / })
-    .first()
-    .waitFor()
-  await expectAccessible(page)
-  await watched.expectQuiet()
-})
+test(
+  "explorer: filters show counts, and a hint names matches outside the range",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched, "&range=1h&query=inv_0")
+    await page.getByText("Outside your range there are entries").waitFor()
+    await page.getByRole("button", { name: "Show", exact: true }).click()
+    await recomputed(page, "The one row on this page recomputed")
+    await page.goto(`${service.url}/ui/events?workspace=${workspace.id}&range=all`)
+    await recomputed(page, "All 100 rows")
+    const lane = page.getByRole("checkbox", { name: /security 50/ })
+    await lane.check()
+    await recomputed(page, "All 50 rows")
+    await page.getByRole("checkbox", { name: /data 200/ }).waitFor()
+    await page.getByRole("checkbox", { name: /Ada.* 25/ }).check()
+    await recomputed(page, "All 25 rows")
+    await page.getByRole("button", { name: "Show as table" }).click()
+    await page
+      .getByRole("dialog")
+      .getByRole("cell", { name: /\d+ – / })
+      .first()
+      .waitFor()
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
 
-test("explorer: time by keyboard, and a search that is kept", { skip }, async () => {
+test("explorer: the time is set by keyboard, and a search is saved", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched, "&range=24h&query=lane:security")
   await recomputed(page, "All 50 rows")
@@ -275,7 +275,7 @@ test(
 )
 
 test(
-  "explorer: all of a search is written over, and an actor is found by name",
+  "explorer: Ctrl-A selects a whole search, and an actor is found by name",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -299,7 +299,7 @@ test(
 )
 
 test(
-  "explorer: characters that are not seen are shown, and one is one entry",
+  "explorer: invisible characters are shown by number, and one entry is singular",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -317,7 +317,7 @@ test(
   },
 )
 
-test("explorer: what was refused or cut off is asked for again", { skip }, async () => {
+test("explorer: requests that were refused or cut off are repeated", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url, refused: [503] })
   const { page } = watched
   await page.route("**/events/timeline?**", (route) =>

@@ -70,7 +70,7 @@ test(
 )
 
 test(
-  "activity: one entry that was altered on its way is loud, the others hold",
+  "activity: an entry that was altered on its way is marked as broken, and the others verify",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -98,7 +98,7 @@ test(
   },
 )
 
-test("activity: an entry without its proof is not said to be recomputed", { skip }, async () => {
+test("activity: an entry without its proof is not called recomputed", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
@@ -122,25 +122,29 @@ test("activity: an entry without its proof is not said to be recomputed", { skip
   await watched.expectQuiet()
 })
 
-test("activity: nobody's entries, no token, and a link that was withdrawn", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url, refused: [401] })
-  const { page } = watched
-  const { activityUrl, tokenId } = await made<{ activityUrl: string; tokenId: string }>(
-    "activity/token",
-    { projectId: "core", subject: "usr_nobody" },
-  )
-  await page.goto(`${service.url}/a/${workspace.id}`)
-  await page.getByRole("heading", { name: "Nothing to show" }).waitFor()
-  // A fragment alone loads nothing anew.
-  await page.goto("about:blank")
-  await page.goto(activityUrl)
-  await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
-  await expectAccessible(page)
-  await service.root.delete(`${workspace.path}/tokens/${tokenId}`)
-  await page.reload()
-  await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
-  await watched.expectQuiet()
-})
+test(
+  "activity: a person without entries, a missing token, and a revoked link",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url, refused: [401] })
+    const { page } = watched
+    const { activityUrl, tokenId } = await made<{ activityUrl: string; tokenId: string }>(
+      "activity/token",
+      { projectId: "core", subject: "usr_nobody" },
+    )
+    await page.goto(`${service.url}/a/${workspace.id}`)
+    await page.getByRole("heading", { name: "Nothing to show" }).waitFor()
+    // A fragment alone loads nothing anew.
+    await page.goto("about:blank")
+    await page.goto(activityUrl)
+    await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
+    await expectAccessible(page)
+    await service.root.delete(`${workspace.path}/tokens/${tokenId}`)
+    await page.reload()
+    await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
+    await watched.expectQuiet()
+  },
+)
 
 test("pack: fetched when asked for, checked at once, saved as it was made", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
@@ -187,7 +191,7 @@ test("pack: fetched when asked for, checked at once, saved as it was made", { sk
 })
 
 test(
-  "policy: a version with its hash, and what is new in it; private to whoever has no token",
+  "policy: a version has its hash and what is new in it, and is private without a token",
   { skip },
   async () => {
     const sections = (years: string) => [

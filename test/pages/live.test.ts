@@ -54,29 +54,33 @@ async function explore(watched: Watched, id: string): Promise<Page> {
 const recomputed = (page: Page, text: string | RegExp) =>
   page.locator(".recomputed").getByText(text).waitFor()
 
-test("first run: a key when it is asked for, and the first notch is cut", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched, empty.id)
-  await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
-  await expectAccessible(page)
-  await page.getByRole("button", { name: "Make a key for it" }).click()
-  const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
-  const call = (await page.locator(".terminal pre").textContent()) ?? ""
-  const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""
-  assert.match(call, /Idempotency-Key: [\w-]{12,}/)
-  const { status, text } = await service.client(key).write(JSON.parse(body) as object)
-  assert.equal(status, 202, text)
-  await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
-  await page.getByText(/Recorded as #\d/).waitFor()
-  await expectAccessible(page)
-  await page.getByRole("link", { name: "See it in the list" }).click()
-  const drawer = page.getByRole("complementary", { name: "Entry" })
-  await drawer.getByRole("heading", { name: "auth.session.created" }).waitFor()
-  await recomputed(page, "The one row on this page recomputed")
-  await watched.expectQuiet()
-})
+test(
+  "first run: a key is made on request, and the first event cuts a notch",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const page = await explore(watched, empty.id)
+    await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole("button", { name: "Make a key for it" }).click()
+    const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
+    const call = (await page.locator(".terminal pre").textContent()) ?? ""
+    const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""
+    assert.match(call, /Idempotency-Key: [\w-]{12,}/)
+    const { status, text } = await service.client(key).write(JSON.parse(body) as object)
+    assert.equal(status, 202, text)
+    await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
+    await page.getByText(/Recorded as #\d/).waitFor()
+    await expectAccessible(page)
+    await page.getByRole("link", { name: "See it in the list" }).click()
+    const drawer = page.getByRole("complementary", { name: "Entry" })
+    await drawer.getByRole("heading", { name: "auth.session.created" }).waitFor()
+    await recomputed(page, "The one row on this page recomputed")
+    await watched.expectQuiet()
+  },
+)
 
-test("live: new ones wait, then come by themselves, and are recomputed", { skip }, async () => {
+test("live: new entries wait, or come by themselves, and are recomputed", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched, workspace.id)
   await recomputed(page, /All 100/)
@@ -111,7 +115,7 @@ test("live: new ones wait, then come by themselves, and are recomputed", { skip 
   await watched.expectQuiet()
 })
 
-test("live: where no stream comes through, it asks again and again", { skip }, async () => {
+test("live: without a stream, the page polls", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url, refused: [502] })
   const { page } = watched
   await page.route("**/events/feed**", async (route) =>
@@ -127,7 +131,7 @@ test("live: where no stream comes through, it asks again and again", { skip }, a
   await watched.expectQuiet()
 })
 
-test("live: a connection that is lost is said, and nothing is missed", { skip }, async () => {
+test("live: a lost connection is shown, and no entry is missed", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   await page.route("**/events/feed**", (route) => route.abort())
@@ -139,7 +143,7 @@ test("live: a connection that is lost is said, and nothing is missed", { skip },
   await page.getByText(/Connection lost/).waitFor({ state: "detached" })
 })
 
-test("export: what is found comes as a file, every entry of it", { skip }, async () => {
+test("export: every entry that was found is in the file", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched, workspace.id)
   await recomputed(page, /All 100/)

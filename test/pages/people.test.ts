@@ -69,7 +69,7 @@ test("a pack's title opens what it holds, its links, and how it is checked", { s
 })
 
 test(
-  "what is known of a person: found by e-mail, then history, consents, link and pack, without typing the id",
+  "a person: found by e-mail, then history, consents, link and pack, without typing the id",
   { skip },
   async () => {
     await service.root.patch(`${workspace.path}/projects/core`, {

@@ -54,7 +54,7 @@ async function alter(page: Page, change: (text: string) => string): Promise<void
 }
 
 test(
-  "whoever opens verificationUrl is led to the page: consistent, then genuine with a key that is trusted, by keyboard alone",
+  "verificationUrl leads a browser to the page: consistent, then genuine with a trusted key, by keyboard alone",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -90,7 +90,7 @@ test(
   },
 )
 
-test("data is only ever text, and what is not seen is shown by its number", { skip }, async () => {
+test("data is shown as text only, and an invisible character by its number", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   await page.goto(pageOf(receipt.receipt))
@@ -106,7 +106,7 @@ test("data is only ever text, and what is not seen is shown by its number", { sk
 })
 
 test(
-  "what somebody has altered on its way is not genuine, and it says where",
+  "a receipt that was altered on its way is not genuine, and the page says where",
   { skip },
   async () => {
     const cases = [
@@ -150,7 +150,7 @@ test(
 )
 
 test(
-  "a receipt and its proof are saved as the service gave them, and tallystick verify takes them",
+  "a receipt and its proof are saved as the service sent them, and tallystick verify accepts them",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -171,7 +171,7 @@ test(
 )
 
 test(
-  "private and unknown are one page, and the token of a link opens the first without staying in the address",
+  "private and unknown receipts have the same page, and a link's token opens a private one and leaves the address",
   { skip },
   async () => {
     const written = await workspace.writer.write(eventFor(workspace.id, { projectId: "private" }))
@@ -205,7 +205,7 @@ test(
   },
 )
 
-test("a receipt that no checkpoint covers yet waits for it by itself", { skip }, async () => {
+test("a receipt that no checkpoint covers yet waits for one by itself", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   let answers = 0
@@ -223,7 +223,7 @@ test("a receipt that no checkpoint covers yet waits for it by itself", { skip },
   await watched.expectQuiet()
 })
 
-test("without an answer there is a reason and a way to try again", { skip }, async () => {
+test("without an answer the page gives a reason and a way to try again", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url, refused: [503] })
   const { page } = watched
   await page.route("**/v1/**", (route) =>
@@ -245,27 +245,31 @@ test("without an answer there is a reason and a way to try again", { skip }, asy
   await watched.expectQuiet()
 })
 
-test("without scripts there is what the server states, and how to check it", { skip }, async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false })
-  const page = await context.newPage()
-  await page.goto(pageOf(receipt.receipt))
-  await title(page).getByText("Recorded, as the server states").waitFor()
-  const text = String(await page.locator("main").textContent())
-  for (const part of [
-    "auth.password.changed",
-    receipt.eventHash,
-    "tallystick verify",
-    "⟨U+202E⟩gnp.exe",
-  ])
-    assert.ok(text.includes(part), part)
-  assert.ok(!text.includes("ada@example.com"), "what is sealed stays so")
-  await page.goto(pageOf("rcp_unknown"))
-  assert.match(String(await page.locator("#page").textContent()), /needs JavaScript/)
-  await context.close()
-})
+test(
+  "without scripts the page shows what the server states, and how to check it",
+  { skip },
+  async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(pageOf(receipt.receipt))
+    await title(page).getByText("Recorded, as the server states").waitFor()
+    const text = String(await page.locator("main").textContent())
+    for (const part of [
+      "auth.password.changed",
+      receipt.eventHash,
+      "tallystick verify",
+      "⟨U+202E⟩gnp.exe",
+    ])
+      assert.ok(text.includes(part), part)
+    assert.ok(!text.includes("ada@example.com"), "what is sealed stays so")
+    await page.goto(pageOf("rcp_unknown"))
+    assert.match(String(await page.locator("#page").textContent()), /needs JavaScript/)
+    await context.close()
+  },
+)
 
 test(
-  "when it occurred stands beside when it was recorded if they are apart, on paper too",
+  "the time of an event is shown beside the time of its record if they differ, also in print",
   { skip },
   async () => {
     const recent = await workspace.writer.write(
@@ -288,7 +292,7 @@ test(
   },
 )
 
-test("a long name of metadata is broken, and the page is no wider for it", { skip }, async () => {
+test("a long name of metadata wraps, and does not widen the page", { skip }, async () => {
   const written = await workspace.writer.write(
     eventFor(workspace.id, { metadata: { ["k".repeat(250)]: "v".repeat(250) } }),
   )

@@ -16,7 +16,7 @@ async function assetsOf(path: string): Promise<readonly string[]> {
   )
 }
 
-test("a page says what it may do, is kept by nobody, and names its files relatively", async () => {
+test("a page has a content policy, is never cached, and names its files relatively", async () => {
   for (const path of pages) {
     const { status, headers, text } = await service.client().get(path)
     assert.equal(status, 200, path)
@@ -34,7 +34,7 @@ test("a page says what it may do, is kept by nobody, and names its files relativ
   }
 })
 
-test("files are compressed, never change under their names, and come once", async () => {
+test("files are compressed, never change under their names, and are fetched once", async () => {
   for (const path of new Set((await Promise.all(pages.map(assetsOf))).flat())) {
     const whole = await service.client().get(path, { "accept-encoding": "identity" })
     assert.equal(whole.headers.get("cache-control"), "public, max-age=31536000, immutable")
@@ -97,7 +97,7 @@ test("scripts stay small", async () => {
   }
 })
 
-test("what the dashboard loads later is small, too", async () => {
+test("scripts that the dashboard loads later are small, too", async () => {
   const [script = ""] = (await assetsOf("/ui")).filter((asset) => /dashboard.*\.js$/.test(asset))
   const { text } = await service.client().get(script)
   const [, later = ""] = /import\(`\.\/(later-pages-[\w-]+\.js)`\)/.exec(text) ?? []
@@ -106,7 +106,7 @@ test("what the dashboard loads later is small, too", async () => {
   assert.ok(size <= 20 * 1024, `it has ${size} bytes`)
 })
 
-test("the element is small, what it loads later is named, and any page may load both", async () => {
+test("the element is small, names the script that it loads later, and any page may load both", async () => {
   const path = "/tallystick-activity.js"
   const { headers, text } = await service.client().get(path)
   assert.equal(headers.get("content-type"), "text/javascript; charset=utf-8")
@@ -139,7 +139,7 @@ async function sizeOf(path: string): Promise<number> {
   return Number(headers.get("content-length"))
 }
 
-test("whoever opens a receipt in a browser is led to its page, and programs are not", async () => {
+test("a receipt's address leads a browser to its page, and gives a program JSON", async () => {
   const written = await workspace.writer.write(eventFor(workspace.id))
   const { receipt } = written.json<{ receipt: string }>()
   const api = `${workspace.path}/receipts/${receipt}`
@@ -156,7 +156,7 @@ test("whoever opens a receipt in a browser is led to its page, and programs are 
   assert.equal((await service.client().get(unknown, { accept: browsers })).status, 302)
 })
 
-test("the page of a private receipt is that of one that is not there, to the byte", async () => {
+test("the pages of a private and a missing receipt have the same bytes", async () => {
   const written = await workspace.writer.write(eventFor(workspace.id))
   const { receipt } = written.json<{ receipt: string }>()
   const unknown = receipt.replace(/.$/, receipt.endsWith("0") ? "1" : "0")
@@ -169,7 +169,7 @@ test("the page of a private receipt is that of one that is not there, to the byt
   assert.doesNotMatch(String(texts[0]), /usr_1|billing/)
 })
 
-test("the page of a receipt that is not shown takes as long as a refusal, whether there is one or not", async () => {
+test("the page of a private or missing receipt takes as long as a refusal", async () => {
   const refusalMs = 300
   await using slow = await startService({
     environment: { TALLYSTICK_LIMIT_REFUSAL_MS: String(refusalMs) },
@@ -185,7 +185,7 @@ test("the page of a receipt that is not shown takes as long as a refusal, whethe
   }
 })
 
-test("the saved verifier is one file, whose policy lets nothing out", async () => {
+test("the saved verifier is one file, whose content policy allows no request", async () => {
   const { status, headers, text } = await service.client().get("/verify.html")
   assert.deepEqual(
     [status, headers.get("content-type"), headers.get("cache-control")],

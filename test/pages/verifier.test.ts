@@ -132,7 +132,7 @@ async function expectVerdicts(page: Page): Promise<void> {
 }
 
 test(
-  "the served verifier tells genuine from altered and truncated, and its result is that of tallystick verify",
+  "the served verifier finds altered and truncated evidence, with the result of tallystick verify",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -228,7 +228,7 @@ test("a long check says how far it is, and can be cancelled", { skip }, async ()
 })
 
 test(
-  "what is no key is refused beside the field, and a dropped file is taken",
+  "an invalid key is refused beside the field, and a dropped file is accepted",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
@@ -250,7 +250,7 @@ test(
   },
 )
 
-test("a file name is shown without a character that is not seen", { skip }, async () => {
+test("a file name is shown without invisible characters", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   await page.goto(`${service.url}/verify`)
@@ -264,7 +264,7 @@ test("a file name is shown without a character that is not seen", { skip }, asyn
   await watched.expectQuiet()
 })
 
-test("what was not checked is never called consistent, recorded or genuine", { skip }, async () => {
+test("nothing unchecked is called consistent, recorded or genuine", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   const answer = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))

@@ -120,7 +120,7 @@ async function twinOf(url: string, name: string): Promise<string> {
 }
 
 test(
-  "copy: there and back, everything is the same, works, and is found good",
+  "copy: there and back, everything is the same, works, and passes fsck",
   { timeout: 180_000 },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
@@ -242,7 +242,7 @@ async function growOld(service: Service, acme: Workspace): Promise<void> {
 }
 
 test(
-  "copy: what was archived, erased and expired, and what is held, is the same there and back",
+  "copy: archived, erased, expired and held entries are the same there and back",
   { timeout: 300_000 },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
@@ -351,7 +351,7 @@ test(
 )
 
 test(
-  "fsck: names what was altered in the database, and reindex makes what is derived again",
+  "fsck: names what was altered in the database, and reindex rebuilds derived data",
   { ...onOwnServer, timeout: 240_000 },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))

@@ -33,7 +33,7 @@ async function limited(connections: number): Promise<AsyncDisposable & { readonl
   }
 }
 
-test("questions wait for the connections that there are", async () => {
+test("queries wait for a free connection", async () => {
   await using role = await limited(3)
   const { url } = role
   const other = openDatabase({ url, connections: 2 })
@@ -45,7 +45,7 @@ test("questions wait for the connections that there are", async () => {
   await Promise.all([database.close(), other.close()])
 })
 
-test("a question waits until there is a first connection", async () => {
+test("a query waits for the first connection", async () => {
   await using role = await limited(1)
   const { url } = role
   const other = openDatabase({ url, connections: 1 })
@@ -58,7 +58,7 @@ test("a question waits until there is a first connection", async () => {
   await database.close()
 })
 
-test("a database that gives no connection at all refuses within seconds, and is not away", async () => {
+test("a database without a free connection refuses within seconds, and is not reported as away", async () => {
   await using role = await limited(1)
   const { url } = role
   const other = openDatabase({ url, connections: 1 })

@@ -52,7 +52,7 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
 })
 
 test(
-  "who begins to listen while it is away hears of all workspaces when it is back",
+  "a listener that begins while the database is away hears of all workspaces when it is back",
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
@@ -73,29 +73,25 @@ test(
   },
 )
 
-test(
-  "a server says whether a standby stands behind what it acknowledges",
-  onOwnServer,
-  async () => {
-    await using database = await startOwnPostgres()
-    await using servers = await startServers(await database.createDatabase(), 1)
-    const [service] = servers.all as [Service]
-    const expectStandbys = (detail: RegExp, count: number) =>
-      eventually("the service to see its standbys", async () => {
-        const { text: ready } = await service.client().get("/readyz?verbose")
-        const { text: metrics } = await service.client().get("/metrics")
-        const gauge = `tallystick_database_synchronous_standbys ${count}\n`
-        return (detail.test(ready) && metrics.includes(gauge)) || undefined
-      })
-    await expectStandbys(/PostgreSQL \d+.*; no synchronous standby: /, 0)
-    await using standby = await database.standby({ synchronous: true })
-    await expectStandbys(/PostgreSQL \d+.*; synchronous standbys: 1"/, 1)
-    assert.match(standby.log(), /started streaming/)
-    assert.deepEqual((await service.root.get("/v1/system")).json().data.engine, "postgres")
-  },
-)
+test("a server says whether a standby confirms what it acknowledges", onOwnServer, async () => {
+  await using database = await startOwnPostgres()
+  await using servers = await startServers(await database.createDatabase(), 1)
+  const [service] = servers.all as [Service]
+  const expectStandbys = (detail: RegExp, count: number) =>
+    eventually("the service to see its standbys", async () => {
+      const { text: ready } = await service.client().get("/readyz?verbose")
+      const { text: metrics } = await service.client().get("/metrics")
+      const gauge = `tallystick_database_synchronous_standbys ${count}\n`
+      return (detail.test(ready) && metrics.includes(gauge)) || undefined
+    })
+  await expectStandbys(/PostgreSQL \d+.*; no synchronous standby: /, 0)
+  await using standby = await database.standby({ synchronous: true })
+  await expectStandbys(/PostgreSQL \d+.*; synchronous standbys: 1"/, 1)
+  assert.match(standby.log(), /started streaming/)
+  assert.deepEqual((await service.root.get("/v1/system")).json().data.engine, "postgres")
+})
 
-test("canary: commits that do not wait for the disk are found out", onOwnServer, async (t) => {
+test("canary: commits that do not wait for the disk are detected", onOwnServer, async (t) => {
   await using database = await startOwnPostgres({ settings: { wal_writer_delay: "10s" } })
   const run = takeDatabaseAway({
     database,

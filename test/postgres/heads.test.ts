@@ -15,7 +15,7 @@ test.after(() => server[Symbol.asyncDispose]())
 const origin = "a.example/1"
 const rootOf = (letter: string) => Buffer.alloc(32, letter)
 
-test("of two servers that sign one size only one may, and both know the larger one", async () => {
+test("only one of two servers may sign a size, and both know the larger size", async () => {
   const { one, two, close } = await openTwo()
   assert.equal(await one.advance(origin, { size: 5, root: rootOf("a") }), true)
   assert.equal(await two.advance(origin, { size: 5, root: rootOf("b") }), false)
@@ -26,7 +26,7 @@ test("of two servers that sign one size only one may, and both know the larger o
   await close()
 })
 
-test("a database that was put back to an older state is told what was signed, and so is every server", async () => {
+test("a database that was put back to an older state learns what was signed, and so does every server", async () => {
   const { one, two, url, close } = await openTwo()
   assert.equal(await one.advance(origin, { size: 3, root: rootOf("a") }), true)
   assert.equal(await one.advance(origin, { size: 5, root: rootOf("b") }), true)

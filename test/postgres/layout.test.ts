@@ -46,7 +46,7 @@ test("every primary key and every unique index begins with the workspace, or its
   for (const table of Object.keys(withoutWorkspace)) assert.ok(tables.has(table), table)
 })
 
-test("nothing but tables, their indexes and functions: no trigger, no sequence", async () => {
+test("the layout has tables, indexes and functions: no trigger, no sequence", async () => {
   const url = await server.createDatabase()
   await migrate(url)
   const found = await rowsOf(

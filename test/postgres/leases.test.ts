@@ -7,7 +7,7 @@ import { systemClock } from "../../packages/server/src/clock.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 import { eventually } from "../service.ts"
 
-test("a lease that is taken again while it is given back is held by one process", async () => {
+test("one process holds a lease that is taken while another gives it back", async () => {
   await using postgres = await startPostgres()
   const url = await postgres.createDatabase()
   await migrate(url)

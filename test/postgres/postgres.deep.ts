@@ -19,7 +19,7 @@ test("fifty thousand events through four servers", async (t) => {
   })
 })
 
-test("a thousand times the database goes away", onOwnServer, async (t) => {
+test("the database goes away a thousand times", onOwnServer, async (t) => {
   const chance = createChance(seedOf(t))
   await using database = await startOwnPostgres()
   await atLength(t, { what: "faults", wanted: 1000, minutes: 10, floor: 50 }, async () => {

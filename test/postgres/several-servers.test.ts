@@ -32,7 +32,7 @@ for (const servers of [2, 4])
     assert.ok(across.written >= 1000 && across.replayed >= 10, "too little was written")
   })
 
-test("a server is killed under load: the other one goes on with what both did", async (t) => {
+test("when one server is killed under load, the other continues the work of both", async (t) => {
   const killed = await killUnderLoad({
     database: await server.createDatabase(),
     workspaces: 6,
@@ -42,12 +42,12 @@ test("a server is killed under load: the other one goes on with what both did", 
   assert.ok(killed.cut >= 1, "the server had nothing to do")
 })
 
-test("what one server ends or changes, the other one knows within five seconds", async (t) => {
+test("what one server revokes or changes, the other knows within five seconds", async (t) => {
   const late = await revokeAcross(await server.createDatabase(), 2)
   t.diagnostic(JSON.stringify(late))
 })
 
-test("a chain that one server finds broken is written to by no other one either", async () => {
+test("no server writes to a chain that another has found broken", async () => {
   const database = await server.createDatabase()
   await using servers = await startServers(database, 2)
   const [one, other] = servers.all as [Service, Service]

@@ -127,7 +127,7 @@ test("a damaged frame is named with the entries whose bodies it has, and hides n
 })
 
 test(
-  "a node of a cluster that cannot be reached is named",
+  "the cluster's unreachable node is named",
   { skip: process.env["TEST_CITUS_URL"] === undefined && "TEST_CITUS_URL names no cluster" },
   async () => {
     const url = await server.createDatabase()

@@ -32,7 +32,7 @@ test("10,000 mostly invalid requests are answered as described, and every accept
     assert.ok((counts.refused[code] ?? 0) >= floor, `too few were refused with ${code}`)
 })
 
-test("canary: one value that the program cannot take is found out", async (t) => {
+test("canary: one value that the program cannot take is detected", async (t) => {
   const seed = seedOf(t)
   const run = sendBadInput({
     requests: 5000,

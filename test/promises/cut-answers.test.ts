@@ -23,7 +23,7 @@ test("each write over a thousand cut connections has one entry", async (t) => {
   )
 })
 
-test("canary: a second receipt for one key is found out", async (t) => {
+test("canary: a second receipt for one key is detected", async (t) => {
   const run = cutAgainAndAgain({
     requests: 0,
     betweens: 0,

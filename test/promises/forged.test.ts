@@ -159,7 +159,7 @@ const forgeries: Readonly<Record<string, (files: Files, id: string, data: string
 }
 
 for (const [what, forge] of Object.entries(forgeries)) {
-  test(`nothing is verified of what follows an entry that was changed with ${what}, while the service runs or after a start`, async () => {
+  test(`no entry after one that was changed with ${what} verifies, while the service runs or after a start`, async () => {
     await using first = await startProgram({ environment })
     const scene = await writeSigned(first)
     const { workspace, first: event } = scene

@@ -17,7 +17,7 @@ test("64 writers make one chain of each workspace", async (t) => {
   assert.ok(written.singles >= 500 && written.batches >= 150 && written.unknown === 0)
 })
 
-test("and so they do when the storage fails, before it has stored or after", async (t) => {
+test("64 writers make one chain of each workspace also when the storage fails, before or after it has stored", async (t) => {
   const written = await writeTogether({
     ...crowd,
     events: 2500,
@@ -32,7 +32,7 @@ test("and so they do when the storage fails, before it has stored or after", asy
   )
 })
 
-test("canary: a head that is believed across an error is found out", async (t) => {
+test("canary: a head that is believed across an error is detected", async (t) => {
   const run = writeTogether({
     ...crowd,
     events: 1500,

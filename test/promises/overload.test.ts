@@ -12,7 +12,7 @@ test("at three times its capacity the service records at nearly its peak and ref
   assert.ok(overloaded.offered >= 150 && overloaded.neighbour >= 15, "that was no overload")
 })
 
-test("canary: a queue without a bound is found out", async (t) => {
+test("canary: a queue without a bound is detected", async (t) => {
   const environment = {
     TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "1000000000",
     TALLYSTICK_LIMIT_TURNS_WAITING_BYTES_MAX: "1000000000000",

@@ -26,7 +26,7 @@ test("900 random questions, at rest and under writers, have every match once and
 })
 
 for (const fault of ["drops the last row", "finds late"] as const) {
-  test(`canary: a search that ${fault} is found out`, async (t) => {
+  test(`canary: a search that ${fault} is detected`, async (t) => {
     const run = readWhileWriting({
       rounds: 1,
       filled: 100,

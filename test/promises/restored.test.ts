@@ -26,7 +26,7 @@ test("a copy made under load has every acknowledged entry, is read-only, and kee
   )
 })
 
-test("canary: a service that takes a copy for the original is found out", async (t) => {
+test("canary: a service that takes a copy for the original is detected", async (t) => {
   const run = restoreAgainAndAgain({
     rounds: 1,
     chance: createChance(seedOf(t)),
@@ -35,7 +35,7 @@ test("canary: a service that takes a copy for the original is found out", async 
   await assert.rejects(run, /a restored copy takes itself for the ledger/)
 })
 
-test("canary: a copy that keeps its name without signed entries is found out", async (t) => {
+test("canary: a copy that keeps its name without signed entries is detected", async (t) => {
   const resumeProgram = join(import.meta.dirname, "resume-in-place.ts")
   const run = restoreAgainAndAgain({ rounds: 1, chance: createChance(seedOf(t)), resumeProgram })
   await assert.rejects(run, /was signed again, from an older state/)

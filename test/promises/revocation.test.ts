@@ -15,7 +15,7 @@ test("a revoked key or token ends at once under traffic, and a key's tokens with
   )
 })
 
-test("canary: a registry whose cache forgets nothing is found out", async (t) => {
+test("canary: a registry whose cache forgets nothing is detected", async (t) => {
   const run = revokeUnderTraffic({
     rounds: 2,
     atOnce: 1,

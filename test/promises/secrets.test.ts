@@ -33,7 +33,7 @@ test("no secret is in a log, an answer, a metric, or a file that is not its own"
   )
 })
 
-test("canary: a service whose log redacts nothing is found out", async () => {
+test("canary: a service whose log redacts nothing is detected", async () => {
   const { found } = await leave("tells secrets and redacts nothing")
   assert.ok(found.length > 0 && found.every((line) => line.endsWith("the log")), found.join("\n"))
 })
@@ -148,7 +148,7 @@ test("secrets that the service makes are in their own files, readable by the own
   )
 })
 
-test("canary: a log without redaction is found out", () => {
+test("canary: a log without redaction is detected", () => {
   const rootKey = `root"key\\${randomBytes(24).toString("base64url")}`
   const keys = Array.from(
     "krpaesx",
@@ -173,7 +173,7 @@ test("canary: a log without redaction is found out", () => {
   )
 })
 
-test("canary: a secret is found in whatever form it was written", () => {
+test("canary: a secret is found in every form", () => {
   const secret = randomBytes(32)
   const written = ["hex", "base64", "base64url", "latin1"] as const
   for (const form of written) {

@@ -11,7 +11,7 @@ test("among 300 slow sockets a good client is served as before, and the slow one
   assert.ok(slowed.requests >= 1200)
 })
 
-test("canary: a service without time-outs is found out", async (t) => {
+test("canary: a service without time-outs is detected", async (t) => {
   const off = ["HEADERS_TIMEOUT_MS", "BODY_TIMEOUT_MS", "STILL_TIMEOUT_MS"].map(
     (name) => [`TALLYSTICK_LIMIT_${name}`, "3600000"] as const,
   )

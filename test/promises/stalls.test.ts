@@ -90,7 +90,7 @@ const shapes = Object.entries(hostileMembers)
 const shape = (name: string): ((bytes: number) => string) =>
   hostileMembers[name] ?? assert.fail(`there is no shape ${name}`)
 
-test("an event of 256 KiB", async () => {
+test("an event of 256 KiB stalls no other request", async () => {
   for (const [name, make] of shapes) {
     for (const where of ["metadata", "actor", "event"] as const)
       await expectNoStall(
@@ -107,7 +107,7 @@ test("an event of 256 KiB", async () => {
   await expectNoStall("not UTF-8 at the end", "/v1/events", () => notUtf8, [400])
 })
 
-test("a consent of 256 KiB", async () => {
+test("a consent of 256 KiB stalls no other request", async () => {
   const subject = { id: "usr_1", email: "ada@example.com" }
   const consent = {
     workspaceId: acme.id,
@@ -126,7 +126,7 @@ test("a consent of 256 KiB", async () => {
   }
 })
 
-test("256 KiB for administrative requests", async () => {
+test("an administrative request of 256 KiB stalls no other", async () => {
   const paths = [
     "/v1/workspaces",
     `${acme.path}/projects`,
@@ -154,7 +154,7 @@ test("256 KiB for administrative requests", async () => {
   }
 })
 
-test("a batch of 8 MiB that is refused", async () => {
+test("a refused batch of 8 MiB stalls no other request", async () => {
   const bodies: Record<string, () => string> = {
     "290,000 small objects and events twice": () =>
       `{"events":[${Array.from({ length: 290_000 }, () => '{"a":1}').join(",")}],"events":[]}`,
@@ -169,7 +169,7 @@ test("a batch of 8 MiB that is refused", async () => {
     await expectNoStall(about, "/v1/events/batch", make, [400])
 })
 
-test("a batch of 8 MiB that is taken, or refused event by event", async () => {
+test("a batch of 8 MiB that is accepted, or refused event by event, stalls no other request", async () => {
   for (const [items, name, where] of [
     [1000, "small objects", "metadata"],
     [31, "deep nesting", "metadata"],

@@ -23,7 +23,7 @@ for (const { entries, mutations } of [
   })
 }
 
-test("canary: where nothing is changed, nothing is found and the suite fails", async (t) => {
+test("canary: if nothing is changed, nothing is found and the suite fails", async (t) => {
   const run = tamperAgainAndAgain({
     entries: 500,
     mutations: 1,

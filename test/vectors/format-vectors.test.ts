@@ -301,7 +301,7 @@ test("the ledger: genesis, disclosures, bodies, records, chain, tree, proof", ()
   }
 })
 
-test("every value of the file was reproduced, and none is missing", () => {
+test("every value of the file was reproduced", () => {
   const text = readFileSync(new URL("format-vectors.json", import.meta.url))
   assert.equal(createHash("sha256").update(text).digest("hex"), "3a44423afe0f8229a5fec220897ba833a6149d9adf4f87dbd34e705b030eb3ad")
   const all = leavesOf(vectors, "")
