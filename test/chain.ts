@@ -9,8 +9,8 @@ import { eventually, type Client, type Reply } from "./service.ts"
 export interface Chain {
   readonly workspaceId: string
   /**
-   * Of all epochs together, like the records and the hashes. There is one epoch unless a restore
-   * lost the end.
+   * Over all epochs, like the records and the hashes. There is one epoch unless a restore lost the
+   * end.
    */
   readonly size: number
   readonly ledgerId: string
@@ -36,7 +36,7 @@ interface Epoch {
   rootAt(size: number): Buffer
 }
 
-/** What a client keeps of a write; more members do no harm. */
+/** What a client keeps of a write; it may have more members. */
 export interface MintedReceipt {
   readonly receipt: string
   readonly eventHash: string
@@ -45,8 +45,8 @@ export interface MintedReceipt {
 
 /**
  * Verifies a workspace from its first entry to its last, and that every receipt given is in it and
- * says the truth. The client must be able to read. `see` is shown the answer about each receipt,
- * for another opinion.
+ * says the truth. The client must be able to read. `see` gets the answer about each receipt, for a
+ * second verifier.
  */
 export async function expectChain(
   client: Client,
@@ -146,8 +146,8 @@ function rootsOf(hashes: readonly string[]): (size: number) => Buffer {
 // Epochs ------------------------------------------------------------------------------------------
 
 /**
- * The earlier ledgers of the workspace: each is, to the last tile, what the next one's genesis
- * states.
+ * The earlier ledgers of the workspace: each is, to the last tile, the one that the next one's
+ * genesis names.
  */
 async function readFormer(
   client: Client,
@@ -343,7 +343,7 @@ interface OpenedCheckpoint {
   readonly root: Buffer
 }
 
-/** Of one log, at one time, all proofs have the same checkpoint. */
+/** All proofs of a log at one time have the same checkpoint. */
 const opened = new Map<string, OpenedCheckpoint>()
 
 /** The size and root of a checkpoint whose signature holds. */

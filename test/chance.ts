@@ -5,7 +5,7 @@ import type { TestContext } from "node:test"
 export interface Chance {
   /** A whole number from 0 to just below `end`. */
   readonly below: (end: number) => number
-  /** True in so many of a hundred cases. */
+  /** True in this many of a hundred cases. */
   readonly percent: (share: number) => boolean
   readonly pick: <T>(list: readonly T[]) => T
 }
@@ -38,7 +38,7 @@ export function seedOf(test: TestContext): number {
   return seed
 }
 
-/** For what is drawn outside a test: its titles must print it. */
+/** For numbers that are drawn outside a test: print it in the titles. */
 export function newSeed(): number {
   return Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
 }

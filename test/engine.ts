@@ -2,8 +2,8 @@ import { after } from "node:test"
 import { startPostgres, type PostgresServer } from "./postgres-server.ts"
 
 // Where the services of tests keep their ledgers: in their folders, or, with TEST_ENGINE=postgres,
-// in databases of a PostgreSQL that is started for the tests of a file. Each data folder has a
-// database of its own, which a service finds again when it is started again.
+// in databases of a PostgreSQL that is started for each test file. Each data folder has its own
+// database, which a restarted service finds again.
 
 const isPostgres = process.env["TEST_ENGINE"] === "postgres"
 const databases = new Map<string, Promise<string>>()
@@ -33,7 +33,10 @@ export function shareDatabase(data: string, database: string): void {
   databases.set(data, Promise.resolve(database))
 }
 
-/** The database of a data folder whose service was started; undefined if the folder has all. */
+/**
+ * The database of a data folder whose service was started; undefined if the folder itself has the
+ * ledger.
+ */
 export async function databaseOf(data: string): Promise<string | undefined> {
   return await databases.get(data)
 }

@@ -35,7 +35,7 @@ async function well(ran: Promise<Ended>): Promise<string> {
   return output
 }
 
-/** Writes, and has the last of it signed. */
+/** Writes, and waits until the last entry is signed. */
 async function write(
   { id, path, writer, reader }: Workspace,
   count: number,
@@ -45,7 +45,7 @@ async function write(
   return receipts
 }
 
-/** With the credentials that it had before, which a restore does not change. */
+/** With the same credentials: a restore does not change them. */
 function at(service: Service, workspace: Workspace): Workspace {
   const again = ({ bearer }: Client) => service.client(bearer)
   return { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
@@ -182,8 +182,7 @@ async function expectPages(reader: Client, path: string, boundary: number): Prom
     const alone = verifyReceipt({ entry, proof, disclosures }, { trustedKeys })
     const told = verifyReceipt({ entry, proof, disclosures }, { trustedKeys, geneses })
     assert.equal(told.verdict, alone.verdict)
-    // What the last checkpoint that was kept does not cover is proven by the next epoch's genesis
-    // alone.
+    // Only the next epoch's genesis proves entries after the last checkpoint that was kept.
     assert.ok(
       alone.verdict === "genuine" ||
         (alone.verdict === "unconfirmed" && alone.because === "not_sealed"),

@@ -16,7 +16,7 @@ import {
   type Service,
 } from "./service.ts"
 
-// Erased stays erased: a copy from before an erasure erases again before it serves.
+// A copy from before an erasure is erased again before it is served.
 
 const ada = { id: "usr_ada", type: "user", email: "ada.lovelace@example.com" }
 const whole = { id: "usr_in_the_body", type: "user", email: "whole@example.com" }

@@ -139,8 +139,8 @@ test("events put: lines of JSON become entries in their order, and a repeated ru
   const last = (await reader.get(`${path}/receipts/${receipts.at(-1)}`)).json()
   assert.deepEqual([last.entry.metadata, last.entry.projectId], [{ line: count }, "imports"])
 
-  // The same again, as somebody else may write it: from standard input, with other line ends, with
-  // members in another order, and with lines that are refused among the others.
+  // The same events in another form: from standard input, with other line ends, with members in
+  // another order, and with refused lines between.
   const other = [
     lines[0],
     "",
@@ -209,7 +209,7 @@ test("events put: what arrives on standard input is recorded while the input goe
         : undefined,
     )
   }
-  // Somebody has seen enough, as `head` has; the others are recorded all the same.
+  // The reader closes the pipe, as `head` does; the other events are still recorded.
   put.child.stdout.destroy()
   for (let count = 4; count <= 6; count++) {
     put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
@@ -260,7 +260,7 @@ test("events put: a batch without an answer is called unknown, and what follows 
     tallystick(["events", "put", id, file], { TALLYSTICK_URL: url, TALLYSTICK_KEY: writer.bearer })
   const total = async () => (await reader.get(`${path}/events`)).json().total as number
 
-  // The second batch: refused before it arrives, then answered with what nobody knows.
+  // The second batch: refused before it arrives, then answered with an unknown outcome.
   await using full = await startFailing(service.url, "storage_full", { forwards: false })
   const refused = await run(full.url)
   const { length } = linesOf(refused.output)
@@ -297,7 +297,7 @@ const replayed = "tallystick: it was recorded before; this is its receipt\n"
 
 // list --------------------------------------------------------------------------------------------
 
-/** A name with all that a terminal or a spreadsheet would obey. */
+/** A name with everything that a terminal or a spreadsheet would execute. */
 const hostile = '=HYPERLINK("http://x")\u001b[2J\u202e,\r\n"'
 
 test("events list: JSON lines are the API's entries, CSV is safe, and a table shows what is hidden", async () => {
@@ -419,7 +419,7 @@ test("events list: a broken entry is named, and the exit code is 3", async () =>
   const list = ["events", "list", workspace.id, "--format", "csv"]
   const { code, output, errors } = await as(workspace.reader, service).run(list)
   assert.equal(code, 3)
-  // One that is not sealed yet cannot be told from its broken neighbour.
+  // One that is not signed yet cannot be distinguished from its broken neighbour.
   const sentence = `^tallystick: entry ${sequence} is broken: it is not what was recorded$`
   assert.match(errors, new RegExp(sentence, "m"))
   assert.equal(parseCsv(output).length, 4, "it is shown all the same")
@@ -546,7 +546,7 @@ test("events tail: prints what is recorded from now on, through a restart, until
       async () => (counts(tail.said.output).includes(until) ? true : undefined),
       30_000,
     )
-  // It has found out what is now once it follows.
+  // Once it follows, it knows the current end.
   await eventually("the tail to follow", async () => {
     await writer.write(eventFor(id, { metadata: { count: 1 } }))
     return counts(tail.said.output).length > 0 ? true : undefined
@@ -699,7 +699,7 @@ test("a missing or wrong address or key is one sentence that says what to set, a
       assert.ok(!errors.includes(reader.bearer ?? "") && !errors.includes("tsk a"), errors)
     }),
   )
-  // Another service, at the address of which somebody thinks that it is ours.
+  // Another service at the given address.
   await using other = await startLying("{}")
   const elsewhere = { ...good, TALLYSTICK_URL: other.url }
   const commands = ["list", "tail", "values", "timeline", "put"].map((name) => ["events", name, id])
@@ -738,7 +738,9 @@ function startCommand(args: readonly string[], environment: NodeJS.ProcessEnv) {
   return { child, said, ended }
 }
 
-/** Passes requests on to a service, and cuts connections in place of so many answers to a method. */
+/**
+ * Forwards requests to a service, and cuts the connection instead of the first answers to a method.
+ */
 async function startCutting(url: string) {
   let cuts: { readonly method: string; left: number } = { method: "", left: 0 }
   const { port } = new URL(url)
@@ -764,7 +766,7 @@ async function startCutting(url: string) {
   }
 }
 
-/** Fails the second batch, which it has passed on to the service or not, and the later ones. */
+/** Fails the second batch, forwarded to the service or not, and the later ones. */
 async function startFailing(service: string, error: string, { forwards }: { forwards: boolean }) {
   let batches = 0
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -778,7 +780,7 @@ async function startFailing(service: string, error: string, { forwards }: { forw
       const text = await answer.text()
       if (!fails) return void response.writeHead(answer.status).end(text)
     }
-    // Later than the command waits for.
+    // Longer than the command waits.
     response.writeHead(503, { "retry-after": "3600" })
     response.end(JSON.stringify({ error, detail: error }))
   }

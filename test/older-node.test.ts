@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { machinePath } from "./machine.ts"
 import { eventually, startService } from "./service.ts"
 
-// The command under an older Node than it needs, as on most machines where somebody tries it first.
+// The command under an older Node than it needs, which most machines have.
 
 const server = join(import.meta.dirname, "..", "packages", "server")
 const program = join(server, "bin", "tallystick.mjs")
@@ -17,10 +17,7 @@ const { stdout: machineNode } = spawnSync("node", ["--version"], {
   encoding: "utf8",
 })
 
-/**
- * The machine's own Node if that is older, in the place of this one. Otherwise this one, which says
- * of itself that it is.
- */
+/** The machine's own Node if it is older. Otherwise this one, with an older version number. */
 const { prefix, environment } =
   Number(/^v(\d+)/.exec(machineNode)?.[1]) < 24
     ? { prefix: ["sh", "-c", 'shift; exec node "$@"', "sh"], environment: { PATH: machinePath } }
@@ -64,7 +61,7 @@ test(
       await using service = await startService({ program, prefix, environment })
       assert.equal(await service.end(signal), code, signal)
       if (code === null) assert.equal(service.process.signalCode, signal)
-      // The port is free, and the data is nobody's.
+      // The port and the data are free again.
       await eventually(`the service to have ended after ${signal}`, () =>
         fetch(service.url).then(
           () => undefined,

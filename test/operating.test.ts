@@ -9,8 +9,7 @@ import { expectChain } from "./chain.ts"
 import { tallystick } from "./program.ts"
 import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
 
-// The commands that an operator looks at a service with: config, doctor, completion; and rotate,
-// which changes one thing.
+// Commands for an operator of a running service: config, doctor, completion, rotate.
 
 interface Look {
   readonly name: string
@@ -74,8 +73,8 @@ test("config: every value and its source, and no secret", async () => {
   const network = await tallystick(["config"], { TALLYSTICK_TRUST_PROXY: "127.0.0.1, 10.0.0.0/33" })
   assert.deepEqual([network.code, network.output], [1, ""])
   assert.match(network.errors, /^tallystick: TALLYSTICK_TRUST_PROXY must be/)
-  // A container platform names a service's address so, and an operator meets it as soon as the
-  // service is called tallystick.
+  // Container platforms set this variable to a service's address if the service is called
+  // tallystick.
   const injected = {
     TALLYSTICK_PORT: "tcp://10.0.0.7:8080",
     TALLYSTICK_PORT_8080_TCP: "tcp://10.0.0.7:8080",
@@ -155,7 +154,7 @@ test(
       ...settings,
       TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
     })
-    // What cannot be read at all is named as well, and keeps nothing else from being looked at.
+    // An unreadable file is named, too, and everything else is still checked.
     const secret = await readFile(join(service.data, "secret"), "utf8")
     await writeFile(join(service.data, "secret"), "half a sec")
     await expectBad("keys", /secret must be 32 bytes/, /check the file/)

@@ -167,7 +167,7 @@ test("the image has the labels of the package, and the licence", () => {
     version,
     licenses: license,
   })
-  // What is copied into the builder's folder comes along into the image.
+  // Files that are copied into the builder's folder get into the image.
   assert.match(dockerfile, /^COPY .*\bLICENSE\b.* \.\/$/m)
 })
 
@@ -227,7 +227,7 @@ test("systemd finds nothing in the unit that it does not know", { skip: noSystem
     ["verify", join(root, "packaging/tallystick.service")],
     { encoding: "utf8" },
   )
-  // That the program is not installed where the unit expects it is so on this machine only.
+  // The program is not installed on this machine, so that complaint does not count.
   const faults = stderr
     .split("\n")
     .filter((line) => line.includes("tallystick") && !line.includes("is not executable"))

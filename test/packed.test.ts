@@ -8,7 +8,7 @@ import { startProgram } from "./crash/programs.ts"
 import { tallystick } from "./program.ts"
 import { eventually, makeWorkspace, writeMany, type Service } from "./service.ts"
 
-// A ledger whose bodies the service has packed is in every other way the ledger that it was.
+// Packing the bodies changes nothing else about a ledger.
 
 /** More than a segment of the search, so that the service packs 4,096 of them. */
 const entries = 4300

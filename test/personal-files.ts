@@ -8,9 +8,8 @@ import { askDatabase } from "./postgres-server.ts"
 import { createTextSearch } from "./text-search.ts"
 
 /**
- * The names of the files below a folder that have one of these texts: in clear, or in what is
- * compressed in them, the parts of segments, the frames of bodies and disclosures. And those of the tables, if
- * the service of the folder has its ledger in a database.
+ * The names of the files below a folder, or of the tables of its database, that have one of these
+ * texts, in clear or compressed: in parts of segments and in frames of bodies or disclosures.
  */
 export async function filesWith(
   folder: string,
@@ -22,7 +21,7 @@ export async function filesWith(
   const found = database === undefined ? [] : [...(await tablesWith(database, has))]
   for (const name of await readdir(folder, { recursive: true })) {
     const path = join(folder, name)
-    // A log may be gone again by now.
+    // A log may be removed meanwhile.
     if (has(await readFile(path).catch(() => Buffer.alloc(0)))) found.push(name)
     if (packedIn(path).some(has)) found.push(`${name}, unpacked`)
   }

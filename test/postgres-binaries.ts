@@ -50,7 +50,7 @@ function readableCopy(installed: string): string {
   const owner = process.getuid?.() ?? 0
   const folder = join(tmpdir(), `tallystick-postgres-${version}-of-${owner}`)
   if (!existsSync(folder)) makeCopy(installed, folder)
-  // Anybody may make a folder of this name in /tmp.
+  // Any account could have made a folder of this name in /tmp.
   if (statSync(folder).uid !== owner) throw new Error(`${folder} belongs to somebody else`)
   return join(folder, "native")
 }

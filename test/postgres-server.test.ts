@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { onOwnServer, startOwnPostgres, startPostgres } from "./postgres-server.ts"
 
-// The servers of the tests with PostgreSQL keep what they promise, and leave nothing behind.
+// The PostgreSQL servers for tests do what they promise, and leave nothing behind.
 
 async function connect(url: string): Promise<pg.Client & AsyncDisposable> {
   const client = new pg.Client(url)

@@ -42,7 +42,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 export interface OwnPostgresServer extends PostgresServer {
-  /** As an operator would: the clients' connections end, and all is written. */
+  /** Stops as an operator would: connections end, and everything is written. */
   stop(): Promise<void>
   /** SIGKILL for the postmaster and all processes of its own, as when memory runs out. */
   kill(): Promise<void>
@@ -85,7 +85,10 @@ const startsWithinMs = 30_000
 /** Nobody: PostgreSQL does not run as root. */
 const account = process.getuid?.() === 0 ? 65_534 : undefined
 
-/** What we rely on, and what keeps it small. Everything that makes a commit durable is as usual. */
+/**
+ * Settings that we rely on, or that keep the server small. Those that make a commit durable have
+ * their defaults.
+ */
 const usualSettings: Settings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -120,15 +123,15 @@ async function templateOf(binaries: string): Promise<string> {
   const name = `tallystick-postgres-template-${of.digest("hex").slice(0, 16)}`
   const template = join(tmpdir(), `${name}-of-${process.getuid?.() ?? 0}`)
   if (!existsSync(template)) await makeTemplate(binaries, template)
-  // Anybody may make a folder of this name in /tmp.
+  // Any account could have made a folder of this name in /tmp.
   if (statSync(template).uid !== (process.getuid?.() ?? 0))
     throw new Error(`${template} belongs to somebody else`)
   return template
 }
 
 /**
- * Ids sort otherwise by ICU than by their bytes, as they do with most operators: a statement that
- * relies on the order of bytes must say so.
+ * ICU sorts ids in another order than their bytes, as most operators' databases do: a statement
+ * that needs the order of bytes must say so.
  */
 const initialized = [
   "--username=postgres",
@@ -206,7 +209,7 @@ async function startIn(folder: string, password: string, settings: Settings): Pr
 
 const prefix = "tallystick-postgres-data-"
 
-/** The name says whose it is: the folder of a test that was killed is removed by a later one. */
+/** The name says which process owns it, so a later test can remove the folder of a killed one. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
   // Ours, and its data the other account's.
@@ -327,11 +330,11 @@ function createPostmaster(folder: string, settings: Settings): Postmaster {
   }
 }
 
-/** Servers do not outlive the tests, however these end; for a test that is killed: `leash`. */
+/** Servers end with the tests. For a test that is killed, `leash` ends them. */
 const living = new Set<ChildProcess>()
 process.once("exit", () => living.forEach((child) => child.kill("SIGQUIT")))
 
-/** Words before a command on Linux, by which it gets SIGQUIT when we are killed. */
+/** A prefix for a command on Linux: it gets SIGQUIT when we are killed. */
 const leash = ["setpriv", "--pdeathsig=QUIT"]
 
 function spawnPostgres(folder: string, settings: Settings): ChildProcess {
@@ -355,7 +358,7 @@ function spawnPostgres(folder: string, settings: Settings): ChildProcess {
   }
 }
 
-/** PostgreSQL says so in this file, in its first and eighth line; a killed one leaves it. */
+/** The first and eighth line of PostgreSQL's pid file; a killed server leaves it. */
 function isReady(folder: string, { pid }: ChildProcess): boolean {
   const lines = textIfThere(join(folder, "data", "postmaster.pid")).split("\n")
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready"

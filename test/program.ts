@@ -36,8 +36,8 @@ export interface Run {
 }
 
 /**
- * Runs a command of the product to its end. It has no environment but PATH and what is given, and
- * begins in this folder: in that of the clone, `npm start` may have made data.
+ * Runs a command of the product to its end. Its environment is PATH and what is given. It runs in
+ * this folder, because the clone's own may have data of `npm start`.
  */
 export function tallystick(
   args: readonly string[],

@@ -114,8 +114,7 @@ test(
     assert.ok(steps.length >= 6, `the page has ${steps.length} commands only`)
     await runSteps(service, `${names}exec 2> remarks`, steps)
 
-    // The backup is of the moment when it was made: a later rotation is not in it, and both are
-    // whole.
+    // The backup is from before the rotation, and both are complete.
     await expectChain(service.root, "demo", [receipt])
     assert.equal(await service.end(), 0)
     const folder = dirname(service.data)
@@ -170,7 +169,7 @@ test(
 
 test("every command in the documents runs, and a wrong answer in a document is detected", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
-  // Two are not steps: the start itself, and the names of things.
+  // Two blocks are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
   assert.equal(commands(tour), stepsOf(tour, "tour").length)
   const checks = ["checked", "segment"].flatMap((marker) => stepsOf(format, marker))
@@ -305,7 +304,7 @@ test("links between the documents lead somewhere", () => {
 
 test("files that the documents name are there", () => {
   const places = [".", "packages/server", "packages/server/src"]
-  // What a command makes is there only once it has run.
+  // Files that a command makes exist only after it has run.
   const made = new Set(read(".gitignore").split("\n"))
   let looked = 0
   for (const path of globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })) {
@@ -405,8 +404,7 @@ async function bash(service: Service, commands: readonly string[]): Promise<Ran>
   ].join("\n")
   const child = spawn("bash", ["-c", script], {
     cwd,
-    // As a reader has it, the machine's own Node first. Ours is there only for a machine that has
-    // none.
+    // The machine's own Node first, as for a reader. Ours is only for a machine without one.
     env: { PATH: `${machinePath}:${dirname(process.execPath)}`, HOME: cwd },
     stdio: ["ignore", "ignore", "pipe"],
   })
@@ -451,7 +449,7 @@ function difference(actual: unknown, shown: unknown, place: string): string | un
   if (Array.isArray(shown) && (actual as readonly unknown[]).length !== shown.length)
     return `${place} has another length than ${shown.length}`
   for (const [name, value] of Object.entries(shown)) {
-    // Whatever the answer has under this name, if anything.
+    // The value that the answer has under this name, if any.
     const fault = difference((actual as Record<string, unknown>)[name], value, `${place}.${name}`)
     if (fault !== undefined) return fault
   }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
 
-// What runs the tests must not call a run green that tested nothing, or not all.
+// The test runner must not call a run green that tested nothing, or not everything.
 
 const runner = join(import.meta.dirname, "..", "scripts", "test.mjs")
 const good = 'import test from "node:test"\ntest("good", () => {})\ntest("as good", () => {})\n'
@@ -137,7 +137,7 @@ function runTests(...args: readonly string[]): {
   readonly status: number | null
   readonly said: string
 } {
-  // It takes itself for a part of this run otherwise, and says nothing.
+  // Otherwise it would count as part of this run, and print nothing.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], {
     env,

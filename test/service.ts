@@ -19,10 +19,7 @@ export interface ServiceOptions {
    * undefined removes one.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /**
-   * Goes on with the data of a service that was ended; it is not removed then, its first owner does
-   * that.
-   */
+  /** Continues with the data of a service that was ended. Only the first owner removes the data. */
   readonly data?: string
   /** Another program than the product's, such as one with a planted fault. */
   readonly program?: string
@@ -41,8 +38,8 @@ export interface Service extends AsyncDisposable {
   readonly root: Client
   readonly process: ChildProcess
   /**
-   * All that it has written. The greeting on standard output holds secrets on purpose; the log on
-   * standard error never may.
+   * Everything that it has printed. The greeting on standard output holds secrets on purpose; the
+   * log on standard error never may.
    */
   output(): string
   log(): string
@@ -55,8 +52,8 @@ export interface Service extends AsyncDisposable {
 }
 
 /**
- * The product. A module that is loaded before a scenario may put one with a planted fault in its
- * place.
+ * The product. A module that is loaded before a scenario may replace it by one with a planted
+ * fault.
  */
 const usual = {
   program,
@@ -80,7 +77,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     NODE_COMPILE_CACHE: compileCache,
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
-    // The suites are refused thousands of times; the wait has a test of its own.
+    // The suites are refused thousands of times, so refusals do not wait; a test of their own does.
     TALLYSTICK_LIMIT_REFUSAL_MS: "1",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),
     ...(await engineSettings(data)),
@@ -116,7 +113,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     child.kill(signal)
     return ended
   }
-  // Without one of ours, the service has made its own at its first start.
+  // Without a given key, the service made its own at its first start.
   const rootKey =
     environment.TALLYSTICK_ROOT_KEY ?? (await readFile(join(data, "root-key"), "utf8")).trim()
   return {
@@ -136,7 +133,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
-/** Services do not outlive the tests, however these end. */
+/** Services end with the tests. */
 const living = new Set<ChildProcess>()
 process.once("exit", () => living.forEach((child) => child.kill("SIGKILL")))
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1))
@@ -243,7 +240,7 @@ export function overHttp({ url, bearer, method, path, body, headers }: Sent): Pr
     ...headers,
   }
   return new Promise((resolve, reject) => {
-    // As from fetch: the service gave no answer, or not the whole of it.
+    // As fetch reports a missing or incomplete answer.
     const fail = (cause: unknown) => reject(new TypeError(`${method} ${path} failed`, { cause }))
     request(url + path, { method, headers: sent, agent }, (response) => {
       const parts: Buffer[] = []
@@ -392,7 +389,7 @@ export async function writeMany(
 }
 
 /**
- * Asks again and again until the answer is one, for a condition that the service reaches by itself.
+ * Repeats a question until it has an answer, for a condition that the service reaches by itself.
  */
 export async function eventually<T>(
   what: string,
@@ -405,7 +402,7 @@ export async function eventually<T>(
     if (found !== undefined) return found
     const waitedMs = performance.now() - begun
     if (waitedMs > withinMs) throw new Error(`waited ${withinMs} ms in vain: ${what}`)
-    // Each look costs the service processor time, too, which what it waits for may need.
+    // Each try costs the service processor time, which the awaited work may need.
     await new Promise((resolve) => setTimeout(resolve, Math.min(250, 10 + waitedMs / 20)))
   }
 }

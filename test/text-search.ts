@@ -1,7 +1,7 @@
-// Looks for many texts in the same bytes at once: a run may have thousands of secrets, none of which
-// may stand in megabytes of files.
+// Searches bytes for many texts at once: a run may have thousands of secrets, and megabytes of
+// files that must have none.
 
-/** Returns a function that gives one of these texts that the bytes hold; undefined if they hold none. */
+/** Returns a function that finds one of these texts in bytes; undefined if there is none. */
 export function createTextSearch(
   texts: readonly string[],
 ): (bytes: Uint8Array) => string | undefined {
@@ -11,7 +11,7 @@ export function createTextSearch(
     sought.filter(({ bytes }) => bytes.length >= 4),
     ({ bytes }) => bytes.readInt32LE(),
   )
-  /** For a number of 16 bits that follows from the first four bytes of a text. */
+  /** Indexed by a hash of 16 bits of a text's first four bytes. */
   const maybe = new Uint8Array(0x10000)
   for (const start of byStart.keys()) maybe[hashOf(start)] = 1
   return (bytes) => {

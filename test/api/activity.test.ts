@@ -275,7 +275,7 @@ function disclosuresIn({ events }: Page): readonly string[] {
 
 // What is found -----------------------------------------------------------------------------------
 
-/** Ways to ask for it, each of which finds it where it may be found. */
+/** Queries for a value. Each finds it for a reader who may see it. */
 const asksAsActor = (
   of: "grace" | "ada",
   { email, name, department }: typeof ada,
@@ -321,8 +321,8 @@ const asksAsTarget = ({ email, name, department }: typeof ada): readonly string[
 ]
 
 /**
- * Whether asking for one of its secrets tells that an entry has it: by finding it, or by not
- * finding it where the secret is excluded.
+ * Whether a search reveals that an entry has one of these secrets: by finding the entry, or by
+ * leaving it out when the secret is excluded.
  */
 async function tells(client: Client, path: string, label: string, ask: string): Promise<boolean> {
   const count = async (query: string): Promise<number> => {
@@ -335,7 +335,7 @@ async function tells(client: Client, path: string, label: string, ask: string): 
     return total
   }
   const found = await count(ask)
-  // Of several words each would have to be excluded, which says something else.
+  // To exclude several words is another question.
   const excluded = ask.includes(" ") && !ask.includes('"') ? 1 - found : await count(`-${ask}`)
   assert.equal(
     found + excluded,
@@ -375,7 +375,7 @@ test("no search reveals sealed fields of others: no word, prefix, phrase, field,
     ["plans", '"plans of may"', 'name:"plans of may"', "target:plans*"],
     false,
   )
-  // What stands in clear is found.
+  // Values in clear are found.
   await expectTold(
     "asTarget",
     [
@@ -414,7 +414,7 @@ test("no total counts entries that do not concern the person", async () => {
     const without = await activityOf(holder, { query: `-${query}` })
     assert.equal(without.total, 5, `-${query}`)
   }
-  // Two values of one field: the one that may be found is.
+  // Of two values of one field, the visible one is found.
   const either = await activityOf(holder, { query: `email:${grace.email} email:${ada.email}` })
   assert.equal(labels(either), "consent-usr_1 ofThing both asTarget asActor")
   assert.equal(

@@ -20,7 +20,7 @@ export interface Changed {
 
 const runsWithinMs = 300_000
 
-/** A name from another folder has that before it. */
+/** May begin with another folder. */
 export async function runAgain(
   name: string,
   { loaded, settings = {}, tests }: Changed,

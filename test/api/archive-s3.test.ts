@@ -6,9 +6,9 @@ import { tallystick } from "../program.ts"
 import { refuse, startS3Server, type S3Server } from "../s3-server.ts"
 import { eventually, makeWorkspace, settingsOf, startService, writeMany } from "../service.ts"
 
-// An archive in S3 that fails in every way: what lies there answers 503, or is shown as broken, and
-// all else goes on. When it is well again, everything is read as before. One that is slow delays
-// what lies there, and nothing else.
+// An archive in S3 that fails in every way: its entries answer 503 or are shown as broken, and all
+// else goes on. After it recovers, everything is read as before. A slow archive delays only its own
+// entries.
 
 const filed = 4096
 /** A segment for each fault, so that nothing is remembered from the fault before. */
@@ -52,7 +52,7 @@ const faults: Readonly<Record<string, S3Server["misbehave"]>> = {
   "never answers": () => true,
 }
 
-/** The first 4,096 entries lie in the archive, and the service remembers nothing of it. */
+/** The first 4,096 entries are in the archive, and the service has none of it in memory. */
 async function startArchived(s3: S3Server) {
   const environment = settingsFor(s3)
   const first = await startService({ environment })
@@ -98,7 +98,7 @@ test("a failing S3 archive is reported as unavailable, and wrong data from it is
   const whole = (await later.root.get(receiptAt(0))).json()
   assert.equal(whole.verified, true)
 
-  // Another object under the name of one that was recorded, of which nothing is remembered yet.
+  // Another object under the name of a recorded one that is not in memory yet.
   const { segments } = (await later.root.get(`${path}/segments?limit=100`)).json<{
     segments: readonly { file: string; firstSequence: number }[]
   }>()

@@ -138,7 +138,7 @@ test("small workspaces are archived too: whole stretches by the service, the res
   assert.equal(checked.code, 0, checked.output + checked.errors)
   const { data } = service
   await using last = await startService({ data })
-  // In no segment of the search: to look through them takes the archive.
+  // They are in no segment of the search, so a search reads them from the archive.
   renameSync(join(data, "archive"), join(data, "away"))
   const refused = await last.root.get(`${tiny.path}/events?storage=all`)
   assert.deepEqual([refused.status, refused.json().error], [503, "archive_unavailable"])

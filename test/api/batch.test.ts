@@ -4,7 +4,7 @@ import { eventFor, makeKey, makeWorkspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// POST /v1/events/batch: each event for itself, in order; the envelope for all.
+// POST /v1/events/batch: each event is judged alone, in order; an invalid envelope refuses all.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

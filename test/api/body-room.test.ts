@@ -8,7 +8,7 @@ import { exchange, request } from "./raw.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What bodies may take up in memory while they arrive, and who has how much of it.
+// How much memory arriving bodies may use, and the share of each client.
 
 const service = await startWatched({
   environment: {
@@ -39,7 +39,7 @@ async function answerToHead(by: Client | undefined, path: string, length: number
   return `${status} ${JSON.parse(body).error}`
 }
 
-/** A request whose body is on its way, and has taken its room. */
+/** A request whose body is on its way, and has reserved its memory. */
 async function arriving(by: Client | undefined, path: string, length: number): Promise<Socket> {
   const { hostname, port } = new URL(service.url)
   const socket = connect(Number(port), hostname)

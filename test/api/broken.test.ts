@@ -18,7 +18,7 @@ import { expectRows, type Row } from "./table.ts"
 
 const personal = ["ada@example.com", "Invoice 9", "whispered"]
 
-/** What is done to an entry, and whether it can still say its project. */
+/** How an entry is damaged, and whether its project can still be read. */
 const damages: readonly (readonly [Damage, saysProject: boolean])[] = [
   ["a byte of what is sealed", true],
   ["the body", false],
@@ -43,7 +43,7 @@ test("a key for one project sees nothing of another project's entry, even when t
       { as: mine, ask: `GET ${address}/proof`, gets: "404 not_found" },
       { as: anonymous, ask: `GET ${address}`, gets: "401 unauthorized" },
     ].map((row) => ({ about, ...row, hasNot: personal }))
-  // Once somebody has come upon the broken entry, nothing is made in this workspace any more.
+  // Once the broken entry was found, this workspace takes no writes.
   const made: readonly Row[] = [
     { about: "whole", as: mine, ask: `POST ${address}/token`, send: {}, gets: "404 not_found" },
     {

@@ -3,8 +3,7 @@ import { after, test } from "node:test"
 import { startService } from "../service.ts"
 import { expectProblem, expectUsualHeaders } from "./watched.ts"
 
-// The service opened in a browser, which asks for HTML. Programs that do not are answered as ever,
-// which all other tests hold.
+// The service opened in a browser, which asks for HTML. All other tests ask as programs, without.
 
 const service = await startService()
 after(() => service[Symbol.asyncDispose]())

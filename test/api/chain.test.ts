@@ -4,8 +4,8 @@ import { expectChain, expectTlogProof, readChain } from "../chain.ts"
 import { eventFor, makeWorkspace, type Client, type Reply } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// The canary of everything that ends with expectChain: a service that lies about any one thing must
-// be found out.
+// The canary of every test that ends with expectChain: it must detect a service that lies about any
+// one thing.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -21,7 +21,7 @@ const receipts = await Promise.all(
 )
 const honest = await expectChain(acme.reader, acme.id, receipts)
 
-/** A client between which and the service somebody changes the answers to some requests. */
+/** A client that sees some answers of the service changed. */
 function lying(
   about: RegExp,
   change: (bytes: Buffer) => Buffer | string,

@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { createClient, type Client } from "@tallystick/client"
 
-// No endpoint lacks a method of the client, and no method an endpoint. openapi.test.ts holds the
-// document against the service.
+// No endpoint lacks a method of the client, and no method an endpoint. openapi.test.ts compares the
+// document with the service.
 
 const document = JSON.parse(
   readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8"),
@@ -16,8 +16,8 @@ const document = JSON.parse(
 type Method = (...given: any[]) => any // oxlint-disable-line typescript/no-explicit-any
 
 /**
- * The calls of methods for which names alone are not enough. Those of a log ask for the one that
- * grows, and for an epoch's.
+ * Calls of methods that need more than names. Those of a log ask for the current one, and for that
+ * of an epoch.
  */
 const calls: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   "events.writeBatch": [[[{ action: "billing.invoice.approve" }]]],

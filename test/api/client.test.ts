@@ -15,8 +15,8 @@ import { firstToken, goodPassword, setupToken } from "../people.ts"
 import { eventFor, makeWorkspace, type Client as Asking } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// The client against the real program. What a bad network does to it is in the client's own tests,
-// but for a server that dies.
+// The client against the real program. The client's own tests have bad networks; a server that dies
+// is here.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -417,7 +417,7 @@ test("the client repeats a write whose server was killed before it answered, and
         attempts.push(`${key} ${error instanceof TypeError ? "no answer" : String(error)}`)
         throw error
       }
-      // It has been recorded, and its answer is lost with the server.
+      // It was recorded, and the answer was lost with the server.
       await first.end("SIGKILL")
       second = startProgram({ data: first.data })
       throw new TypeError("fetch failed")

@@ -377,7 +377,7 @@ function stateOf(acts: readonly Known[]) {
 
 type Counts = readonly { readonly given: number; readonly withdrawn?: number }[]
 
-/** Lists in one order, whatever it was. */
+/** The lists, sorted. */
 function sorted(summary: Record<string, unknown>): object {
   const lists = ["versions", "modes", "surfaces", "days"].map((name) => [
     name,

@@ -5,7 +5,7 @@ type Schema = { readonly [keyword: string]: any } // oxlint-disable-line typescr
 
 export interface Described {
   readonly document: Schema
-  /** What is not as described about an answer; empty if it is. */
+  /** How an answer differs from the description; empty if it does not. */
   faultsOf(
     method: string,
     path: string,
@@ -13,7 +13,7 @@ export interface Described {
     type: string,
     body: string,
   ): readonly string[]
-  /** What is not as described about a request's JSON body. */
+  /** How a request's JSON body differs from the description. */
   requestFaults(method: string, path: string, body: unknown): readonly string[]
 }
 
@@ -34,7 +34,7 @@ export function describedBy(document: Schema): Described {
     document,
     faultsOf(method, path, status, type, body) {
       const operation = operationOf(method, path)
-      // What is at no path of the document is answered as an error, or as a preflight.
+      // A path that the document lacks is answered with an error, or as a preflight.
       if (operation === undefined)
         return status >= 400 || method === "OPTIONS"
           ? []
@@ -87,7 +87,7 @@ function undescribedCode(response: Schema, body: string): string | undefined {
 }
 
 function patternOf(template: string): RegExp {
-  // Of a tile's path the parameter is the rest.
+  // The parameter of a tile is the rest of its path.
   return new RegExp(
     `^${template.replaceAll(".", "\\.").replaceAll(/\{(\w+)\}/g, (_, name) => (name === "tile" ? ".+" : "[^/]+"))}$`,
   )
@@ -143,7 +143,7 @@ function ofMembers(schema: Schema, value: object, at: string, document: Schema):
   }, missing)
 }
 
-/** What a value must be and is not, apart from its parts. */
+/** The rules of its own schema that a value breaks; its parts are checked elsewhere. */
 function ofValue(schema: Schema, value: unknown, document: Schema, at: string): string | undefined {
   const {
     type,

@@ -21,14 +21,14 @@ import {
 } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// Erasures: what the ledger has sealed about a person is destroyed wherever it was, and everything
-// that was given out before stays true.
+// Erasures: sealed content about a person is destroyed everywhere, and evidence that was given out
+// before stays valid.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const { root } = service
 
-/** Whatever is personal about the person, which no file may have afterwards. */
+/** The person's personal values, which no file may have afterwards. */
 const personal = {
   email: "zuleika.dobson@example.com",
   name: "Zuleika Dobson",
@@ -69,7 +69,7 @@ async function erase(admin: Client, { path }: Workspace, more: object = {}): Pro
 }
 
 test("no file has what was erased, and evidence that was given out before is not refuted", async () => {
-  // Not the watched one, which verifies each of these thousands of receipts twice.
+  // A watched service would verify each of these thousands of receipts twice.
   await using service = await startService()
   const { root } = service
   const workspace = await makeWorkspace(service, { personalKeys: ["note"] })
@@ -149,7 +149,7 @@ test("no file has what was erased, and evidence that was given out before is not
 
   const some = [...receipts.slice(0, 3), last]
   await expectChain(root, id, some)
-  // Of a database, its own tools make backups.
+  // A database is backed up by its own tools.
   if ((await databaseOf(service.data)) !== undefined) return
   const backup = join(service.data, "..", "backup")
   const made = await tallystick(["backup", backup], settingsOf(service))

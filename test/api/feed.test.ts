@@ -66,7 +66,7 @@ const filters: readonly Parameters[] = [
   { query: "nobody-has-this" },
 ]
 
-/** An event of one of the filters, by chance. */
+/** A random event that one of the filters matches. */
 function someEvent(chance: Chance, place: number): object {
   return {
     projectId: chance.percent(30) ? "desk" : "core",
@@ -140,7 +140,7 @@ test("a question waits for a match, and for nothing else", async () => {
     page.events.map(({ metadata }) => metadata["label"]),
     ["n3"],
   )
-  // It ends without a match as well, and says how far it looked.
+  // It also ends without a match, and says how far it looked.
   await writeAll(acme, { n4: {} })
   const other = await feed(acme.reader, acme.path, {
     after: page.nextAfter,
@@ -152,7 +152,7 @@ test("a question waits for a match, and for nothing else", async () => {
   await readChain(acme.reader, acme.id)
 })
 
-/** A fetch whose answers are cut somewhere, as by a proxy that is started again. */
+/** A fetch whose answers are cut at random, as by a proxy that restarts. */
 function cutting(chance: Chance, counted: { cuts: number }): typeof fetch {
   return async (url, init) => {
     const response = await fetch(url, init)

@@ -6,8 +6,8 @@ import { exchange, request, type RawExchange } from "./raw.ts"
 import { expectAnswered, expectRows, type Row } from "./table.ts"
 import { expectProblem, expectUsualHeaders, startWatched } from "./watched.ts"
 
-// HTTP itself: whatever bytes arrive, the answer is in our words, and no two programs in a row may
-// read a request differently.
+// HTTP itself: any bytes get an answer of ours, and a proxy and the service must read a request
+// alike.
 
 const service = await startWatched({
   environment: {

@@ -3,8 +3,8 @@ import { after, test } from "node:test"
 import { eventually, makeWorkspace, writeMany } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// GET …/integrity: how far a chain is signed, and what of it was checked again. How it tells of
-// damage is in promises/auditor.test.ts.
+// GET …/integrity: how far a chain is signed and rechecked. promises/auditor.test.ts has what it
+// says of damage.
 
 const service = await startWatched({
   environment: { TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "200" },

@@ -228,7 +228,7 @@ test("an ended key's keys and members are listed, and one call ends them and all
     .post("/v1/setup", { token: setupToken(joined.setupUrl), password: goodPassword })
   const person = browserOf(service.client(), cookieOf(set))
   const ofPerson = await madeBy(person, ["read"])
-  // The key is revoked; the keys that it made live on and are found through it.
+  // The key is revoked. The keys that it made still work, and are listed under it.
   assert.equal((await service.root.delete(`${keys}/${idOf(ended)}`)).status, 200)
 
   const plain = await service.root.delete(`${keys}/${idOf(lost)}`)

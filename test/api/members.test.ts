@@ -216,10 +216,11 @@ test("nobody can take over an e-mail with an account, or learn that it has one",
   const theirs = await join(service, other.path, "admin", "their-admin@example.com")
   const email = "victim@example.com"
   const known = "known to the admin"
-  // Their admin makes an account of a stranger's e-mail, with a password that the admin knows.
+  // The other workspace's admin makes an account for a stranger's e-mail, with a password that the
+  // admin knows.
   const taken = await invite(other.path, email, "viewer", theirs)
   assert.equal((await takeUp(taken.token, known)).status, 200)
-  // Then the stranger is invited here, for good reasons, and has only the address that was sent.
+  // Then the stranger is invited here, and has only the address that was sent.
   const ours = await invite(acme.path, email, "admin")
   assert.notEqual(ours.id, taken.id)
   const thief = await signIn(service, email, known)
@@ -230,7 +231,7 @@ test("nobody can take over an e-mail with an account, or learn that it has one",
     { as: thief, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
     { as: victim, ask: `GET ${acme.path}`, gets: 200 },
     { as: victim, ask: `GET ${other.path}`, gets: "403 workspace_forbidden" },
-    // Their account goes with its only membership, and this one stays.
+    // Their account ends with its only membership, and this one stays.
     { as: theirs, ask: `DELETE ${other.path}/members/${taken.id}`, gets: 204 },
     { as: thief, ask: "GET /v1/session", gets: "401 unauthorized" },
     {
@@ -245,7 +246,7 @@ test("nobody can take over an e-mail with an account, or learn that it has one",
       gets: 200,
       shows: { workspaces: [{ id: acme.id, role: "admin" }] },
     },
-    // Nor can a workspace's admin have another password set, of any account.
+    // Nor can a workspace's admin reset the password of an account.
     {
       as: victim,
       ask: `POST ${membersPath}/${ours.id}/setup`,
@@ -272,7 +273,7 @@ test("an admin of the workspace cannot accept an invitation by the instance, but
     { as: adminMember, ...ownAgain },
     { as: root, ...ownAgain },
   ])
-  // What was refused has ended nothing.
+  // The refused requests ended nothing.
   assert.equal((await takeUp(here.token)).status, 200)
   assert.equal((await takeUp(there.token)).status, 200)
   // The same for a person with an account: nobody else can try its password.
@@ -321,7 +322,7 @@ test("an admin of the instance adds an account to another workspace, and no othe
       gets: "409 conflict",
     },
   ])
-  // Whom the workspace knows by this e-mail already has to go first.
+  // A member of the workspace with this e-mail has to be removed first.
   const own = await invite(joined.path, email, "viewer", host)
   await expectRows([
     {
@@ -399,7 +400,7 @@ test("a sign-in opens every account of the e-mail that has this password", async
     const admin = await join(service, path, "admin", `admin-of-${id}@example.com`)
     const invited = await invite(path, email, "viewer", admin)
     const set = await takeUp(invited.token, password)
-    // To take an invitation up tells nothing of the others, whatever the password is.
+    // Accepting an invitation reveals nothing about other memberships, with any password.
     assert.deepEqual(set.json().workspaces, [{ id, role: "viewer" }])
     joined.push(invited.id)
   }
@@ -418,7 +419,7 @@ test("a sign-in opens every account of the e-mail that has this password", async
     { as: both, ask: `GET ${third.path}`, gets: "403 workspace_forbidden" },
     { as: one, ask: `GET ${third.path}`, gets: 200 },
     { as: one, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
-    // Another password is another one for all that this one opens.
+    // A changed password applies to every membership that the old one opened.
     {
       as: both,
       ask: "POST /v1/session/password",

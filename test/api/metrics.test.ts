@@ -13,8 +13,7 @@ import { damage } from "../promises/damaged.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { samplesOf, type Samples } from "./samples.ts"
 
-// Every metric exists and moves with the thing that it counts; the dashboard and the alerts ask for
-// no other.
+// Every metric exists and moves with what it counts; the dashboard and the alerts use no other.
 
 const service = await startService({
   environment: {
@@ -334,10 +333,7 @@ interface Dashboard {
   }[]
 }
 
-/**
- * What is asked for in an expression, and is not in the samples: series, and labels that a series
- * does not have.
- */
+/** The series and labels that an expression uses and the samples lack. */
 function unknownIn(expression: string, samples: Samples): readonly string[] {
   const names = [...samples.keys()]
   // What the scraper adds to every series.

@@ -1,7 +1,7 @@
 import { hearBy } from "./through-client.ts"
 
-// The canary of through-client.ts, loaded in its place: what the client hears is not what the
-// service has said, in one letter of a receipt or of a refusal.
+// The canary of through-client.ts, loaded in its place: the client reads an answer with one letter
+// changed, in a receipt or in a refusal.
 //   --import=misled-client.ts?receipts      --import=misled-client.ts?refusals
 
 const wrong = import.meta.url.endsWith("?receipts") ? /(?<="receipt":"rcp_)./ : /(?<="detail":")./

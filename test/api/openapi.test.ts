@@ -229,8 +229,8 @@ test("/docs shows every endpoint, every error and every shape, and loads nothing
     text.includes("two consecutive entries of a list need not be linked"),
     "what stands between two rows is not said",
   )
-  // For who does not see it: its language, its landmarks, headings without a gap, and all that
-  // scrolls within reach of the keyboard.
+  // For people who do not see the page: its language, its landmarks, headings without a gap, and
+  // every scrolling part reachable by keyboard.
   assert.match(text, /^<!doctype html>\n<html lang="en">/)
   for (const landmark of ["header", "nav", "main", "footer"])
     assert.equal(text.split(`<${landmark}`).length - 1, 1, landmark)

@@ -16,8 +16,8 @@ import { samplesOf, type Samples } from "./samples.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What operators and their machines ask: health, readiness, metrics, limits, the description; and
-// that every limit that is shown is the one that holds.
+// What operators and their machines ask: health, readiness, metrics, limits, the description. Every
+// limit that is shown is enforced.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -275,7 +275,7 @@ test("a configured limit is enforced and shown", async () => {
   )
 })
 
-/** A service whose queue has five places, and keeps them for a while. */
+/** A service whose queue has five places, which stay taken for a while. */
 const startSlow = (fault: Fault) =>
   startService({
     program: faultyProgram,

@@ -146,7 +146,7 @@ test("a pack has the requested entries and is checked without the service", asyn
   const verifier = await (await fetch(`${service.url}/verify.html`)).text()
   assert.equal(entry(files, "verify.html").toString(), verifier)
 
-  // By the program that shares nothing with the product.
+  // By the verifier that shares no code with the product.
   const chain = await readChain(reader, id)
   for (const proof of [...proofs, "seal.tlog-proof"])
     expectTlogProof(chain, entry(files, proof).toString())

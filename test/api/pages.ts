@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
 import { writeEvent, type Client, type Workspace } from "../service.ts"
 
-// Pages of entries, as tests of the read side look at them: entries that are written under labels,
-// and found by them.
+// For tests of the read side: writes entries under labels, and finds them by these.
 
 export interface Page {
   readonly events: readonly Entry[]

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { runAgain } from "./again.ts"
 
-// A service that leaves out one check must be found out by the table of who may do what.
+// The table of who may do what must detect a service that leaves out one check.
 
 test("canary: a service that forgets which projects a key is for is detected", async () => {
   const loaded = `planted.ts?${encodeURIComponent("forgets projects")}`

@@ -8,7 +8,7 @@ import { startWatched } from "./watched.ts"
 // Who may do what: every endpoint by every kind of credential, each cell written by hand from
 // docs/api.md, "Credentials". One tenant never sees or touches another.
 
-// Every column tries its luck at a password and a set-up token.
+// Every column also tries a password and a set-up token.
 const service = await startWatched({
   environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" },
 })
@@ -174,8 +174,7 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
   nothing: () => ({}),
 }
 
-// Of a batch each event is answered in its place: `202:ws` is a good answer with that refusal in
-// it.
+// A batch answers each event in its place: `202:ws` is a 202 that contains this refusal.
 const writing = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst
 POST /v1/events       event ours core       | anon anon gone 202    scope scope proj      scope     ws      scope   202      | scope scope scope scope scope | anon   anon  anon    anon

@@ -82,7 +82,7 @@ test("a requested version must be the next one; concurrent publications each get
     versions.toSorted((a, b) => a - b),
     Array.from({ length: 12 }, (_, at) => at + 2),
   )
-  // A change of the project at the same time takes nothing away from it.
+  // A concurrent change of the project loses no version.
   await Promise.all([
     publish(path, "more"),
     root.patch(`${path}/projects/core`, { name: "Core" }),
@@ -205,7 +205,7 @@ test("publication is an entry of the service, with the hash of the published tex
     version: 1,
     sectionHash: policy.sectionHash,
   })
-  // Until somebody asks for a proof, the newest checkpoint may not cover it yet.
+  // The newest checkpoint may not cover it until a proof is requested.
   assert.equal((await reader.get(`${path}/receipts/${entry.receipt}/proof`)).status, 200)
   const chain = await expectChain(reader, id)
   assert.equal(chain.records[entry.sequence - 1]?.[4], 3, "the kind stands in the record")

@@ -6,7 +6,7 @@ import { readChain } from "../chain.ts"
 import { makeWorkspace, startService, type Service } from "../service.ts"
 import { find, labels, writeAll, type Parameters } from "./pages.ts"
 
-// GET …/events of data that has grown old, and of data that somebody changed on the disk.
+// GET …/events of old data, and of data that was changed on the disk.
 
 /** The same data again, under a clock that is ahead by this much. */
 function laterBy(
@@ -142,7 +142,7 @@ test("an entry changed on the disk is shown as broken at its place, and its neig
     "what cannot be read of it is empty",
   )
   assert.deepEqual([turned?.action, turned?.metadata["label"]], ["billing.invoice.approve", "d2"])
-  // What cannot be read is found by its receipt, which stands beside the body.
+  // An unreadable entry is found by its receipt, which is stored beside the body.
   const found = await find(reads, path, { query: `receipt:${receipts[3]}` })
   assert.deepEqual([found.total, found.verified, found.events[0]?.receipt], [1, false, receipts[3]])
   for (const query of ["metadata.label:d1", "metadata.label:d3", "metadata.label:d5"]) {

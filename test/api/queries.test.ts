@@ -83,7 +83,7 @@ const filtered: readonly (readonly [parameters: Parameters, found: string])[] = 
   [{ storage: "archive" }, ""],
   [{ storage: "archive", includeArchive: true }, ""],
   [{ includeArchive: true }, "n5 n4 n3 n2 n1"],
-  // What a consent says of its time is when it was received, which is later than all of these.
+  // A consent occurred when it was received, which is later than all of these.
   [{ from: "2026-01-31T09:30:00Z" }, "n5 n3 n2 n1"],
   [{ from: "2026-01-31T09:30:00.000000001Z" }, "n5 n3 n2"],
   [{ from: "2026-01-31T04:00:00.000000002-05:30" }, "n5 n3"],
@@ -130,12 +130,12 @@ const searches: readonly (readonly [query: string, found: string])[] = [
   ["sky", "n3"],
   ["7", "n3 n1"],
   ["user_id", ""],
-  // What is no text: the type of a party, a project, a lane, a kind, a trace.
+  // Fields that are not text: the type of a party, a project, a lane, a kind, a trace.
   ["member", ""],
   ["operations", ""],
   ["consent", "n5"],
   ["Trace-n1", ""],
-  // Phrases stand within one value, whole.
+  // A phrase matches within one value.
   ['"first of may"', "n1"],
   ['"First, of -- MAY"', "n1"],
   ['"first of ma"', ""],
@@ -148,7 +148,7 @@ const searches: readonly (readonly [query: string, found: string])[] = [
   ['"red blue"', ""],
   ['"paris', "n3"],
   ["first-of-m", "n1"],
-  // What must not be.
+  // Exclusions.
   ["-paid", "n5 n3 n2"],
   ["paid -twice", "n4"],
   ['-"first of may" example', "n5 n4 n2"],
@@ -207,7 +207,7 @@ const searches: readonly (readonly [query: string, found: string])[] = [
   ["type:invoice -type:robot", "n1"],
   ["type:invoice source:system", "n4"],
   ["type:invoice type:document paid -twice", "n4"],
-  // What is no field is text.
+  // A name that is no field is text.
   ["colour:red", ""],
   ["label:n1", ""],
   ["first:of", "n1"],
@@ -358,7 +358,7 @@ test("invalid parameters are refused with their names", async () => {
       has: [name],
     })),
   )
-  // What is wrong with a number that is too large is its size, wherever one may stand.
+  // Every parameter refuses a number that is too large with the range.
   const large = [2 ** 53, 10 ** 20, "9".repeat(400)].map((number) => BigInt(number))
   const most = { cursor: "from 0 to 9007199254740991", limit: "from 1 to 100" }
   await expectRows([
@@ -613,7 +613,7 @@ test("administrative entries lie between: two rows need not be linked, and inclu
 test("one workspace never finds entries of another", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { theirs: { actor: ada, metadata: { note: "zebra crossing" } } })
-  // Random words of its own keys may begin with fewer letters of it.
+  // The random ids of its own keys may begin with fewer letters of it.
   for (const query of ["zebra", "zebr*", "metadata.note:zebra*", "metadata.label:theirs"]) {
     const page = await find(acme.reader, acme.path, { query, includeSystem: true, storage: "all" })
     assert.deepEqual([page.total, page.returned], [0, 0], query)

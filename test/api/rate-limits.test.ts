@@ -5,7 +5,7 @@ import { eventFor, makeWorkspace, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// How often an address may guess, and how much it may read without saying who it is.
+// How often an address may guess credentials, and how much it may read without one.
 
 const service = await startWatched({
   environment: {
@@ -21,7 +21,7 @@ const { receipt } = (await service.root.write(eventFor(acme.id))).json()
 const path = `${acme.path}/receipts/${receipt}`
 await setUpFirst(service)
 
-/** A client as a proxy tells of it. */
+/** A client whose address a proxy reports. */
 const from = (
   address: string,
   client: Client = service.client(),

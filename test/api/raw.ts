@@ -17,7 +17,7 @@ export interface RawExchange {
 
 /**
  * Sends bytes and reads until the service closes the connection; fails if it stays open and silent.
- * Parts are sent one after the other's echo on the wire.
+ * Parts are written one after the other.
  */
 export function exchange(
   url: string,

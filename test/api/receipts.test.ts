@@ -6,7 +6,7 @@ import { eventFor, make, makeKey, makeWorkspace, writeEvent, type Client } from 
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// GET …/receipts/{receiptId} and …/proof: who sees what, and that it can be verified by anybody.
+// GET …/receipts/{receiptId} and …/proof: who sees what, and that anybody can verify it.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

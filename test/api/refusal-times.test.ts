@@ -32,7 +32,7 @@ const nobody = service.client()
 const none = `rcp_${"0".repeat(36)}`
 const ofNobody = (at: number): string => `/v1/workspaces/ws-${at.toString(16).padStart(12, "0")}`
 
-/** Who asks, for what there is, and for what there is not, a different one each time. */
+/** The client, an existing resource, and missing ones, a different one each time. */
 const cases: Readonly<Record<string, readonly [Client, string, (at: number) => string]>> = {
   "a workspace, by a receipt": [
     nobody,

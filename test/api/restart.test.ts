@@ -5,7 +5,7 @@ import { after, test } from "node:test"
 import { expectChain, readChain } from "../chain.ts"
 import { eventFor, makeKey, makeWorkspace, startService, type Service } from "../service.ts"
 
-// What a client may count on across a restart, also when the machine's clock is set in between.
+// What stays the same for clients across a restart, also when the machine's clock is changed.
 
 const before = await startService()
 after(() => before[Symbol.asyncDispose]())
@@ -40,9 +40,7 @@ function restart(
 }
 
 const dayMs = 86_400_000
-/**
- * Where it can be looked at moves with the port; all else of a receipt is the same bytes for ever.
- */
+/** The address of a receipt changes with the port; every other byte stays the same for ever. */
 const asBefore = (text: string, now: Service): string => text.replace(now.url, before.url)
 
 test("after a restart, keys, receipts, settings and idempotency are the same", async () => {
@@ -115,7 +113,7 @@ test("an entry changed on the disk is shown as broken, never hidden, and its nei
   await started.client(reader.bearer).get(`${path}/receipts/${neighbour.receipt}/proof`)
   await started.end()
   const journal = new DatabaseSync(join(before.data, "journal.db"))
-  // The triggers that refuse a change hold back mistakes, not somebody who has the file.
+  // Triggers prevent mistakes, not changes by somebody who has the file.
   const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()
   for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
   const sql =
@@ -123,8 +121,7 @@ test("an entry changed on the disk is shown as broken, never hidden, and its nei
   assert.equal(Number(journal.prepare(sql).run('"inv_9"', '"inv_8"', receipt).changes), 1)
   journal.close()
 
-  // A start looks at the newest entries only, and would not come up over one that was changed among
-  // them.
+  // A start checks the newest entries only, and would fail if one of them was changed.
   await using now = await restart(0, { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" })
   const reads = now.client(reader.bearer)
   const {

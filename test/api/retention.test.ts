@@ -19,8 +19,8 @@ import {
   type Service,
 } from "../service.ts"
 
-// Contents that have passed their time are destroyed, and everything about their entries that was
-// given out stays true. Holds keep what the rules would expire.
+// Expired contents are destroyed, and evidence about their entries stays valid. Holds keep what the
+// rules would expire.
 
 const secret = "marzipan"
 
@@ -163,7 +163,7 @@ test("expired content is destroyed unless a hold keeps it, and stays provable", 
   await expectSound(service, id)
 })
 
-/** What is missing is explained by entries, in the data and in an export. */
+/** Entries explain all missing content, in the data and in an export. */
 async function expectSound(service: Service, workspace: string): Promise<void> {
   const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const checked = await tallystick(["fsck"], settings)

@@ -12,8 +12,8 @@ import {
 import { expectChain, openCheckpoint, type MintedReceipt } from "../chain.ts"
 import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
 
-// Another key signs a log: earlier evidence stays genuine under the former key, and the log
-// announces the new one.
+// A new key signs a log: earlier evidence stays genuine under the former key, and the log announces
+// the new one.
 
 interface Rotated {
   readonly vkey: string
@@ -40,7 +40,7 @@ test(
     const packed = await makePack(minted[0]?.receipt ?? "")
     assert.equal(verdictOf(receipt, old), "genuine")
 
-    // Twenty writers that do not stop for it.
+    // Twenty writers that go on during the rotation.
     let going = true
     const writers = Array.from({ length: 20 }, async () => {
       for (; going;) minted.push((await writer.write(eventFor(id))).json())
@@ -90,7 +90,7 @@ test(
     )
     await expectChain(reader, id, minted)
 
-    // A second rotation, after a restart: the key before last signs nothing any more, and its private
+    // A second rotation, after a restart: the first key signs nothing any more, and its private
     // half is destroyed.
     assert.equal(await before.end(), 0)
     await using now = await startService({ data: before.data })
@@ -167,7 +167,7 @@ test(
     const { receiptId, vkey } = (
       await service.root.post(`${acme.path}/tlog/keys`, undefined)
     ).json<Rotated>()
-    // Kept from then, because from the next checkpoint on the key before says nothing more.
+    // Kept now, because the former key does not sign the next checkpoint.
     const announced = (await acme.reader.get(`${acme.path}/receipts/${receiptId}`)).json()
     const { receipt } = await writeEvent(acme)
     await acme.reader.get(`${acme.path}/receipts/${receipt}/proof`)
@@ -209,7 +209,7 @@ async function makePack(receiptId: string): Promise<Uint8Array> {
   return (await reader.get(`${path}/evidence-packs/${packId}/download`)).bytes
 }
 
-/** A key of the same log's name that it never had. */
+/** A key that has the log's name but was never its key. */
 function vkeyOfNobody(vkey: string): string {
   const name = vkey.slice(0, vkey.indexOf("+"))
   return formatVkey(createVkey(name, ed25519PublicKey(new Uint8Array(32))))

@@ -4,9 +4,7 @@ import assert from "node:assert/strict"
 
 export type Samples = ReadonlyMap<string, number>
 
-/**
- * The samples of the Prometheus text format, by name and labels; throws for a line that is none.
- */
+/** The samples of the Prometheus text format, by name and labels; throws for an invalid line. */
 export function samplesOf(text: string): Samples {
   const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"`
   const sample = new RegExp(

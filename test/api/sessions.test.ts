@@ -27,7 +27,7 @@ import { startWatched } from "./watched.ts"
 
 // People: the first member's set-up, signing in and out, and what a cookie allows.
 
-// Of many wrong passwords at once, another file tells.
+// promises/sign-in-flood.test.ts has many wrong passwords at once.
 const environment = { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" }
 const service = await startWatched({ environment })
 after(() => service[Symbol.asyncDispose]())
@@ -340,7 +340,7 @@ test("a change with a cookie must come from the service's own pages", async () =
       headers: { cookie },
       gets: "403 csrf_failed",
     },
-    // A bearer is sent by nobody but who has it.
+    // Only who has a bearer sends it.
     {
       as: root,
       ask: `PATCH ${acme.path}`,
@@ -361,8 +361,8 @@ test("no other site can sign a browser in to an account of its own", async () =>
     "access-control-request-method": "POST",
     "access-control-request-headers": "content-type",
   }
-  // The content types that a page may send to another origin without a preflight are refused; and a
-  // preflight gets no permission.
+  // Content types that a page may send without a preflight are refused, and a preflight gets no
+  // permission.
   const types = [
     "text/plain",
     "text/plain;application/json",

@@ -7,7 +7,7 @@ import { tallystick } from "../program.ts"
 import { eventually, makeWorkspace, writeEvent } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// GET /v1/system: what an operator looks at first. Who may is in permissions.test.ts.
+// GET /v1/system: what an operator looks at first. permissions.test.ts has who may.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

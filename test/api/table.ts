@@ -5,7 +5,7 @@ import { expectProblem } from "./watched.ts"
 // Scenarios as tables: one row for each request and who sends it.
 
 export interface Row {
-  /** What the row is about, where the request does not say it. */
+  /** What the row tests, if the request does not say it. */
   readonly about?: string
   readonly as: Client
   /** `GET /v1/limits` */
@@ -17,12 +17,12 @@ export interface Row {
   /** What must stand in the answer's body. */
   readonly has?: readonly (string | RegExp)[]
   readonly hasNot?: readonly string[]
-  /** Members that the JSON answer must have; of members that are objects, the same. */
+  /** Members that the JSON answer must have, also within objects. */
   readonly shows?: object
   readonly answerHeaders?: Readonly<Record<string, string | null>>
 }
 
-/** Sends every row, one after the other, and fails with all that were not answered as they say. */
+/** Sends every row in turn, and fails with a list of the rows whose answer differs. */
 export async function expectRows(rows: readonly Row[]): Promise<readonly Reply[]> {
   assert.ok(rows.length > 0)
   const replies: Reply[] = []

@@ -6,7 +6,10 @@ import { runAgain } from "./again.ts"
 // runs unchanged in its own process, with another way to send; requests that no client would send
 // still go over plain HTTP.
 
-/** Of each, how many requests the client makes at least, and how many of these are refused. */
+/**
+ * For each scenario, at least how many requests the client makes, and how many of these are
+ * refused.
+ */
 const scenarios = {
   batch: [800, 3],
   consents: [50, 30],

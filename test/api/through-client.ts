@@ -18,7 +18,7 @@ type CallBy = (
   },
 ) => Promise<unknown>
 
-/** What a call makes of a good answer, if that is neither its JSON nor its text. */
+/** What a call returns for a success, if that is neither its JSON nor its text. */
 type Made = (reply: Reply, sent: Sent) => unknown
 
 const written: Made = (reply, sent) => ({
@@ -161,7 +161,7 @@ function isPlain(part: string): boolean {
   return /^[\w.-]+$/.test(part) && !/^\.{1,2}$/.test(part)
 }
 
-/** A write takes a key and a context, and all else takes no headers. */
+/** A write takes a key and a context; other requests take no headers. */
 function optionsOf(
   method: string,
   address: string,
@@ -208,8 +208,8 @@ function mayBeBody(method: string, address: string, body: unknown): boolean {
 // Sending -----------------------------------------------------------------------------------------
 
 /**
- * What the client hears of an answer, which the scenario sees as it came: the same, unless
- * misled-client.ts plants something else.
+ * The answer that the client reads. It is the service's, unless misled-client.ts changes it; the
+ * scenario always sees the service's.
  */
 let hear: (response: Response) => Response | Promise<Response> = (response) => response
 
@@ -229,7 +229,7 @@ async function throughClient(sent: Sent): Promise<Reply> {
   const client = createClient({
     baseUrl: sent.url,
     ...(sent.bearer !== undefined && { key: sent.bearer }),
-    // What the service says is for the scenario to judge, at once.
+    // The scenario judges the service's answer, so it gets it at once.
     retriesMax: 0,
     async fetch(url, init) {
       assert.equal(seen.reply, undefined, "one call is one request")
@@ -272,7 +272,7 @@ function expectSent(
   assert.deepEqual(init.body && JSON.parse(init.body), body && JSON.parse(JSON.stringify(body)))
 }
 
-/** The error of a call says all that the answer says, and which key to repeat it with. */
+/** The error of a call has everything in the answer, and the key to repeat it with. */
 function expectError(error: unknown, reply: Reply, { path, body, headers: sent = {} }: Sent): void {
   assert.ok(error instanceof TallystickError, String(error))
   const { status, headers } = reply

@@ -676,7 +676,7 @@ test("the list has every token, newest first, by pages, and no secret", async ()
 test("making and revoking a token are entries of the ledger", async () => {
   const quiet = await makeWorkspace(service)
   const { receipt } = await writeEvent(quiet)
-  /** Where an event goes that is written now. */
+  /** The sequence of an event that is written now. */
   const place = async (): Promise<number> => {
     const written = await writeEvent(quiet)
     return (await quiet.reader.get(`${quiet.path}/receipts/${written.receipt}`)).json().entry

@@ -12,21 +12,21 @@ import { createTextSearch } from "../text-search.ts"
 import { describedBy, type Described } from "./described.ts"
 
 // A watched service: every answer is checked against the rules for all answers. At the end two
-// programs verify every receipt, every place that may hold no secret is searched for secrets, and
-// the files are derived again.
+// programs verify every receipt, fsck derives the files again, and a search looks for secrets in
+// every place that may not have them.
 
 export interface Watched extends Service {
   readonly described: Described
   /** Every receipt that the service has given so far, by its id. */
   readonly minted: ReadonlyMap<string, Minted>
-  /** Everything that must not appear where a stranger or an operator could read it. */
+  /** Secrets that no stranger and no operator may read. */
   readonly secrets: ReadonlySet<string>
   /**
    * Counts a string among those that must not appear in answers that say no, in logs and in
    * metrics.
    */
   keepSecret(text: string): void
-  /** Verifies and searches, ends the service as an operator would, and searches again. */
+  /** Verifies and searches, stops the service as an operator would, and searches again. */
   finish(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
   }
 }
 
-/** Everything that the run has left behind is what its entries say. */
+/** fsck finds nothing wrong with the data of the run. */
 async function expectWhole(
   data: string,
   headsPath: string | undefined,
@@ -202,8 +202,8 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 /**
- * An error is `{ error, detail }` and nothing else but the receipt that a key belongs to, and tells
- * nothing about our insides.
+ * An error is `{ error, detail }`, perhaps with the receipt that a key belongs to, and reveals
+ * nothing internal.
  */
 export function expectProblem(
   text: string,
@@ -270,7 +270,7 @@ function secretsOfPeople({ method, path, body, headers, reply }: Exchange): read
     ...sent,
   ].join(" ")
   const tokens = shown.match(/ts[sx]_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}/g) ?? []
-  // What is shorter is no password that could be set, and may well be a part of some sentence.
+  // A shorter text cannot be a password, and may be part of a sentence.
   return [
     ...sent.filter((text) => text.length >= 12),
     ...tokens.flatMap((token) => [token, secretPart(token)]),
@@ -302,7 +302,7 @@ function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
 }
 
 /**
- * Every receipt of the run is verified twice: by the program that shares nothing with the service,
+ * Every receipt of the run is verified twice: by a verifier that shares no code with the service,
  * and by the one that we give to auditors.
  */
 async function expectReceipts(
@@ -313,7 +313,7 @@ async function expectReceipts(
   for (const [workspaceId, receipts] of byWorkspace) {
     let seen = 0
     await expectChain(service.root, workspaceId, receipts, (answer, { vkey }, receiptId) => {
-      // The first one as a browser would, in plain JavaScript; all others as fast as node can.
+      // The first one in plain JavaScript, as in a browser; all others with Node's faster code.
       const isGone = answer["proof"].body === null
       const { verdict, ...report } = verifyReceipt(answer, {
         trustedKeys: [vkey],
@@ -344,10 +344,7 @@ function formsOf(secrets: ReadonlySet<string>): readonly string[] {
   ])
 }
 
-/**
- * The files that hold secrets on purpose are the service's own; in all others none may stand,
- * however it is written.
- */
+/** Some files hold secrets on purpose. No other file may have one, in any form. */
 async function expectFilesClean(data: string, secrets: ReadonlySet<string>): Promise<void> {
   const search = createTextSearch(formsOf(secrets))
   const names = await readdir(data, { recursive: true })
@@ -356,7 +353,7 @@ async function expectFilesClean(data: string, secrets: ReadonlySet<string>): Pro
     "the data folder has no data",
   )
   for (const name of names.filter((one) => one !== "root-key" && one !== "secret")) {
-    // The log of a database may be gone again by now.
+    // The log of a database may be removed meanwhile.
     const bytes = await readFile(join(data, name)).catch(() => Buffer.alloc(0))
     assert.equal(search(bytes), undefined, `the file ${name} holds a secret`)
   }

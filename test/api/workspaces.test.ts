@@ -429,7 +429,7 @@ test("every administrative act is one entry, committed with its change; a refuse
   }
 })
 
-/** Found out by writing one more. */
+/** Known after writing one more. */
 async function lengthOf({ id, writer, reader }: Workspace): Promise<number> {
   return (await readChain(reader, id, [(await writer.write(eventFor(id))).json()])).size
 }

@@ -1,5 +1,5 @@
-// What the figures are held against: a server that reads the same bodies, parses them, and answers
-// a constant of the receipt's size.
+// The baseline of the figures: a server that reads the same bodies, parses them, and answers a
+// constant of the receipt's size.
 
 import { createServer } from "node:http"
 

@@ -1,4 +1,4 @@
-// What one would write by hand on PostgreSQL: for each event a transaction that locks the row of the
+// A simple ledger written by hand on PostgreSQL: for each event a transaction locks the row of the
 // workspace's head, inserts the event under its hash, and moves the head.
 //
 //   node test/bench/by-hand.ts '{"url":…,"clients":64,"workspaces":1,"seconds":5}'   → events a second

@@ -1,11 +1,11 @@
-// What an entry takes on the disk, by file and table, and within a row by column.
+// Bytes of an entry on the disk, by file and table, and within a row by column.
 
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
 const columns = ["record", "receipt", "idem", "salted", "sealed"] as const
 
-/** Rows of a table: what it is of, and its bytes for each entry. */
+/** Rows of a table: what is measured, and its bytes for each entry. */
 export function measureDisk(data: string): readonly (readonly [what: string, bytes: number])[] {
   const entries = firstOf(data, "journal.db", "SELECT max(n) AS number FROM entries")
   const rows: [string, number][] = []

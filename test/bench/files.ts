@@ -1,5 +1,5 @@
-// Which source files one warm `POST /v1/events` passes, from the socket to the receipt: those of
-// which a function ran between two looks of V8's coverage, in the main thread and in the writer's.
+// The source files that one warm `POST /v1/events` passes, from the socket to the receipt: V8's
+// coverage shows which functions ran, in the main thread and in the writer's.
 //
 //   node test/bench/files.ts
 

@@ -1,5 +1,5 @@
-// A writer beside followers of its workspace: nobody, many whose search matches nothing, and many
-// who are shown everything. They share the machine with what is measured.
+// A writer beside followers of its workspace: none, many whose search matches nothing, and many
+// that get everything. They share the machine with the service.
 
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
@@ -90,7 +90,9 @@ async function follow(
   )
 }
 
-/** What each entry of a stream has once; one that two reads share is not counted. */
+/**
+ * A text that each entry of a stream has once. One that is split between two reads is not counted.
+ */
 const mark = Buffer.from("event: entry")
 
 async function newest(url: string, workspace: string, key: string): Promise<number> {

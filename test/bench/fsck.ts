@@ -1,5 +1,4 @@
-// Derives a data folder's ledger again by one pass of fsck, in a process of its own whose memory is
-// looked at.
+// Runs one pass of fsck over a data folder, in a process of its own, and measures its memory.
 //
 //   node test/bench/fsck.ts <folder> <pass>   → one line of JSON
 
@@ -8,7 +7,7 @@ import { fsck, passes } from "../../packages/server/src/operator/fsck/fsck.ts"
 
 export interface FsckMeasured {
   readonly perSecond: number
-  /** At the first hundred thousand entries, where the pass says how far it is. */
+  /** At the first hundred thousand entries, where the pass reports its progress. */
   readonly earlyMb: number | undefined
   readonly mostMb: number
 }

@@ -1,5 +1,5 @@
-// What the main thread allocates for an event, and how much of that is kept until V8 collects
-// everything, because it was alive, or taken to be, when V8 collected what is young.
+// What the main thread allocates for an event, and how much of that survives collections of young
+// objects and stays until a full collection.
 
 import { join } from "node:path"
 import { makeWriter, runLoad, startService } from "./programs.ts"

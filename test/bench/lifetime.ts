@@ -1,6 +1,6 @@
-// What becomes of entries as they grow old, measured from outside: bytes of an entry in the database
-// and in the archive, exports, archiving, reading the archive, erasing a person, expiry. Nine tenths
-// of the entries are a hundred days old: the service that takes them has a clock that is late.
+// Entries as they grow old, measured from outside: bytes in the database and in the archive,
+// exports, archiving, reading the archive, erasing a person, expiry. Nine tenths of the entries are
+// a hundred days old: the service that records them has a late clock.
 
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ const dayMs = 86_400_000
 const lateBy = (ms: number): string =>
   `data:text/javascript,const now=Date.now;Date.now=()=>now()-${ms}`
 const never = 36_500
-/** Each has one entry of a hundred, spread over all. */
+/** One entry in a hundred is about each of them, evenly spread. */
 const people = { fields: "usr_erased_fields", entries: "usr_erased_entries" } as const
 
 export async function* measureLifetime({
@@ -162,7 +162,7 @@ async function* archiving(
     await pause(100)
   }
   await settled(service, "tallystick_archive_bytes")
-  // It was still for as long as `settled` waits.
+  // The time that `settled` waits is not counted.
   const tookMs = performance.now() - startedMs - stillMs
   const during = await beside
   const bytes = bytesIn(join(data, "archive"))

@@ -14,11 +14,11 @@ export interface Load {
   readonly batch: number
   /** A bearer for each workspace that is written to. */
   readonly writers: readonly { readonly workspace: string; readonly key: string }[]
-  /** Sets this run's keys apart from those of others. */
+  /** Makes the keys of this run different from those of others. */
   readonly run: string
   /** Stop after about so many events, if they come first. */
   readonly eventsMax?: number
-  /** No more than this many events a second, of all connections together. */
+  /** At most this many events a second, over all connections. */
   readonly perSecond?: number
   /** Each of these people does one event of a hundred. */
   readonly people?: readonly string[]
@@ -167,7 +167,7 @@ export function eventBody(workspace: string, count: number, people?: Load["peopl
   return `{${eventOf(workspace, count, people)}}`
 }
 
-/** Two of its fields are sealed: what an application usually has to say. */
+/** An ordinary event of an application. Two of its fields are sealed. */
 function eventOf(workspace: string, count: number, people: Load["people"] = []): string {
   const person = people[count % 100] ?? `usr_${count % 5000}`
   return (

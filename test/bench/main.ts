@@ -1,6 +1,6 @@
-// `npm run bench`: the figures of docs/figures.md, from one run. What is compared runs in turns, on
-// this machine, in this minute; the load generator shares its cores, so what counts are ratios and
-// medians.
+// `npm run bench`: the figures of docs/figures.md, from one run. Compared programs run in turns, on
+// this machine, in the same minutes. The load generator shares its cores, so ratios and medians
+// count.
 //
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
@@ -152,7 +152,7 @@ async function pair(
   return { bare: first, ours }
 }
 
-/** In turns with what one would write oneself in a database. */
+/** In turns with a simple ledger in a database. */
 async function peers(): Promise<void> {
   const peer = await startPostgres()
   if (peer === undefined) return say("no peers were measured: PostgreSQL is not installed\n")
@@ -249,15 +249,15 @@ async function stress(): Promise<void> {
     say("| --- | --- |")
     for (const row of rows) say(`| ${row.join(" | ")} |`)
   } catch (error) {
-    // What was measured before is worth no less, and that this was not is said.
+    // Earlier measurements stay valid, and the output says that this one is missing.
     say(`not measured: ${error instanceof Error ? error.message : String(error)}`)
     process.exitCode = 1
   }
 }
 
 /**
- * One workspace up to a million entries: what an event costs on the way, and what reading, signing
- * and restarting cost at its end.
+ * One workspace of up to a million entries: the cost of an event meanwhile, and of reading, signing
+ * and restarting at the end.
  */
 async function growth(): Promise<void> {
   const data = join(folder, "growth")
@@ -349,8 +349,8 @@ function disk(data: string): void {
 }
 
 /**
- * With the service stopped. Whether memory grows with the ledger is seen by comparing its beginning
- * with the most there was.
+ * With the service stopped. Memory at the beginning and at the most shows whether it grows with the
+ * ledger.
  */
 async function derived(data: string): Promise<void> {
   say("\nfsck, each pass in a process of its own\n")

@@ -1,4 +1,4 @@
-// Requests that no client would send: what a router, a framing check or a parser may get wrong.
+// Requests that no client would send, and that a router, a framing check or a parser may get wrong.
 
 import type { Chance } from "../chance.ts"
 

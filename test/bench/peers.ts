@@ -1,7 +1,7 @@
-// What else one would use: a hash-chained table in PostgreSQL, which takes a batch in one function
-// that loops over its events. It makes no tree, no receipts, no sealed fields and no search. Where
-// PostgreSQL is installed (`apt-get install postgresql`), it runs in a folder of its own, on a socket
-// in that folder.
+// An alternative to the product: a hash-chained table in PostgreSQL, which takes a batch in one
+// function that loops over its events. It has no tree, receipts, sealed fields or search. It needs
+// an installed PostgreSQL (`apt-get install postgresql`), and runs in a folder of its own, on a
+// socket in that folder.
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process"
 import { chownSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -77,7 +77,7 @@ export async function startPostgres(): Promise<Peer | undefined> {
   }
 }
 
-/** The server runs as no root; the account that its package makes is one it may run as. */
+/** PostgreSQL refuses to run as root, so it runs as the account that its package makes. */
 function accountOf(folder: string): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [uid = 0, gid = 0] = ["-u", "-g"].map((which) =>

@@ -1,4 +1,4 @@
-// The service on PostgreSQL, against what one would write by hand on the same server, in turns.
+// The service on PostgreSQL, in turns with a simple ledger written by hand on the same server.
 
 import { join } from "node:path"
 import { startOwnPostgres } from "../postgres-server.ts"
@@ -11,7 +11,7 @@ export interface PostgresBench {
   readonly folder: string
   readonly seconds: number
   readonly turns: number
-  /** As many are in the workspace whose pages are asked for, at least. */
+  /** The workspace whose pages are read has at least this many entries. */
   readonly entries: number
 }
 
@@ -21,7 +21,7 @@ const secret = "5".repeat(64)
 
 type Row = readonly [what: string, measured: string]
 
-/** What a machine for it would have; everything that makes a commit durable is as usual. */
+/** Settings of a machine for PostgreSQL; those that make a commit durable have their defaults. */
 const settings = { shared_buffers: "1GB", max_wal_size: "4GB", checkpoint_timeout: "15min" }
 
 export async function* measurePostgres(bench: PostgresBench): AsyncGenerator<Row> {

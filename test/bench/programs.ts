@@ -19,8 +19,8 @@ export interface Program {
   /** Processor time of all its threads so far. */
   cpuMs(): number
   /**
-   * Processor time of the thread that files, the only one that stands back for others; undefined
-   * where the system does not say.
+   * Processor time of the filing thread, the only one with a low priority; undefined if the system
+   * does not say.
    */
   filingMs(): number | undefined
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>
@@ -32,7 +32,7 @@ export function startBare(): Promise<Program> {
   return start([join(here, "bare.ts")], {})
 }
 
-/** Of this checkout, or of the one in that folder. */
+/** The programs of this checkout, or of the one in that folder. */
 export function startService(
   data: string,
   flags: readonly string[] = [],
@@ -118,12 +118,12 @@ export async function runLoad(load: Load): Promise<Measured> {
   return JSON.parse(await said("load.ts", JSON.stringify(load))) as Measured
 }
 
-/** Writes into a table of one's own, likewise; to so many events a second. */
+/** Runs by-hand.ts in the same way; returns events a second. */
 export async function runByHand(given: ByHand): Promise<number> {
   return Number(await said("by-hand.ts", JSON.stringify(given)))
 }
 
-/** Derives a folder's ledger again, likewise. */
+/** Runs fsck.ts in the same way. */
 export async function runFsck(data: string, pass: string): Promise<FsckMeasured> {
   return JSON.parse(await said("fsck.ts", data, pass)) as FsckMeasured
 }

@@ -21,20 +21,20 @@ export interface Latencies {
   readonly name: string
   readonly p50Ms: number
   readonly p99Ms: number
-  /** How many entries its queries matched, of the one in the middle. */
+  /** The median of the number of matched entries. */
   readonly matched: number
 }
 
 const people = 5000
 /**
- * A turn of the writer: starting it takes a part of a second of a core, which few questions should
- * meet.
+ * A turn of the writer. To start it takes part of a second of a core, which should disturb few
+ * questions.
  */
 const writeSeconds = 10
 
 /**
- * Asks each kind of query in turn while 2,000 events a second are written; says what the writers
- * got meanwhile.
+ * Asks each kind of query in turn while 2,000 events a second are written, and returns what the
+ * writers recorded meanwhile.
  */
 export async function measureQueries(
   url: string,
@@ -51,7 +51,7 @@ export async function measureQueries(
   await askJson(url, "PATCH", `${path}/projects/core`, rootKey, { activityLinks: true })
   const tokens = await Promise.all(
     Array.from({ length: 20 }, async (_, at) => {
-      // Of every fourth person all entries are in `core`.
+      // All entries of every fourth person are in `core`.
       const body = { projectId: "core", subject: { id: `usr_${at * 240}`, types: ["user"] } }
       // Its answer is the token's.
       return (
@@ -186,9 +186,7 @@ async function askJson(
 
 const agent = new Agent({ keepAlive: true })
 
-/**
- * The whole answer, as soon as it is there: what reads it, and how fast, is not ours to measure.
- */
+/** The whole answer, as soon as it has arrived. Parsing it is not part of the measurement. */
 async function askText(
   url: string,
   method: string,

@@ -1,5 +1,5 @@
-// Whether two versions answer alike: many requests, with something wrong in most of them, go byte
-// for byte to this checkout and to another one, which both serve a copy of the same data.
+// Compares the answers of two versions: many requests, most of them invalid, go byte for byte to
+// this checkout and to another, which both serve a copy of the same data.
 //
 //   node test/bench/same-answers.ts --against ../before --requests 100000 --seed 7
 
@@ -32,13 +32,13 @@ const environment = {
   TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "100000000",
   TALLYSTICK_LIMIT_PACK_DOWNLOADS_PER_MINUTE: "100000000",
 }
-/**
- * Behind what is sent comes a request that ends the connection: whoever closes a half of it may
- * not be answered any more.
- */
+/** A last request ends the connection, because a half-closed connection might get no answer. */
 const last = Buffer.from("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
-/** For more to come. An answer that waits for a password takes a tenth of a second, and its turn. */
+/**
+ * How long to wait for more. An answer that checks a password waits its turn, and takes a tenth of
+ * a second.
+ */
 const quietMs = 3000
 
 await using first = await startWatched({ environment, program, arguments: ["serve"] })
@@ -80,7 +80,7 @@ let sent = 0
 const client = async (): Promise<void> => {
   while (sent++ < requests) await ask()
 }
-// Few at once, so that both do what changes something in much the same order.
+// Few at once, so that both make changes in almost the same order.
 await Promise.all([client(), client(), client()])
 const seconds = Math.round((performance.now() - started) / 1000)
 const counted = [...statuses]
@@ -109,9 +109,9 @@ function bytesOf({ method, target, headers, body, isTorn }: Asked, draws: Chance
 
 interface Said {
   readonly status: string
-  /** Without what is another one each time. */
+  /** Without values that differ each time. */
   readonly headers: Readonly<Record<string, string>>
-  /** Of a refusal. */
+  /** The code of a refusal. */
   readonly body: string
 }
 
@@ -121,11 +121,11 @@ function send(service: Service, bytes: Buffer, cut: boolean): Promise<readonly S
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(service.url).port) })
     if (cut) socket.write(bytes.subarray(0, -1), () => setTimeout(() => socket.destroy(), 5))
     else socket.write(Buffer.concat([bytes, last]))
-    // What has no end is given one.
+    // A request without an end gets one.
     socket.setTimeout(quietMs, () => socket.end())
     const chunks: Buffer[] = []
     socket.on("data", (chunk: Buffer) => chunks.push(chunk))
-    // Whoever is refused while still sending may find the connection gone.
+    // A client that is refused while sending may find the connection closed.
     socket.on("error", () => {})
     // Which answers arrive before a cut is chance.
     socket.on("close", () => done(cut ? [] : repliesIn(Buffer.concat(chunks).toString("latin1"))))
@@ -151,7 +151,7 @@ function repliesIn(text: string): readonly Said[] {
   return said
 }
 
-/** What is another one each time. */
+/** Values that differ each time. */
 function isOwn(name: string, value: string, status: string): boolean {
   if (name === "x-request-id") return value !== "of-the-client"
   if (name === "content-length") return Number(status) < 300

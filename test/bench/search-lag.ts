@@ -6,11 +6,11 @@ import type { Load } from "./load.ts"
 export interface SearchLag {
   /** From the receipt of an event to the search that finds it. */
   readonly foundMs: number[]
-  /** Entries that stood in no segment, each time that one was found. */
+  /** The number of entries outside segments, each time that a search found its event. */
   readonly unfiled: number[]
 }
 
-/** Between two events: they are few beside the load. */
+/** The pause between two events, which are few compared to the load. */
 const everyMs = 200
 
 /** Adds to `lag` until the load has ended. `write` writes one event and returns its target's id. */
@@ -30,7 +30,7 @@ export async function measureSearchLag(
       const answer = await fetch(`${url}/v1/workspaces/${workspace}/events?query=${query}`, {
         headers: { authorization: `Bearer ${key}` },
       })
-      // A page; or a refusal, because too many entries wait to be filed.
+      // A page, or a refusal because too many entries wait to be filed.
       const { total = 0 } = (await answer.json()) as { total?: number }
       isFound = answer.ok && total === 1
     }

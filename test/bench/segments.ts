@@ -1,6 +1,6 @@
-// What the search costs by itself: making segments of entries, merging them, and asking them.
-// Ordinary entries, as load.ts writes them, sealed as the ledger seals them. Milliseconds and
-// microseconds are of the processor.
+// The cost of the search alone: making segments, merging them, and searching them. Ordinary
+// entries, as load.ts writes them, sealed as the ledger seals them. Milliseconds and microseconds
+// are of the processor.
 
 import { encodeRecord } from "@tallystick/proof"
 import { parseQuery } from "@tallystick/client/grammar"
@@ -171,7 +171,7 @@ function bytesOf(parts: SegmentParts): number {
   return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** What each stream takes. */
+/** The size of each stream. */
 function* streamsOf(segments: readonly Kept[], entries: number): Generator<string> {
   yield "| stream | raw bytes an entry | kept |\n| --- | ---: | ---: |"
   for (const name of streamNames) {

@@ -1,10 +1,10 @@
-// Under stress: what is recorded when three times as much is offered as can be, how long a refusal
-// takes, and what a good client notices of 300 slow ones.
+// Under stress: how much is recorded at three times the capacity, how long a refusal takes, and how
+// 300 slow clients affect a good one.
 
 import { overload } from "../promises/overload.ts"
 import { besideSlowClients } from "../promises/slow-clients.ts"
 
-/** Rows of a table: what was measured, and what it was. */
+/** Rows of a table: what was measured, and the result. */
 export async function measureStress(
   turns: number,
   seconds: number,

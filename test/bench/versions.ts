@@ -2,8 +2,8 @@ import { readdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { makeWriter, runLoad, startService, type Program } from "./programs.ts"
 
-// Whether a change made writing dearer: two checkouts in turns, in one run. Rates follow whatever
-// else the machine does; the processor time of an event does so less.
+// Whether a change made writing more expensive: two checkouts in turns, in one run. The rate
+// depends on the machine's other work; the processor time of an event depends on it less.
 
 const cases = [
   { name: "single, 64 connections", connections: 64, batch: 0 },

@@ -72,7 +72,7 @@ function* sizes(): Generator<Row> {
   }
 }
 
-/** A viewer, who has taken an invitation up. */
+/** A viewer who has accepted an invitation. */
 async function invite(url: string): Promise<void> {
   const invited = (await post(url, `/v1/workspaces/${workspace}/members`, {
     email: login.email,
@@ -114,8 +114,8 @@ async function firstVisit(page: Page, url: string) {
 }
 
 /**
- * Down through pages that are loaded on the way. A frame that is late because another program has
- * the processor is not the page's fault: the processor time of its longest frame is.
+ * Scrolls down through pages that load on the way. A frame may be late because another program has
+ * the processor, so the processor time of the longest frame counts.
  */
 async function scrolling(browser: Browser, page: Page): Promise<readonly Row[]> {
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline"] })
@@ -151,7 +151,7 @@ interface TraceEvent {
   readonly cat: string
   readonly pid: number
   readonly tid: number
-  /** When it began, and its time of a clock and of a processor, in microseconds. */
+  /** The beginning, duration and processor time of a task, in microseconds. */
   readonly ts: number
   readonly dur?: number
   readonly tdur?: number

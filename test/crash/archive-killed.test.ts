@@ -46,7 +46,7 @@ function killArchiving(
   })
 }
 
-/** All that is due lies in the archive, and everything of it can be read. */
+/** Every due entry is in the archive, and readable. */
 async function expectArchived(last: Service, { workspace, receipts }: OldLedger): Promise<void> {
   await eventually(
     "all to be archived",
@@ -86,6 +86,6 @@ test("canary: bodies that are dropped before their segment is stored are detecte
     await using last = await startProgram({ data: due.first.data, environment: busyArchiver })
     await expectArchived(last, due)
   }
-  // Where some bodies of a lost segment were not dropped yet, nothing is archived any more.
+  // If some bodies of a lost segment are still there, nothing is archived any more.
   await assert.rejects(killAndLook(), /archive_unavailable|in vain: some segments/)
 })

@@ -5,9 +5,9 @@ import type { Receipt } from "@tallystick/client"
 import { eventually, makeWorkspace, writeMany, type Service, type Workspace } from "../service.ts"
 import { startProgram } from "./programs.ts"
 
-// A small ledger that has entries everywhere: in segments of the archive, and in rows.
+// A small ledger with entries in segments of the archive and in rows.
 
-/** So many become a segment of the search, and are packed. */
+/** This many become a segment of the search, and are packed. */
 export const filed = 4096
 export const idleArchiver = { TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "3600000" }
 /** Many small segments, as fast as they can be made. */
@@ -18,7 +18,7 @@ export const busyArchiver = {
 }
 
 export interface OldLedger {
-  /** It has ended; its folder goes with it. */
+  /** Stopped. Disposing of it removes its folder. */
   readonly first: Service
   readonly workspace: Workspace
   readonly receipts: readonly Receipt[]

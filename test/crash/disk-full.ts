@@ -9,7 +9,7 @@ import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// A disk that others fill, to the last byte, while the ledger is written to and is killed; then
+// Other programs fill the disk, to the last byte, while the ledger is written to and killed; then
 // there is space again.
 
 export interface FilledOptions {
@@ -61,7 +61,7 @@ export async function fillAgainAndAgain({
   const ballast = join(disk.path, "ballast")
   for (let cycle = 0; cycle < cycles; cycle++) {
     for (let at = 0; at < 20; at++) assert.equal((await write()).status, 202)
-    // Once there is less than the reserve, and once there is nothing at all.
+    // First with less than the reserve, then with no space at all.
     const toTheLast = cycle % 2 === 1
     fill(ballast, toTheLast ? 0 : reserveBytes - 500_000)
     const expectFull = async (): Promise<void> => {
@@ -84,7 +84,7 @@ export async function fillAgainAndAgain({
     }
     await expectFull()
     if (toTheLast) {
-      // A start needs no space either, after a kill as after a stop.
+      // A start needs no space either, after a kill and after a stop.
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
         await service.end(signal)
         service = await start()
@@ -108,7 +108,7 @@ export async function fillAgainAndAgain({
   return { ...audited, ...seen, cycles, acknowledged: writes.length }
 }
 
-/** Everything that a reader asks for, on a disk without space. */
+/** Every kind of read, on a disk without space. */
 async function readAll(
   service: Service,
   { path, reader }: Workspace,
@@ -141,7 +141,7 @@ function fill(path: string, freeBytes: number): void {
       writeSync(file, block, 0, Math.min(block.length, missing))
     }
   } catch (error) {
-    // No space is what was wanted.
+    // The disk is full, as intended.
     assert.ok(error instanceof Error && "code" in error && error.code === "ENOSPC", String(error))
   } finally {
     closeSync(file)

@@ -9,7 +9,7 @@ import { join } from "node:path"
 export type FileSystem = "ext4" | "xfs"
 
 export interface Disk extends Disposable {
-  /** Where it is mounted. */
+  /** The mount point. */
   readonly path: string
   /** Cuts the power: unsynced data is lost, and nothing can be written until it is back. */
   cutPower(): void

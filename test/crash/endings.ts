@@ -26,7 +26,7 @@ export interface EndingsOptions {
   readonly clients?: number
   readonly chance: Chance
   readonly fault?: Fault
-  /** The data lies there, and its power is cut right before each ending. */
+  /** Holds the data. Its power is cut right before each ending. */
   readonly disk?: Disk
   /** Runs alongside each service. */
   readonly beside?: (service: Service) => Promise<unknown>
@@ -39,7 +39,7 @@ export interface Endured extends Audited {
   readonly retried: number
   /** Those of them that had been recorded, though their client had heard nothing. */
   readonly recordedUnheard: number
-  /** Requests refused because the service was stopping. */
+  /** Requests that were refused because the service was stopping. */
   readonly refused: number
   readonly slowestStartMs: number
   readonly slowestStopMs: number
@@ -85,7 +85,7 @@ export async function endure({
     await using service = await timed(seen, () => startProgram({ data, environment }, fault))
     await beside(service)
     const load = startLoad(service, writers, seen)
-    // A cold service is slow to answer, so mostly the time is taken from its first answer on.
+    // A cold service is slow, so in most rounds the time counts from its first answer.
     await Promise.race([chance.percent(20) ? undefined : load.answered, load.over])
     await Promise.race([sleep(chance.below(loadMsMax)), load.over])
     const startedMs = performance.now()
@@ -151,7 +151,7 @@ interface Writer {
 }
 
 const stopping = ["shutting_down"] as const
-/** What may be answered between the end of the disk and that of the service. */
+/** Answers that are allowed between the end of the disk and that of the service. */
 const diskless = ["ledger_unavailable", "storage_full"] as const
 
 function createWriter(
@@ -188,8 +188,8 @@ function createWriter(
       return false
     }
     assert.equal(reply.status, 202, reply.text)
-    // Without power this answer would not have come. The disk, while it goes, may call a commit
-    // synced whose last blocks it then drops.
+    // Without power this answer would not have come. A failing disk may report a commit as synced
+    // and then drop its last blocks.
     if (!power.isOn) return false
     const { replayed } = note(sending, reply)
     assert.ok(isRetry || replayed === 0, "a new key is new")
@@ -211,7 +211,7 @@ function createWriter(
   }
 }
 
-/** Undefined when the connection was refused or cut: whether it was recorded is not known then. */
+/** Undefined when the connection was refused or cut: then the outcome is unknown. */
 async function sendUnlessCut(
   service: Service,
   { writer }: Workspace,

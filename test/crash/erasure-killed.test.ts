@@ -8,11 +8,11 @@ import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archi
 import { expectSound, startProgram } from "./programs.ts"
 import { killServiceAtSteps, usualKills, type ServiceKills } from "./step-kills.ts"
 
-// Killed at each step of an erasure: what was recorded is finished at the next start, what was not
-// has not begun.
+// Killed at each step of an erasure: the next start finishes one that was recorded; one that was
+// not has changed nothing.
 
 const perPerson = 68
-/** The kills of the canary: most steps of such an erasure, so some leave it unfinished. */
+/** The canary kills at most steps of an erasure, so some kills leave it unfinished. */
 const few = 24
 /** Longer than any of them takes, and less than a test waits. */
 const unfinishedMs = 5000
@@ -60,7 +60,7 @@ test("canary: a service that does not resume erasures is detected", async (t) =>
   await assert.rejects(expectFinished(last, old, asked, unfinishedMs), /waited/)
 })
 
-/** So many entries in a row are about the same person, some by somebody else. */
+/** This many consecutive entries are about one person, some by another actor. */
 function personOf(at: number, each = perPerson): object {
   const round = Math.floor(at / each)
   const person = { id: `usr_${round}_of_it`, type: "user", email: `mail-${round}@example.com` }
@@ -97,7 +97,7 @@ async function killErasures({ first, workspace }: OldLedger, killing: Killing) {
   return { killed, asked }
 }
 
-/** Every erasure that was recorded, whether its client heard or not. */
+/** Every erasure that was recorded, whether or not its client got the answer. */
 async function expectFinished(
   { root, data }: Service,
   { workspace }: OldLedger,

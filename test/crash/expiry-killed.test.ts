@@ -18,10 +18,10 @@ import type { Fault } from "./faults.ts"
 import { expectSound, startProgram } from "./programs.ts"
 import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
 
-// The service is killed at each step of expiry. Whatever is gone then is explained by an entry, and
-// the next start finishes what was begun.
+// The service is killed at each step of expiry. An entry explains all missing content, and the next
+// start finishes the expiry.
 
-/** No multiple of 64: most segments are written anew. */
+/** Not a multiple of 64, so most segments are rewritten. */
 const perProject = 68
 const smallKills = 30
 /** Entries are three days old. */
@@ -54,7 +54,7 @@ test("canary: contents that are destroyed before that is recorded are detected",
     assert.equal(await last.end(), 0)
     await expectSound(last)
   }
-  // A later round finds it, or else the check at the end.
+  // A later round or the check at the end detects it.
   await assert.rejects(killAndCheck(), /its body is missing, and no entry records/)
 })
 
@@ -121,7 +121,7 @@ async function ruleFor({ root }: Service, { path }: Pick<Workspace, "path">, pro
   assert.equal(set.status, 200, set.text)
 }
 
-/** What is gone is what the entries say, once each. */
+/** The missing content is what the entries say, each once. */
 async function expectExplained(service: Service, { path }: Workspace): Promise<void> {
   const gone: number[] = []
   const recorded: number[] = []

@@ -27,8 +27,8 @@ export interface Failed extends Audited {
   /** Points at which the process ended, as it must after an fsync. */
   readonly ended: number
   /**
-   * Points at which nothing could be written for as long as the fault lasted, and the service said
-   * that it is not ready.
+   * Points at which no write succeeded during the fault, and the service reported that it was not
+   * ready.
    */
   readonly notReady: number
 }
@@ -73,7 +73,7 @@ function failingOf(point: number, data: string): Failing {
   const nth = 1 + (Math.floor(point / 6) % 5)
   if (point % 3 === 0)
     return { call: "fsync", error: "EIO", when: String(nth), files: [files[1] ?? ""] }
-  // With the second, storage cannot be opened anew either, which is what follows an error.
+  // With the second, storage cannot be reopened either, which the service tries after an error.
   if (point % 3 === 1)
     return { call: point % 2 === 0 ? "pwrite64" : "pwrite64,openat", error, when: "1+", files }
   return { call: "pwrite64", error, when: String(nth), files }

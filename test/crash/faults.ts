@@ -20,20 +20,20 @@ import type { Registry, Store } from "../../packages/server/src/store/store.ts"
 
 // The service with a fault in it:   node test/crash/faults.ts <fault>
 //
-// A suite that stays green on one of the planted bugs tests nothing. What is marked "not a bug" the
-// service must live with.
+// A suite that stays green on a planted bug tests nothing. The service must survive the faults
+// marked "not a bug".
 
 type Faults = NonNullable<ServeCommand["faults"]>
 
 const faults = {
   "acknowledges before commit": { wrapStore: acknowledgeEarly },
   "commits without waiting": { wrapStore: commitWithoutWaiting },
-  /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
+  /** Not a bug: storage sometimes reports a failure, having stored all or nothing. */
   "storage fails": { wrapStore: (store) => failSometimes(store) },
   "storage fails, the head is kept": {
     wrapStore: (store) => keepHeads(failSometimes(store), store),
   },
-  /** Not a bug either: what is sent meanwhile waits. */
+  /** Not a bug either: commits take long, and requests wait. */
   "storage is slow": { wrapStore: slowDown },
   "storage is slow and fails": { wrapStore: (store) => failSometimes(slowDown(store)) },
   "hides a full disk": { wrapStore: hideFullDisk },
@@ -77,22 +77,16 @@ function withAppend(store: Store, append: Store["journal"]["append"]): Store {
   return { ...store, journal: { ...store.journal, append } }
 }
 
-/** Only client writes are tampered with: administrative acts are read back at once. */
+/** Changes client writes only: administrative acts are read back at once. */
 function ofClients({ changes = [] }: Group): boolean {
   return changes.length === 0
 }
 
 const lateMs = 20
-/**
- * Longer than a load lasts before a kill, so that some of it falls between, however slow the
- * machine is.
- */
+/** Longer than the load before a kill, so that some kills come in between on any machine. */
 const earlyMs = 200
 
-/**
- * Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash
- * can tell.
- */
+/** Says "done" a moment too early. Used keys are still found, so only a crash shows it. */
 function acknowledgeEarly(store: Store): Store {
   const { journal } = store
   const last = new Map<string, Promise<unknown>>()
@@ -152,7 +146,7 @@ function failSometimes(store: Store): Store {
   })
 }
 
-/** Trusts the last seen heads after any failure, and appends wherever the chain ends. */
+/** Trusts the heads that it saw before a failure, and appends at the end of any chain. */
 function keepHeads(failing: Store, { journal: real }: Store): Store {
   const heads = new Map<string, Head>()
   const end = async (group: Group): Promise<Group> =>
@@ -189,7 +183,7 @@ function hideFullDisk(store: Store): Store {
   )
 }
 
-/** Whatever the disk says is taken for "done". */
+/** Treats every result of the disk as "done". */
 function ignoreErrors(store: Store): Store {
   return withAppend(store, async (group) => {
     const appended = store.journal.append(group)
@@ -197,10 +191,10 @@ function ignoreErrors(store: Store): Store {
   })
 }
 
-/** A kill at most steps falls between (killed-at-step.ts). */
+/** A kill at most steps comes in between (killed-at-step.ts). */
 const stepsBetween = 100
 
-/** The bodies are gone before the entry that says so is there. */
+/** Destroys the bodies before it records the entry that says so. */
 function destroyEarly(store: Store): Store {
   const { data, databaseUrl, archive } = configOf({ environment: process.env })
   return withAppend(store, async (group) => {
@@ -216,7 +210,7 @@ function destroyEarly(store: Store): Store {
   })
 }
 
-/** What was cut short is not found by the next start. */
+/** The next start does not find interrupted erasures. */
 function forgetErasures(store: Store): Store {
   const grown: Store["grown"] = async function* () {}
   return { ...store, grown }
@@ -230,7 +224,7 @@ function forgetKeys(store: Store): Store {
   return withAppend(store, (group) => store.journal.append(forgotten(group)))
 }
 
-/** Which field it is, the workspace says: `ignores-metadata`. */
+/** The workspace's name says which field: `ignores-metadata`. */
 function ignoreField(kind: Kind, recorded: Content, asked: Content): boolean {
   const field = asked.workspaceId.replace("ignores-", "")
   return sameRequest(
@@ -248,7 +242,7 @@ function tellSecrets(store: Store): Store {
   })
 }
 
-/** Every API key is taken for another one. */
+/** Takes every API key for another one. */
 function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument): Store {
   const get: Registry["get"] = async (kind, workspace, id) => {
     const found = await store.registry.get(kind, workspace, id)
@@ -273,7 +267,7 @@ function withFind(store: Store, find: Store["search"]["find"]): Store {
   return { ...store, search: { ...store.search, find } }
 }
 
-/** Of the last page, where the next one cannot make it good. */
+/** Drops a match of the last page, where no later page can have it. */
 function dropLastRow(store: Store): Store {
   return withFind(store, async (...asked) => {
     const hits = await store.search.find(...asked)
@@ -283,7 +277,7 @@ function dropLastRow(store: Store): Store {
   })
 }
 
-/** What was recorded in the last moment is not looked for. */
+/** Does not search the most recent entries. */
 function findLate(store: Store): Store {
   const seen = new Map<string, number>()
   return withFind(store, async (workspace, wanted, before, limit) => {

@@ -1,7 +1,7 @@
-// Loaded before a program that is to be killed at one of its steps: what it has done by then is
-// there, and nothing after it. A step is a commit, a checkpoint of a log, or a change of a file or
-// its name, in any thread; in PostgreSQL, what changes something and was sent. The file of STEPS has the number of the last step in its first line, and
-// gets a line for each step; while it is not there, nothing is counted.
+// Loaded before a program, this kills it at one of its steps: that step is done, and nothing after
+// it. A step is a commit, a checkpoint of a log, or a change of a file or its name, in any thread;
+// with PostgreSQL, a change that was sent. The first line of the file in STEPS is the number of the
+// last step, and each step adds a line. Without that file nothing is counted.
 
 import files from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -21,7 +21,7 @@ function step(name: string): void {
   if (steps.length >= Number(last)) process.kill(process.pid, "SIGKILL")
 }
 
-/** `act` calls the original method, and does more. */
+/** `act` calls the original method and adds to it. */
 function replace(
   owner: object,
   name: string,
@@ -56,7 +56,7 @@ syncBuiltinESMExports()
 const { DatabaseSync, StatementSync } = sqlite
 const statements = new WeakMap<object, string>()
 
-/** Undefined of what changes no file. The index is made again from the journal. */
+/** Undefined if it changes no file. The index is derived from the journal, so it does not count. */
 function stepOf(database: unknown, sql: unknown): string | undefined {
   const name = database instanceof DatabaseSync ? basename(database.location() ?? "") : ""
   if (!/^(journal|search)\.db/.test(name)) return undefined
@@ -86,7 +86,7 @@ for (const method of ["run", "get"])
 // PostgreSQL --------------------------------------------------------------------------------------
 
 const port = Number(URL.parse(process.env["TALLYSTICK_DATABASE_URL"] ?? "")?.port)
-/** What is sent in some pieces, each of several messages of a connection. */
+/** What a connection has sent so far. A statement may come in pieces, each of several messages. */
 interface Sent {
   readonly prepared: Map<string, string>
   isWithin: boolean
@@ -94,7 +94,7 @@ interface Sent {
 }
 const connections = new WeakMap<object, Sent>()
 
-/** Undefined of what changes nothing that a test looks at. */
+/** Undefined if it changes nothing that a test checks. */
 function changeOf(sql: string): string | undefined {
   if (sql.startsWith("COMMIT")) return "COMMIT"
   const changed = /^(?:INSERT INTO|UPDATE|DELETE FROM) (?:tallystick\.)?(\w+)|\bappend\w*/.exec(sql)
@@ -127,7 +127,7 @@ replace(Socket.prototype, "write", (original, socket, [bytes, ...rest]) => {
   connections.set(socket, sent)
   look(sent, bytes)
   const { step: name } = sent
-  // A simple question, or the end of the messages of another one: then all of it is sent.
+  // A simple query, or the last message of an extended one: all of it is sent.
   const isEnd = bytes[0] === 0x51 || bytes.at(-5) === 0x53
   if (name === undefined || !isEnd) return original(bytes, ...rest)
   sent.step = undefined

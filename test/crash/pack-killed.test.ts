@@ -52,7 +52,7 @@ test(
         if (answer?.status === 201)
           assert.ok(listed.includes(answer.json().packId), "an acknowledged pack is there")
       for (const packId of listed) await expectVerifier(service, path, packId)
-      // Whatever was cut short, the next one is made.
+      // After any interruption the next pack is made.
       const next = (await make()) ?? assert.fail("a running service answers")
       assert.equal(next.status, 201, next.text)
       await expectVerifier(service, path, next.json().packId)

@@ -59,8 +59,7 @@ test(
           ["journal.db", "journal.db-wal"].map((file) => join(data, file)),
         ),
     })
-    // What is lost may have been signed: then the start itself says so, before anything is looked
-    // for.
+    // If a lost entry was signed, the start itself reports it.
     const found =
       /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)|the data is older than what was signed/
     await assert.rejects(run, found)

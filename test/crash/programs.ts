@@ -24,8 +24,8 @@ export async function startProgram(
 }
 
 /**
- * Starts the product where it must not come up, and waits until it has ended; it is killed, if not
- * by itself, after a while.
+ * Starts the product where the start must fail, and waits for its end. It is killed if it takes too
+ * long.
  */
 export function startInVain(
   environment: Readonly<Record<string, string>>,
@@ -34,7 +34,7 @@ export function startInVain(
   return tallystick(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
 }
 
-/** What a service has left is as it was written. */
+/** fsck finds nothing wrong with the data that a service left. */
 export async function expectSound(service: Service): Promise<void> {
   const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const { code, output, errors } = await tallystick(["fsck"], settings)

@@ -8,8 +8,8 @@ import { tallystick } from "../program.ts"
 import { eventFor, make, makeWorkspace, type Service } from "../service.ts"
 import { startProgram } from "./programs.ts"
 
-// Another instance key: by hygiene nothing that the one before has made is lost, after a leak all
-// of its tokens are.
+// Rotation of the instance key: as a precaution, tokens of the former key stay valid; after a leak,
+// all of them end.
 
 const [old, fresh] = [
   "an-instance-key-of-long-ago-and-more",
@@ -76,8 +76,7 @@ test(
 
     await rotate()
     await expect(keys[1] ?? "", [keys[0] ?? ""], 200, ["kept"])
-    // As if it had been killed between its entry and its file: the key before is the good one, and
-    // nothing has ended.
+    // As after a kill between the entry and the file: the former key is valid, and its tokens too.
     await writeFile(path, `${keys[0]}\n`)
     await expect(keys[0] ?? "", [keys[1] ?? ""], 200, ["kept"])
     await rotate("--revoke-tokens")
@@ -92,7 +91,7 @@ test(
       )
     }
 
-    // Whoever can write the file cannot take back that the tokens ended.
+    // A changed file does not make ended tokens valid.
     using journal = new DatabaseSync(join(data, "journal.db"))
     journal.exec(
       "UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'",
@@ -206,7 +205,7 @@ test(
     await rotate(["root-key", "rotate"], both)
     await expect(alone, [200, 200])
     await rotate(revoke, { TALLYSTICK_ROOT_KEY: "a-third-instance-key-that-makes-nothing" })
-    // For good: the keys of that time do not bring them back.
+    // They ended for good: the keys of that time do not make them valid again.
     await expect(both, ["token_revoked", "token_revoked"])
   },
 )
@@ -271,8 +270,8 @@ test(
     const next = "a-third-instance-key-that-makes-nothing"
     const rotations = [
       ["secret", { TALLYSTICK_ROOT_KEY: old }],
-      // The tokens are of a former secret by now, or of a former key: a key that has made none of
-      // them is as good as any.
+      // The tokens belong to a former secret or key by now, so any key that made none of them will
+      // do.
       ["root-key", { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }],
       ["root-key", { TALLYSTICK_ROOT_KEY: next, TALLYSTICK_ROOT_KEY_PREVIOUS: fresh }],
       ["secret", { TALLYSTICK_ROOT_KEY: next }],

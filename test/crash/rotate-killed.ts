@@ -2,8 +2,7 @@ import { runRotateSecret } from "../../packages/server/src/cli/rotate-secret-com
 
 // `tallystick secret rotate` with a kill in it:   node test/crash/rotate-killed.ts <n>
 //
-// It is killed, and has no chance to do anything about it, when the n-th of its steps is on the
-// disk. Before that, it says which.
+// It gets SIGKILL when its n-th step is on the disk. Before that, it prints the step.
 
 const killedAt = Number(process.argv[2])
 let steps = 0

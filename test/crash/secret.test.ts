@@ -79,7 +79,7 @@ async function expectWhole(data: string): Promise<void> {
   assert.equal(code, 0, output + errors)
 }
 
-/** Everything that documents keep sealed, or that a secret could be tried on. */
+/** Every value in documents that is sealed, or that a guessed secret could be tested with. */
 function sealedIn(data: string): readonly string[] {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const rows = journal.prepare("SELECT value FROM documents").all()
@@ -105,8 +105,8 @@ test(
     assert.equal(await service.end(), 0)
     const secrets = [(await readFile(path, "utf8")).trim()]
     const given = hex()
-    // The first is kept by the data folder, and so is the second, which the command makes; the
-    // third is given.
+    // The first and the second, which the command makes, are kept in the data folder; the third is
+    // given.
     const environments = [{}, { TALLYSTICK_SECRET: given, TALLYSTICK_SECRET_PREVIOUS_FILE: path }]
     for (const [at, environment] of environments.entries()) {
       const generation = at + 2
@@ -251,7 +251,7 @@ test(
       assert.equal((await kept()).length, ended ? 1 : 2)
       await using again = await startProgram({ data })
       for (const one of held) await one.expect(again)
-      // What is made meanwhile outlives the rotation as well.
+      // Keys that are made meanwhile survive the rotation, too.
       if (/begun|workspaces/.test(step) && held.length < 3)
         held.push(await handOut(again, "nobody"))
       assert.equal(await again.end(), 0)

@@ -335,7 +335,7 @@ function within(path: string, statements: string): void {
   database.exec(statements)
 }
 
-/** Flips one bit of an entry near the end, against the triggers. */
+/** Flips one bit of an entry near the end; the triggers are dropped for it. */
 function changeBit(data: string, column: "record" | "salted"): void {
   using journal = new DatabaseSync(join(data, "journal.db"))
   const { n, bytes } = journal
@@ -349,7 +349,7 @@ function changeBit(data: string, column: "record" | "salted"): void {
   journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`).run(bytes, n)
 }
 
-/** One line on standard error and none on standard output, and soon. */
+/** Expects one line on standard error, none on standard output, and a quick end. */
 function expectSentence({ code, output, errors }: Ended, sentence: RegExp): void {
   assert.match(errors, sentence)
   assert.match(errors, /^tallystick: \S[^\n]*\n$/, "it is one sentence")
@@ -377,7 +377,7 @@ async function writeSome(
   return writes
 }
 
-/** What the service says now: its checkpoint, and the answer to each receipt. */
+/** The service's current checkpoint, and its answer for each receipt. */
 async function answersOf(
   service: Service,
   { path, reader }: Workspace,

@@ -7,11 +7,11 @@ import type { Service } from "../service.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// Kills a program at each of its steps (killed-at-step.ts): first it runs to its end, and its steps
-// are counted; then it runs again and again on what the kill before has left, and is killed at
-// another step each time, in a random order. Where there are more steps than kills, chance picks.
+// Kills a program at each of its steps (killed-at-step.ts). A first run to its end counts the
+// steps. Then each run continues with the data of the run before, and is killed at another step, in
+// random order. If there are more steps than kills, chance picks some.
 
-/** KILLS is for a run at length. */
+/** KILLS sets the number for a longer run. */
 export const usualKills = Number(process.env["KILLS"] ?? 30)
 
 export interface StepKills {
@@ -77,11 +77,11 @@ export interface ServiceKills extends Omit<StepKills, "run"> {
   /** Modules that are loaded after the one that kills. */
   readonly modules?: readonly string[]
   readonly fault?: Fault
-  /** Rejects like a request without an answer, when the service is killed meanwhile. */
+  /** Rejects as for an unanswered request if the service is killed meanwhile. */
   readonly work: (service: Service, round: number) => Promise<void>
 }
 
-/** The same for a service, which starts anew each time, and is killed when it has done its work. */
+/** The same for a service, which starts each time, and is killed when it has done its work. */
 export function killServiceAtSteps(kills: ServiceKills): Promise<Killed> {
   const { data, environment, modules = [], fault, work } = kills
   return killAtSteps({
@@ -111,7 +111,7 @@ export function killServiceAtSteps(kills: ServiceKills): Promise<Killed> {
   })
 }
 
-/** It has taken its last step, and did not fail for another reason. */
+/** Expects that it reached its last step, and did not fail for another reason. */
 function expectKilled(data: string, cause: unknown): undefined {
   const [last, ...steps] = readFileSync(`${data}.steps`, "utf8").trimEnd().split("\n")
   assert.ok(steps.length >= Number(last), String(cause))

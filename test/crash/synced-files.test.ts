@@ -8,8 +8,8 @@ import { compileCache } from "../program.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
-// What must be on the disk is synced: the bytes of a file, and the folder that names it. The heads
-// file has what is signed; where a sync of it fails, nothing may be signed.
+// Files are synced, and so are the folders that name them. The heads file has what is signed: if
+// its sync fails, nothing may be signed.
 
 const skip = skipUnlessStrict(noTracer())
 
@@ -40,7 +40,7 @@ function openAndAdvance(path: string, failing: string | undefined): string {
   return run(opening, path, failing)
 }
 
-/** What a program says, with every sync of this file or folder failing. */
+/** The output of a program while every sync of this file or folder fails. */
 function run(program: string, path: string, failing: string | undefined): string {
   const inject =
     failing === undefined ? [] : ["-P", failing, "-e", "inject=fsync,fdatasync:error=EIO"]

@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 
-// strace, which can answer a system call in place of the kernel: a disk that fails, or one that
-// lies.
+// strace, which can answer a system call in place of the kernel: for a failing disk, or one that
+// loses writes.
 
 /** Why nothing can be traced here; undefined when it can. */
 export function noTracer(): string | undefined {
@@ -25,7 +25,7 @@ export interface Failing {
   readonly error: string
   /** Which of the calls of each thread fail: `3`, or `3+` for all from the third on. */
   readonly when: string
-  /** Only where it is about one of these files; all, if there are none. */
+  /** Only calls on these files; all calls if none is named. */
   readonly files: readonly string[]
 }
 

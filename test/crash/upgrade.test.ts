@@ -13,7 +13,7 @@ import { makeDisk, noDisk } from "./disks.ts"
 import { startInVain, startProgram } from "./programs.ts"
 import { skipUnlessStrict } from "./strict.ts"
 
-// Data of a version before, in the hands of this one (test/vectors/write-folder.ts has made it).
+// Data of an older version, used by this one. test/vectors/write-folder.ts made it.
 
 const vectors = join(import.meta.dirname, "..", "vectors")
 const former = join(vectors, "layout-3")
@@ -106,11 +106,11 @@ test(
     cpSync(join(former, "heads"), `${data}.heads`)
     {
       using journal = new DatabaseSync(join(data, "journal.db"))
-      // The copy fits, and its log does not.
+      // There is space for the copy, but not for its log.
       journal.exec("DROP TRIGGER bodies_are_not_changed")
       journal.exec("UPDATE bodies SET salted = zeroblob(6000000) WHERE n <= 4")
     }
-    // The second start finds what the first one copied, and no room for the rest.
+    // The second start finds what the first one copied, and no space for the rest.
     for (const sentence of [
       /^tallystick: the disk of .* was full before the journal was copied/m,
       /^tallystick: the journal is copied into .* needs \d+ MiB of free space/m,

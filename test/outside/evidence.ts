@@ -13,15 +13,14 @@ import {
   type Workspace,
 } from "../service.ts"
 
-// One of everything that a ledger hands out, for verifiers that are not ours: of a key that was
-// rotated, of a ledger that goes on as a second epoch, and of entries that hold what is easily
-// rendered in more than one way.
+// One of every kind of evidence, for verifiers that are not ours: with a rotated key, a second
+// epoch, and values that programs render differently.
 
 export interface Evidence {
   readonly kind: "receipt" | "page" | "proof" | "pack" | "export"
   /** Below the folder; a folder of its own for an export. */
   readonly path: string
-  /** Each of them alone is enough. */
+  /** Any one of them is enough. */
   readonly keys: readonly string[]
 }
 
@@ -83,7 +82,7 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
   receipts.push(...(await write(workspace)))
   await collect(first, "overlap", workspace, receipts, [old, await keyOf(workspace)])
 
-  // Its end is lost, so it goes on as another epoch.
+  // Its end is lost, so it continues in another epoch.
   const copy = `${data}-copy`
   await well(["backup", copy], { TALLYSTICK_DATA: data })
   await write(workspace)

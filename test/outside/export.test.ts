@@ -86,12 +86,12 @@ test("an export is genuine, equals what the log serves, and continues after an i
     "a key that nobody trusts confirms nothing",
   )
 
-  // As if it had been interrupted: no checkpoint, and a group half written.
+  // As after an interruption: no checkpoint, and half a group.
   for (const path of ["checkpoint", "tile/0/000", "log.vkey"]) rmSync(join(folder, path))
   writeFileSync(join(folder, "bodies", "001.jsonl.new"), "half a l")
   await fill(workspace, 400, 300)
   await exported(service, workspace, folder)
-  // While nobody serves it nothing is signed, so the next export has no more entries.
+  // Nothing is signed while no service runs, so the next export has no more entries.
   assert.equal(await service.end(), 0)
   await exported(service, workspace, folder)
   const afresh = join(dirname(service.data), "afresh")
@@ -163,8 +163,7 @@ test("an export is an entry before anything is given out, or it is not made", as
   )
   assert.equal(await service.end(), 0)
 
-  // The command records it itself while nobody serves, but not in a copy, which is only for
-  // reading.
+  // Without a service the command records the export itself, but not in a copy, which is read-only.
   await exported(service, workspace, folder)
   const copy = `${service.data}-copy`
   assert.equal((await tallystick(service, "backup", copy)).code, 0)
@@ -198,7 +197,7 @@ test("an export that is killed again and again continues, and equals an uninterr
   let [kills, had, roundsLeft] = [0, -1, 20]
   while (kills < 3 || !isDone()) {
     if (isDone()) {
-      // It was done before it could be killed, as on a busy machine.
+      // It was done before the kill, as happens on a busy machine.
       assert.ok((roundsLeft -= 1) > 0, "it was never interrupted")
       rmSync(folder, { recursive: true })
       kills = 0

@@ -8,7 +8,7 @@ import { makeKey, makeWorkspace, startService, type Service } from "../service.t
 import { goProgram } from "./go.ts"
 import { pythonWith } from "./python.ts"
 
-// Clients that programs of others make from docs/openapi.json write to the running service and read
+// Clients that other programs generate from docs/openapi.json write to the running service and read
 // from it.
 
 const description = join(import.meta.dirname, "..", "..", "docs", "openapi.json")

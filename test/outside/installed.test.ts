@@ -20,8 +20,8 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, startService } from "../service.ts"
 import { nodesOf } from "./nodes.ts"
 
-// What npm gets, as those meet it who install it: on the oldest Node of each line that is promised,
-// in TypeScript, and in a bundle for browsers.
+// The npm packages, as users install them: on the oldest promised Node of each line, in TypeScript,
+// and in a bundle for browsers.
 
 const root = join(import.meta.dirname, "..", "..")
 const folder = mkdtempSync(join(tmpdir(), "tallystick-installed-"))
@@ -37,7 +37,7 @@ function run(
   args: readonly string[],
   { cwd = folder, path = "" } = {},
 ): Promise<Ran> {
-  // A cache of its own: with one that another npm fills at the same time, npm has left files out.
+  // A cache of its own: npm has left files out when another npm filled the same cache.
   const env = {
     ...process.env,
     PATH: `${path}:${process.env["PATH"]}`,
@@ -303,7 +303,7 @@ test("bundles for browsers are small: 14 kB verify a receipt", { skip }, async (
   assert.ok(key.gzipped < receipt.gzipped / 3, `${key.gzipped} bytes`)
   assert.ok(whole.gzipped < 30_000, `${whole.gzipped} bytes`)
   write("bundle.mjs", whole.code)
-  // What only Node has is out of its reach.
+  // It cannot use what only Node has.
   const program = `
     for (const name of ["Buffer", "process", "global", "setImmediate", "clearImmediate"]) delete globalThis[name]
     const { createClient, verifyReceipt } = await import("./bundle.mjs")
@@ -433,7 +433,7 @@ test(
           cwd: app,
           path: binOf(node),
         })
-        // Behind it an older Node says that require of an ES module is an experiment.
+        // After it an older Node warns that require of an ES module is experimental.
         const { receipt, verdicts, required, terms } = JSON.parse(said.split("\n", 1)[0] ?? "")
         receipts.push(receipt)
         assert.deepEqual(

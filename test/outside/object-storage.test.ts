@@ -15,7 +15,7 @@ import { eventually } from "../service.ts"
 import { goProgram } from "./go.ts"
 import { pythonWith } from "./python.ts"
 
-// Storage that speaks S3 and was written by others, and a reader of seekable zstd that was, too.
+// S3 storage and a reader of seekable zstd that others wrote.
 
 const gateway = goProgram("github.com/versity/versitygw/cmd/versitygw@v1.8.0")
 const folder = mkdtempSync(join(tmpdir(), "tallystick-objects-"))

@@ -7,7 +7,7 @@ import { run as runCommand } from "../program.ts"
 import { eventFor, makeWorkspace, startService, type Service } from "../service.ts"
 import { pythonWith } from "./python.ts"
 
-// Schemathesis reads the service's own description and sends what it makes of it, right and wrong.
+// Schemathesis sends valid and invalid requests that it makes from the service's own description.
 // No answer may be a 5xx, or one that the description leaves out.
 
 const checks = [
@@ -51,11 +51,11 @@ test("schemathesis finds no answer that the description leaves out", async (t) =
   await expectChain(service.root, id, [receipt])
 })
 
-/** All is asked about these things, which are there. */
+/** All requests are about these existing things. */
 async function run(service: Service, bin: string, names: Readonly<Record<string, string>>) {
   const folder = dirname(service.data)
   const parameters = Object.entries(names).map(([name, value]) => `"path.${name}" = "${value}"\n`)
-  // That a path refuses other methods is asked by test/api/http.test.ts.
+  // test/api/http.test.ts tests that a path refuses other methods.
   const coverage = '[phases.coverage]\nunexpected-methods = ["PUT"]\n'
   writeFileSync(
     join(folder, "schemathesis.toml"),

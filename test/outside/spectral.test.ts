@@ -12,7 +12,7 @@ import { npmWith } from "./npm.ts"
 const rules = {
   extends: ["spectral:oas"],
   rules: {
-    // Whoever runs a service of their own is its contact, and is not known here.
+    // The contact is the operator of each service, who is not known here.
     "info-contact": "off",
     // A rule of OpenAPI 3.0. In 3.1 a requirement may name roles for any scheme, and nothing lists
     // them. Redocly looks whether the scheme is there.

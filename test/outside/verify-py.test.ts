@@ -7,8 +7,8 @@ import { after, test } from "node:test"
 import { collectEvidence, type Evidence } from "./evidence.ts"
 import { pythonWith } from "./python.ts"
 
-// verify.py was written from docs/format.md alone, by somebody who had not seen this program: what
-// it needs to know stands there.
+// verify.py was written from docs/format.md alone, by somebody who had not seen this program, so
+// that page is complete.
 
 const python = pythonWith("cryptography==48.0.0")
 const skip = typeof python === "string" ? python : false

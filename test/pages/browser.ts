@@ -10,7 +10,7 @@ import axe from "axe-core"
 import { npmWith } from "../outside/npm.ts"
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core"
 
-/** What is installed by hand or by a package of the system. */
+/** Browsers that were installed by hand or by the system. */
 const installed = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -20,7 +20,7 @@ const installed = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ]
 
-/** Nothing of the browser's own goes to the network, and a container has no sandbox to give. */
+/** The browser sends no requests of its own, and a container offers no sandbox. */
 const flags = [
   "--no-sandbox",
   "--disable-gpu",
@@ -33,7 +33,7 @@ const flags = [
 
 const system = installed.find((path) => existsSync(path))
 
-/** The one that npm has, with the libraries and fonts that it brings along; or why there is none. */
+/** The browser that npm has, with its libraries and fonts; or why there is none. */
 const packaged =
   system !== undefined
     ? undefined
@@ -63,7 +63,7 @@ async function unpacked(folder: string): Promise<{ program: string; env: Record<
       join(place, "fonts.conf"),
       `<fontconfig><dir>${place}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${place}/cache</cachedir></fontconfig>`,
     )
-    // Renamed last: what was cut short, or is under way in another process, is not there yet.
+    // Renamed last, so an interrupted or unfinished copy is never used.
     const written = `${program}-${process.pid}`
     writeFileSync(written, brotliDecompressSync(readFileSync(join(folder, "chromium.br"))))
     await chmod(written, 0o755)
@@ -89,7 +89,7 @@ function untar(archive: Buffer, place: string): void {
   }
 }
 
-/** A service that has read everything again soon after it was written: then a chain is green. */
+/** A service that rechecks everything soon after it was written, so that a chain is green. */
 export const auditedSoon = {
   TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
   TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "500",
@@ -99,18 +99,18 @@ export const auditedSoon = {
 
 export interface Watched extends AsyncDisposable {
   readonly page: Page
-  /** Where the page may ask: the service, and nothing when it was opened from a file. */
+  /** Where the page may send requests: the service, or nowhere if it was opened from a file. */
   expectQuiet(): Promise<void>
 }
 
 interface Watching extends BrowserContextOptions {
   /** The only origins that may be asked. */
   readonly origin?: string | readonly string[]
-  /** Refusals that are part of what is tried: the browser reports them as errors. */
+  /** Expected refusals, which the browser reports as errors. */
   readonly refused?: readonly number[]
 }
 
-/** Everything that a page asks, reports and refuses is held against what it may. */
+/** Checks every request, error and refusal of a page against what is allowed. */
 export async function watch(browser: Browser, options: Watching = {}): Promise<Watched> {
   const { origin = [], refused = [], ...settings } = options
   const origins = [origin].flat()
@@ -118,7 +118,7 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
     timezoneId: "Europe/Madrid",
     locale: "en-GB",
     viewport: { width: 1440, height: 900 },
-    // A colour that is on its way to another one has a contrast of its own.
+    // During a transition a colour has another contrast.
     reducedMotion: "reduce",
     ...settings,
   })
@@ -151,7 +151,7 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
   }
 }
 
-/** What axe finds in both themes, at the width that the page has. */
+/** What axe finds in both themes, at the current width. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme })

@@ -1,5 +1,5 @@
-// The chain page: what the service says of the chain, and what the browser recomputes of it, against
-// a log that is genuine, altered, cut short, or another one.
+// The chain page: what the service reports, and what the browser recomputes, for a log that is
+// genuine, altered, cut short, or another one.
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
@@ -37,7 +37,7 @@ async function openChain(page: Page, search = ""): Promise<void> {
   await page.getByRole("heading", { name: /Chain intact to/ }).waitFor()
 }
 
-/** Bytes of the log are other ones on their way to the browser. */
+/** Changes bytes of the log on their way to the browser. */
 async function altered(page: Page, path: RegExp, change: (bytes: Buffer) => Buffer) {
   await page.context().route(path, async (route: Route) => {
     const answer = await route.fetch()

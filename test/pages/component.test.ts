@@ -97,7 +97,7 @@ async function tokenOf(subject: string): Promise<{ token: string; tokenId: strin
   return reply.json()
 }
 
-/** The property is set before the script of the element may have arrived. */
+/** Sets the property, perhaps before the element's script has loaded. */
 const giving = (token: string): string =>
   `document.querySelector("tallystick-activity").token = ${JSON.stringify(token)}`
 

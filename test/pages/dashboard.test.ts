@@ -100,7 +100,7 @@ test(
 
 test("the end of a session asks for the password, and says why", { skip }, async () => {
   const person = await join(service, workspace.path, "viewer", "brief@example.com")
-  // What is under way then is forbidden.
+  // Requests under way are refused then.
   await using watched = await watch(browser, { origin: service.url, refused: [401, 403] })
   const { page } = watched
   await signInto(watched, service.url, person)

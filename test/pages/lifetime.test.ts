@@ -1,4 +1,4 @@
-// What becomes of entries as they grow old, as an admin sees and changes it.
+// The pages for old entries: erasure, holds, retention, archive.
 
 import assert from "node:assert/strict"
 import { mkdtemp, rm } from "node:fs/promises"

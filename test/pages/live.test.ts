@@ -1,5 +1,5 @@
-// The explorer while entries are recorded: the first one, new ones, a flood, a cut; and files of what
-// is found.
+// The explorer while entries are recorded: the first, new ones, very many, a lost connection; and
+// exports.
 
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
@@ -105,7 +105,7 @@ test("live: new entries wait, or come by themselves, and are recomputed", { skip
     )
   await recomputed(page, "All 102 rows on this page recomputed")
   await expectAccessible(page)
-  // More than can be read as they come: they are counted, and none is left out.
+  // Too many to read as they come: they are counted, and none is left out.
   await writeMany(workspace, 60, { changes: now })
   await page.getByRole("button", { name: "60 new, show" }).waitFor()
   await page.evaluate("scrollTo(0, 2000)")

@@ -1,4 +1,4 @@
-// Somebody asks what is known of them, and is answered; and what a pack holds.
+// A person's request for what is known about them, and the contents of a pack.
 
 import assert from "node:assert/strict"
 import { test } from "node:test"

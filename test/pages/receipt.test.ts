@@ -1,5 +1,5 @@
-// The page of a receipt, in a real browser: what it says of what the service answers, of what
-// somebody in between has altered, and of nothing.
+// The page of a receipt, in a real browser: with the service's answer, with an altered one, and
+// without one.
 
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
@@ -42,7 +42,7 @@ const title = (page: Page) => page.locator("main h1")
 const check = (page: Page, name: string) =>
   page.locator(".checks > li").filter({ has: page.locator("b", { hasText: name }) })
 
-/** What somebody between the service and the browser makes of an answer. */
+/** Changes an answer between the service and the browser. */
 async function alter(page: Page, change: (text: string) => string): Promise<void> {
   await page.route("**/v1/**", async (route) => {
     const answer = await route.fetch()
@@ -141,7 +141,7 @@ test(
       await title(page).getByText("Not genuine").waitFor()
       assert.match(String(await page.locator(".verdict p").textContent()), sentence)
       for (const value of values) await page.locator(".difference").getByText(value).waitFor()
-      // What stands behind a check that fails was not made, and is not said to hold.
+      // Checks after a failed one were not made, and are not shown as passed.
       assert.equal(await check(page, "Key").locator(".undone").count(), 1)
     }
     await expectAccessible(page)

@@ -96,7 +96,7 @@ async function give(page: Page, ...names: readonly string[]): Promise<void> {
     .setInputFiles(names.map((name) => inFolder(name)))
 }
 
-/** What is said of a file. */
+/** The verdict on a file. */
 async function said(page: Page, name: string): Promise<string> {
   const place = page.locator(`section.result[aria-label="${name}"]`)
   await place.locator(".verdict").waitFor()
@@ -173,7 +173,7 @@ test(
     await page.goto(pathToFileURL(inFolder("verify.html")).href)
     await expectVerdicts(page)
     await expectAccessible(page)
-    // Its policy lets nothing out, whatever would ask.
+    // Its content policy blocks every request.
     const refused = await page.evaluate(
       `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
     )

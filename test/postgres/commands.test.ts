@@ -65,7 +65,7 @@ async function sql(
   }
 }
 
-/** What a ledger answers that a copy must answer as well. */
+/** Answers of a ledger that a copy must also give. */
 async function answersOf(service: Service, workspace: Workspace, receipts: readonly string[]) {
   const { path } = workspace
   const reader = service.client(workspace.reader.bearer)
@@ -369,7 +369,7 @@ test(
     const of = `WHERE workspace_id = '${acme.id}'`
     const flip = (column: string, at: number) =>
       `${column} = set_byte(${column}, ${at}, get_byte(${column}, ${at}) # 1)`
-    // Those of a round are altered together: none hides another.
+    // Each round makes its changes together: none may hide another.
     const altered: readonly {
       readonly isDerived?: true
       readonly alterations: readonly (readonly [alter: string, fault: RegExp])[]

@@ -4,7 +4,7 @@ import test, { after } from "node:test"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 
-// A database that gives a server fewer connections than it may have, because others have them.
+// A database that has fewer connections left than a server would open.
 
 const postgres = await startPostgres()
 after(() => postgres[Symbol.asyncDispose]())

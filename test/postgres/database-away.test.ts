@@ -10,8 +10,8 @@ import { eventually, type Service } from "../service.ts"
 import { takeDatabaseAway } from "./database-away.ts"
 import { startServers } from "./servers.ts"
 
-// Promise 20: whatever happens to the database, what was acknowledged is there, once, and the
-// servers go on by themselves.
+// Promise 20: after any failure of the database, every acknowledged write is there once, and the
+// servers continue by themselves.
 
 test(
   "connections are cut, and the server killed and stopped, under load",
@@ -42,7 +42,7 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
   })
   assert.equal(code, 1)
   assert.match(errors, /^tallystick: the database has synchronous_commit = off, with which .*\n$/)
-  // Who switches it off later changes nothing for those who acknowledge.
+  // Switching it off later does not affect connections that acknowledge.
   for (const isDerived of [false, true]) {
     const one = openDatabase({ url, connections: 1, isDerived })
     const rows = await one.rows("SHOW synchronous_commit")

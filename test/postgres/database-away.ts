@@ -14,8 +14,8 @@ import {
   type Servers,
 } from "./servers.ts"
 
-// The database is taken away from servers under load, in every way in which that happens. They say
-// so, at once, and go on by themselves when it is back.
+// The database fails under load, in every way that happens. The servers report it at once, and
+// continue by themselves when it is back.
 
 export interface Away extends Audited, Omit<Crowded, "writes" | "recorded"> {
   readonly written: number
@@ -39,7 +39,7 @@ export interface AwayOptions {
 
 /** A request is answered within this time, whatever the database does. */
 const answersWithinMs = 10_000
-/** What a machine with much else to do may add. */
+/** What a busy machine may add. */
 const busyMs = 5000
 
 export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
@@ -70,7 +70,7 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
       await expectRed(servers)
       await expectRefusals(servers)
     } finally {
-      // Nothing that is stopped would ever end.
+      // A stopped process would never end.
       database.goOn()
     }
     await expectReady(servers)

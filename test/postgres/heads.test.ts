@@ -30,7 +30,7 @@ test("a database that was put back to an older state learns what was signed, and
   const { one, two, url, close } = await openTwo()
   assert.equal(await one.advance(origin, { size: 3, root: rootOf("a") }), true)
   assert.equal(await one.advance(origin, { size: 5, root: rootOf("b") }), true)
-  // What a failover to a standby does that had not heard of the last five.
+  // As after a failover to a standby that lacked the last five.
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query("UPDATE tallystick.signed_heads SET size = 3, root = $1", [rootOf("a")])

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { suite, test } from "node:test"
 import { runAgain } from "../api/again.ts"
 
-// What kills a service at its steps (test/crash/killed-at-step.ts) does it again, unchanged, with
-// the ledger in PostgreSQL: what was sent to be committed is a step, too. A service that starts
-// after one that was killed has to wait for its leases, so these wait side by side.
+// Runs the tests that kill a service at its steps (test/crash/killed-at-step.ts) again, with the
+// ledger in PostgreSQL: a sent commit is a step, too. A service that starts after a kill waits for
+// the leases of the killed one, so these tests run side by side.
 
 const settings = { TEST_ENGINE: "postgres", KILLS: "6" }
 

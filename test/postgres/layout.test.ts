@@ -4,12 +4,12 @@ import pg from "pg"
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
 import { startPostgres } from "../postgres-server.ts"
 
-// What lets the same tables run on one server and, distributed by workspace, on a cluster.
+// The rules that let the same tables run on one server and, distributed by workspace, on a cluster.
 
 const server = await startPostgres()
 test.after(() => server[Symbol.asyncDispose]())
 
-/** Tables of what belongs to no workspace, and why. */
+/** Tables that belong to no workspace, and why. */
 const withoutWorkspace: Readonly<Record<string, string>> = {
   directory: "says which workspace has a credential that is presented without one",
   uses: "has credentials by their ids alone",

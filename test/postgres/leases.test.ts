@@ -38,7 +38,7 @@ test("one process holds a lease that is taken while another gives it back", asyn
     },
   }
   assert.equal(await leases.hold("acme"), true)
-  // Nobody has asked for it in a while.
+  // Nobody has used the lease for a minute.
   elapsedMs = 60_000
   await eventually("the lease to be given back", async () => isGiving || undefined)
   const again = leases.hold("acme")

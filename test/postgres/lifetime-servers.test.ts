@@ -8,7 +8,7 @@ import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeWorkspace, writeMany, type Reply, type Service } from "../service.ts"
 import { expectWhole, startServers, type Servers } from "./servers.ts"
 
-// Two servers that would both pack, archive, expire and erase the same workspace, and one is killed
+// Two servers could both pack, archive, expire and erase the same workspace, and one is killed
 // again and again: everything happens once.
 
 const server = await startPostgres()
@@ -174,7 +174,10 @@ function unlessCut(reply: Promise<Reply>): Promise<Reply | undefined> {
   })
 }
 
-/** Nothing is in two segments, no content expired twice, and no part of an erasure is there twice. */
+/**
+ * Nothing is in two segments, no content expired twice, and no part of an erasure was recorded
+ * twice.
+ */
 async function expectOnce(
   { root }: Service,
   path: string,

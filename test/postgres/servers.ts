@@ -22,7 +22,7 @@ export interface Servers extends AsyncDisposable {
   readonly all: readonly Service[]
   /** One more, with these settings besides. */
   start(settings?: Readonly<Record<string, string>>): Promise<Service>
-  /** SIGKILL: its clients go to another one. */
+  /** Sends SIGKILL. Its clients go to another server. */
   kill(service: Service): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function startServers(
   const environment = {
     TALLYSTICK_SECRET: randomBytes(32).toString("hex"),
     TALLYSTICK_ROOT_KEY: `test-root-${randomBytes(32).toString("base64url")}`,
-    // As a balancer's: a receipt holds it, and is the same bytes whichever server answers.
+    // The address of a load balancer: receipts contain it, so every server sends the same bytes.
     TALLYSTICK_PUBLIC_URL: "http://ledger.example.com",
     TALLYSTICK_ARCHIVE: join(folder, "archive"),
   }
@@ -107,8 +107,8 @@ export function emptyCrowd(): Crowded {
 }
 
 /**
- * Each server has its writers, who write as long as they may, and send again whatever was not
- * acknowledged: to any server. A tenth of what was acknowledged is sent again to any server, too.
+ * Each server has its writers, which write until they are stopped, and repeat unacknowledged writes
+ * at any server. They also repeat a tenth of the acknowledged ones.
  */
 export async function writeWhile(
   mayGoOn: () => boolean,
@@ -190,7 +190,7 @@ async function answerOf(
   }
 }
 
-/** Every write is there once, and every chain holds, whichever server is asked. */
+/** Every server has every write once, and intact chains. */
 export function auditCrowd(
   servers: Servers,
   { workspaces, chance }: Crowd,

@@ -19,7 +19,7 @@ import {
 import { askDatabase } from "../postgres-server.ts"
 import { auditCrowd, emptyCrowd, expectWhole, startServers, writeWhile } from "./servers.ts"
 
-// What several servers write together, and what one of them knows of another's doings.
+// What several servers write together, and how soon one knows what another did.
 
 export interface Across extends Audited {
   readonly written: number
@@ -63,7 +63,7 @@ export async function writeAcross(options: AcrossOptions): Promise<Across> {
   }
 }
 
-/** No server waits for what another one follows. */
+/** No server waits for a follower of another. */
 async function expectNoneBehind(services: readonly Service[]): Promise<void> {
   const lag = /^tallystick_(checkpoint_age_seconds|follower_lag_entries\{.*\}) (?!0$).*/gm
   for (const service of services) {
@@ -147,7 +147,7 @@ export async function killUnderLoad(options: KillOptions): Promise<Killed> {
   await servers.kill(victim)
   const [survivor] = servers.all as [Service]
   const killedMs = performance.now()
-  // Whatever the killed server followed: what is written now is found, and signed.
+  // New entries are found and signed, also in workspaces that the killed server followed.
   for (const { id, path, writer, reader } of workspaces) {
     const name = `after-the-kill-${id}`
     const body = { ...eventFor(id, { target: { id: name, type: "thing" } }) }
@@ -173,7 +173,7 @@ export async function killUnderLoad(options: KillOptions): Promise<Killed> {
 }
 
 const signsWithinMs = 10_000
-/** What a machine with much else to do may add. */
+/** What a busy machine may add. */
 const busyMs = 5000
 
 async function signedOf(database: string, workspace: string): Promise<number> {
@@ -194,7 +194,7 @@ async function headOf(database: string, workspace: string): Promise<number> {
   return Number(row?.["sequence"])
 }
 
-/** How late the other server knew, at worst, in milliseconds. */
+/** The longest delay until the other server knew, in milliseconds. */
 export interface Late {
   key: number
   token: number
@@ -202,7 +202,7 @@ export interface Late {
   project: number
 }
 
-/** What one server changes is used at the other one until it knows. */
+/** Uses what one server changes at the other, until it knows. */
 export async function revokeAcross(database: string, rounds: number): Promise<Late> {
   await using servers = await startServers(database, 2)
   const [one, other] = servers.all as [Service, Service]

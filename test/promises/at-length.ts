@@ -1,8 +1,7 @@
 import type { TestContext } from "node:test"
 
-// A suite at length: round after round, until as much was tried as is wanted or the suite's minutes
-// are over. It says how far it came, so that a run on a slow machine ends in its time and is not
-// taken for more than it was.
+// A long run of a suite: round after round, until its count or its minutes are reached. It reports
+// how much it tried, because a slow machine tries less in its time.
 
 /**
  * The time of all suites if none completes its count: two files in parallel, then those that run
@@ -24,8 +23,8 @@ export interface Length {
 }
 
 /**
- * A round says how much it has tried. One that would take the suite beyond its minutes is not
- * begun; the first always is.
+ * Each round returns how much it tried. A round that would exceed the minutes does not begin; the
+ * first always does.
  */
 export async function atLength(
   t: TestContext,

@@ -5,13 +5,13 @@ import type { Chance } from "../chance.ts"
 import { expectKept } from "./kept.ts"
 import { note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
-// What every suite ends with: all that was acknowledged is looked for, and all that is there is
-// computed again.
+// Every suite ends with this: it looks for every acknowledged write, and recomputes everything that
+// is stored.
 
 export interface Audited {
   /** Entries whose record, link, body and disclosures were computed again. */
   readonly entries: number
-  /** Receipts that were asked for one by one and held against the chain, field by field. */
+  /** Receipts that were read one by one and compared with the chain, field by field. */
   readonly lookedUp: number
   /** Writes that were sent once more, and answered with the same bytes. */
   readonly sentAgain: number
@@ -21,13 +21,13 @@ export interface AuditOptions {
   readonly workspaces: readonly Workspace[]
   /** All that was ever sent and not refused; each has been acknowledged. */
   readonly writes: readonly Write[]
-  /** Of each workspace; which ones is chance. All, if absent. */
+  /** How many of each workspace, chosen at random. All, if absent. */
   readonly lookUpsMax?: number
   readonly replaysMax?: number
   readonly chance: Chance
 }
 
-/** Fails unless each write has exactly one entry with its receipt, and the chains hold. */
+/** Fails unless each write has exactly one entry with its receipt, and the chains are intact. */
 export async function audit(
   service: Service,
   { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions,
@@ -89,7 +89,7 @@ function expectPlaces(
   return last.receipt
 }
 
-/** Sends all of it again: events together, for which that is the same key; consents one by one. */
+/** Sends every write again: events in batches, under the same keys; consents one by one. */
 async function replayAll(
   service: Service,
   { writer }: Workspace,

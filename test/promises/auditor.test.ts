@@ -22,9 +22,7 @@ const quick = {
   TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "200",
 }
 const slow = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1" }
-/**
- * A start looks at the end of each chain. What is damaged further back is the auditor's to find.
- */
+/** A start checks the end of each chain. The auditor finds damage further back. */
 const hardlyRechecked = { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" }
 const eventsEach = 12
 const foundWithinMs = 10_000
@@ -61,7 +59,7 @@ interface Finding {
   }
 }
 
-/** What the ledger of the instance says of chains that do not hold together. */
+/** The instance ledger's records of broken chains. */
 async function findings({ root }: Service): Promise<readonly Finding[]> {
   const page = await root.get(
     "/v1/workspaces/instance/events?projectId=system&storage=all&limit=100&query=action:security.integrity.fail",
@@ -183,7 +181,7 @@ test("after a restart a fault is found again at once, is recorded once, and ends
   )
   await first.end("SIGKILL")
 
-  // At this rate reading would take half a minute to come there.
+  // At this rate the auditor would need half a minute to get there.
   await using second = await startService({
     data: first.data,
     environment: { ...slow, ...hardlyRechecked },

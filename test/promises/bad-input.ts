@@ -11,16 +11,15 @@ import { createAskers, torn, type Asked, type Credentials, type Ground } from ".
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "../chance.ts"
 
-// Requests with something wrong in them, to every endpoint, many at once. Each is answered soon, as
-// the description says; and whatever was accepted is found again as it was sent, in a chain that
-// holds.
+// Invalid requests to every endpoint, many at once. Each is answered soon, as the description says,
+// and every accepted event is found as it was sent, in an intact chain.
 
 export interface BadInputOptions {
   readonly requests: number
   /** 16, if absent. */
   readonly atOnce?: number
   readonly chance: Chance
-  /** Of the odd values, which are drawn beforehand. */
+  /** The seed of the odd values, which are drawn first. */
   readonly seed: number
   readonly fault?: Fault
 }
@@ -33,8 +32,8 @@ export interface Counts {
   /** Of each code, how often it was answered. */
   readonly refused: Readonly<Record<string, number>>
   /**
-   * Sent with bytes changed on the wire; how many of these could not be answered at all, because
-   * there was no end to them.
+   * Requests with bytes changed on the wire; how many of these could not be answered, because they
+   * had no end.
    */
   readonly torn: number
   readonly unanswered: number
@@ -72,7 +71,7 @@ export async function sendBadInput({
   try {
     await Promise.all(Array.from({ length: atOnce }, ask))
   } catch (cause) {
-    // Its last lines say why: a canary tells its fault from any other.
+    // Its last lines say why: a canary must find its own fault.
     await service.end()
     throw new Error(`${String(cause)}\n${service.log().split("\n").slice(-100).join("\n")}`, {
       cause,
@@ -100,7 +99,7 @@ export async function sendBadInput({
 
 // What there is -----------------------------------------------------------------------------------
 
-/** What requests can be made of: things and credentials that there are. */
+/** Existing things and credentials to make requests of. */
 export async function groundOf(
   service: Watched,
   [home, other]: readonly [Workspace, Workspace],
@@ -275,7 +274,7 @@ function exchange(
     asking.once("timeout", () =>
       asking.destroy(new Error(`${what} was not answered in ${withinMs} ms`)),
     )
-    // A request that is refused at its head is still being sent then.
+    // A request that is refused at its head may still be being sent.
     asking.on(
       "error",
       (cause) => answered || reject(new Error(`${what} was not answered, but cut off`, { cause })),
@@ -295,7 +294,7 @@ function exchange(
   })
 }
 
-/** What is not a whole request any more may stay without an answer, but not without an end. */
+/** A damaged request may get no answer, but its connection must end. */
 function exchangeTorn(
   url: string,
   { method, target, headers, body }: Asked,
@@ -355,7 +354,7 @@ function replyOf(status: number, rawHeaders: readonly string[], bytes: Buffer): 
 
 // Looking -----------------------------------------------------------------------------------------
 
-/** After these nothing was recorded, as a client is told. */
+/** Answers that tell the client that nothing was recorded. */
 const definite = new Set(["overloaded", "storage_full", "read_only", "shutting_down"])
 
 function expectSane({ described }: Watched, asked: Asked, reply: Reply): void {
@@ -391,7 +390,7 @@ function expectSane({ described }: Watched, asked: Asked, reply: Reply): void {
   assert.deepEqual(described.requestFaults(method, target, JSON.parse(body.toString())), [], shown)
 }
 
-/** These answer 202 as well, and take no event as it is sent. */
+/** These also answer 202, but do not record the event as sent. */
 const acceptsOther = new Set([
   "POST /v1/consents",
   "POST /v1/consents/withdrawals",

@@ -12,9 +12,9 @@ export interface Asked {
   /** Names and values in turn; a name may be there twice. */
   readonly headers: readonly string[]
   readonly body: Buffer | undefined
-  /** Whether the description can be asked what the answer to this address must be. */
+  /** Whether the description has this address. */
   readonly isAddressKnown: boolean
-  /** Whether its bytes are changed on the wire as well, so that it may not even be a request. */
+  /** Whether its bytes are also changed on the wire, so that it may not be a request at all. */
   readonly isTorn: boolean
 }
 
@@ -37,7 +37,7 @@ interface Operation {
   readonly security: readonly string[]
 }
 
-/** Each checks a password, which takes longer than all else on purpose. */
+/** Each checks a password, which is slow on purpose. */
 const slow = /\/(session|setup|password)$/
 const slowPerMille = 12
 
@@ -48,7 +48,7 @@ export interface Ground {
   readonly odd: Oddities
 }
 
-/** Made from the shapes; then one or two things are changed. */
+/** Makes requests from the shapes, then changes one or two things. */
 export function createAskers(
   { document, known, credentials, odd }: Ground,
   chance: Chance,
@@ -87,8 +87,8 @@ function isSlow({ method, path }: Operation): boolean {
 }
 
 /**
- * Client writes go to one workspace and administrative changes to another, so that changes do not
- * end the writes.
+ * Client writes go to one workspace and administrative changes to another, because a change could
+ * stop the writes.
  */
 function isChange({ method, path }: Operation): boolean {
   return method !== "GET" && path.includes("{workspaceId}")
@@ -155,7 +155,7 @@ function credentialOf(
   isWrong: boolean,
   chance: Chance,
 ): readonly string[] {
-  // A session that is signed out of is gone for all the others.
+  // A session that is signed out would be gone for all other requests.
   const ways = security.filter(
     (way) =>
       credentials[way] !== undefined && !(path === "/v1/session" && way.startsWith("session")),
@@ -255,7 +255,7 @@ function brokenHeaders(
   ])
 }
 
-/** What a client can send in a header at all. */
+/** What a client is able to send in a header. */
 function headerText(text: string): string {
   return text
     .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "")
@@ -350,7 +350,7 @@ function queryOf(
   return sent.length === 0 ? "" : `?${sent.join("&")}`
 }
 
-/** Also invalid text: half of a character is sent as its bytes. */
+/** Also invalid text: half of a surrogate pair is sent as bytes. */
 function encoded(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : "%ED%A0%80"
 }

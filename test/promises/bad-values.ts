@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import type { Chance } from "../chance.ts"
 
-// Values by the description of the API: such as a shape allows, and such as it does not.
+// Values for the shapes of the API's description: valid ones, and invalid ones.
 
 /** Unexpected values: random ones, and ones that have broken programs before. */
 export interface Oddities {
@@ -37,8 +37,8 @@ export interface Schema {
 
 export interface Values {
   /**
-   * One that the shape allows. `name` is what holds it: a thing of that name which exists is taken
-   * where there is one.
+   * A value that the shape allows. `name` is its member or parameter: an existing thing of that
+   * name is used, if there is one.
    */
   good(schema: Schema, name?: string): unknown
   /** The same with one wrong thing at any depth; sometimes the result is valid after all. */
@@ -62,7 +62,7 @@ export function createValues(schemas: Schema, known: Known, chance: Chance, odd:
     if (schema["type"] === "object") return goodObject(schema)
     if (schema["type"] === "array") return goodArray(schema, name)
     if (schema["type"] === "string") return known[name]?.() ?? goodText(schema, chance)
-    // Nothing comes to whoever waits for new entries here.
+    // No new entries come, so nobody should wait for them.
     if (schema["type"] === "integer") return name === "wait" ? 0 : goodNumber(schema, chance)
     return schema["type"] === "boolean" ? chance.percent(50) : anything()
   }
@@ -111,7 +111,7 @@ export function createValues(schemas: Schema, known: Known, chance: Chance, odd:
   return { good, broken }
 }
 
-/** The parts of a value that the schema says something about. */
+/** The parts of a value that the schema describes. */
 function membersOf(
   { properties = {}, items }: Schema,
   value: unknown,
@@ -250,7 +250,7 @@ const strangeNames = [
   "0",
 ]
 
-/** Out of what the schema allows, by a keyword of its own. */
+/** Breaks the schema by one of its own keywords. */
 function outOf(
   { required = [], minimum = 0, maximum = 2 ** 53, maxLength = 65_535, maxItems = 1000 }: Schema,
   value: unknown,

@@ -1,7 +1,7 @@
 import type { Chance } from "../chance.ts"
 import type { Write } from "./writes.ts"
 
-// Two ways to say something under a key again: the same in other words, and something else that
+// Two ways to repeat a key: with the same request in another form, and with a different one that
 // looks almost the same.
 
 type Body = Write["body"]
@@ -49,7 +49,7 @@ const otherEvents: Readonly<
   action: (body) => ({ ...body, action: `${String(body["action"])}.twice` }),
   actor: (body, chance) => ({ ...body, actor: otherParty(body["actor"] as Body, chance) }),
   target: (body, chance) => ({ ...body, target: otherParty(body["target"] as Body, chance) }),
-  // The same moment, said otherwise, is other bytes of the entry.
+  // The same moment in another notation makes other bytes.
   occurredAt: (body) => ({ ...body, occurredAt: String(body["occurredAt"]).replace("Z", ".000Z") }),
   source: (body) => ({ ...body, source: "automation" }),
   metadata: (body, chance) => ({

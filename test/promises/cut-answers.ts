@@ -7,9 +7,8 @@ import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "../chance.ts"
 import { eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// Connections that are cut: while the request is on its way, when all of it has arrived and nothing
-// of the answer has left, and at every byte of the answer. The client sends again with the same
-// key, and there is one entry.
+// Connections are cut within the request, between request and answer, and at every byte of the
+// answer. The client repeats the request with the same key, and there is one entry.
 
 export interface CutsOptions {
   /** Of each kind: within the request, between request and answer, within the answer. */
@@ -24,9 +23,9 @@ export interface Cuts extends Audited {
   readonly requests: number
   readonly betweens: number
   readonly answers: number
-  /** Writes that had been recorded though their client saw no answer, or a part of it. */
+  /** Writes that were recorded although their client saw no answer, or part of one. */
   readonly recordedUnheard: number
-  /** How far into the answer cuts reached, and how long it is. */
+  /** How far into the answer the cuts reached, and its length. */
   readonly lastByte: number
   readonly answerBytes: number
 }
@@ -97,7 +96,7 @@ export async function cutAgainAndAgain({
   }
 }
 
-/** The bytes before the cut are the beginning of the answer now. */
+/** The received bytes must be the beginning of today's answer. */
 function expectHonest(heard: Buffer, reply: Reply): void {
   const head = heard.indexOf("\r\n\r\n")
   if (heard.length >= 12) assert.equal(heard.toString("latin1", 0, 12), "HTTP/1.1 202")
@@ -131,8 +130,8 @@ function requestOf({ bearer }: Client, sending: Sending): Buffer {
 // The proxy ---------------------------------------------------------------------------------------
 
 /**
- * Where the connection goes away for both sides: after so many bytes of the request, once all of it
- * was handed on, or after so many bytes of the answer.
+ * Where the proxy cuts both connections: after some bytes of the request, after all of it, or after
+ * some bytes of the answer.
  */
 type Cut =
   | { readonly in: "request" | "answer"; readonly bytes: number; readonly reset: boolean }
@@ -171,7 +170,7 @@ function handOnUntil(cut: Cut, requestBytes: number, near: Socket, far: Socket):
   handOn(far, near, cut.in === "answer" ? cut.bytes : cut.in === "between" ? 0 : Infinity, sever)
 }
 
-/** Calls `done` when so many bytes have been handed on, or the first one came where none may. */
+/** Calls `done` after this many bytes, or at the first byte if none may pass. */
 function handOn(from: Socket, to: Socket, bytesMax: number, done: () => void): void {
   let bytes = 0
   from.on("data", (chunk: Buffer) => {

@@ -3,10 +3,10 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { packReceipt } from "../../packages/server/src/store/sqlite/packed-text.ts"
 
-// What may happen to a journal's file while the service runs on it: something in one entry of a
-// workspace, done by another program.
+// Damage to a journal's file by another program while the service runs: to one entry of a
+// workspace.
 
-/** Each does its harm to one entry, and says how many rows it changed. */
+/** Each damages one entry, and returns how many rows it changed. */
 export const damages = {
   "a byte of the body": (journal, { n }) => flip(journal, "salted", n, 40),
   "a byte of the body's salt": (journal, { n }) => flip(journal, "salted", n, 3),

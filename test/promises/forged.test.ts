@@ -35,7 +35,7 @@ const haltedWithinMs = 3000
 interface Scene {
   readonly workspace: Workspace
   readonly receipts: readonly MintedReceipt[]
-  /** Of the first event: before it stand the acts that made the workspace. */
+  /** The first event comes after the entries that made the workspace. */
   readonly first: number
 }
 
@@ -62,7 +62,7 @@ interface Entry {
   readonly integrity: string
 }
 
-/** How the events stand, in order, by each way to read a page of them; they all say the same. */
+/** The integrity of the events, in order. Every way to read a page must give the same. */
 async function standing(
   service: Service,
   { workspace: { path, reader } }: Scene,
@@ -90,7 +90,7 @@ async function standing(
   return pages[0] ?? []
 }
 
-/** Of one event by its receipt and by its proof. */
+/** The integrity of one event, by its receipt and by its proof. */
 async function expectUnproven(
   service: Service,
   { workspace: { path, reader }, receipts }: Scene,
@@ -149,7 +149,7 @@ test("one entry with another body and hash is reported as broken, and its neighb
   assert.equal(await service.end(), 0)
 })
 
-/** Each makes the entries from one on anew, and more of what would show it. */
+/** Each rewrites the entries from one on, and more of the data that would show it. */
 const forgeries: Readonly<Record<string, (files: Files, id: string, data: string) => void>> = {
   "every record behind it": () => {},
   "… and the index under the old signature": (files, id) => void deriveAnew(files, id),
@@ -163,7 +163,7 @@ for (const [what, forge] of Object.entries(forgeries)) {
     await using first = await startProgram({ environment })
     const scene = await writeSigned(first)
     const { workspace, first: event } = scene
-    // A sound one, whose key is the newest: a start tries that one.
+    // A sound entry with the newest key, which a start checks.
     await writeSigned(first)
     keepCopy(first.data, "good")
     const change = (): void => {
@@ -182,7 +182,7 @@ for (const [what, forge] of Object.entries(forgeries)) {
     restoreCopy(first.data, "good")
     change()
     await using second = await startProgram({ data: first.data, environment })
-    // The one that signs may come upon it before somebody reads.
+    // The checkpointer may find it before a read does.
     assert.deepEqual((await standing(second, scene)).slice(5), times(events - 5, "broken"))
     await expectUnproven(second, scene, events - 1)
     await expectHalted(second, scene)

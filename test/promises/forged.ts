@@ -86,8 +86,8 @@ export function rewrite(
 }
 
 /**
- * The tree of the index as the journal's records now make it: tiles, edge, and a checkpoint of its
- * root that keeps the old signatures.
+ * Rebuilds the tree of the index from the journal's records: tiles, edge, and a checkpoint of the
+ * new root with the old signatures.
  */
 export function deriveAnew(
   { journal, index }: Files,

@@ -1,7 +1,7 @@
-// Members of objects that cost much to read, to refuse or to keep: of the smallest parts, or of one
-// that is as large as may be.
+// Members of objects that are expensive to read, refuse or keep: very many small parts, or one as
+// large as allowed.
 
-/** Parts with commas between, as many as there is room for. */
+/** As many parts as fit, with commas between. */
 function filled(bytes: number, part: (at: number) => string): string {
   const parts: string[] = []
   for (let left = bytes; ;) {

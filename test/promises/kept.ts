@@ -8,8 +8,7 @@ import type { JournalReader } from "../../packages/server/src/store/store.ts"
 import { databaseOf } from "../engine.ts"
 import { askDatabase } from "../postgres-server.ts"
 
-// The journal's file or tables as somebody reads them who has them and the written format, and none
-// of our programs.
+// Reads the journal's file or tables by the written format alone, without our programs.
 
 /**
  * Computes a workspace's chain again from what is stored: every body, every salt, every disclosure.
@@ -131,7 +130,7 @@ function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> 
   }
 }
 
-/** What a stretch has of entries: hashes, what their records share, kinds, times, receipts, keys. */
+/** The columns of a stretch: hashes, shared parts of records, kinds, times, receipts, keys. */
 function stretchOf(bytes: Buffer, count: number, sealed: Buffer) {
   const common = 64 * count
   const [ledgerAt, kindsAt] = [common + 16, common + 48]
@@ -167,7 +166,7 @@ interface Frame {
   readonly bytes: Uint8Array
 }
 
-/** What a row has no body of has it in a frame, which was there before the row lost it. */
+/** A row without a body has it in a frame, which was written before the row lost it. */
 async function withBodies(
   entries: readonly Stored[],
   framesOf: (sequence: number) => Promise<readonly Frame[]>,

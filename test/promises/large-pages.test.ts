@@ -29,10 +29,7 @@ await eventually(
   60_000,
 )
 
-/**
- * What it took to hear who else was there, at worst, in milliseconds of the processor since the
- * last time.
- */
+/** The longest turn of the main thread since the last call, in milliseconds of the processor. */
 async function longestTurn(): Promise<number> {
   const said = service.output().length
   service.process.kill("SIGUSR2")

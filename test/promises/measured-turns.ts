@@ -1,9 +1,9 @@
-// The service, which also says how long each turn of its event loop has held the processor:   node
-// test/promises/measured-turns.ts
+// The service, which also says how long a turn of its event loop has held the processor:
 //
-// In time of the main thread's own on a processor, so that a busy machine makes no turn longer. On
-// standard output, a line for each turn that was longer than those before it since the last
-// SIGUSR2, which is answered with a line as well.
+//   node test/promises/measured-turns.ts
+//
+// The time is the main thread's own on a processor, so a busy machine makes no turn longer. SIGUSR2
+// prints the longest turn since the one before.
 
 import { runServe } from "../../packages/server/src/cli/serve-command.ts"
 

@@ -1,6 +1,5 @@
-// A load that does not wait for whom it burdens: so many batches a second, whatever became of those
-// before, as from many clients that know nothing of each other. It is a process of its own, so that
-// what it measures is not its measurer's.
+// A load that does not wait for answers: so many batches a second, as from many independent
+// clients. It is a process of its own, so that it measures the service and not itself.
 //
 //   node test/promises/offered.ts '{"url":…,"key":…,"workspace":…,"run":…,"connections":…,"batch":…,"seconds":…,"perSecond":…}'   → one line of JSON
 
@@ -11,7 +10,7 @@ export interface Offer {
   readonly url: string
   readonly workspace: string
   readonly key: string
-  /** Sets the keys of this run apart from those of others. */
+  /** Makes the keys of this run different from those of others. */
   readonly run: string
   readonly connections: number
   /** Events in a request. */
@@ -87,14 +86,13 @@ async function send(given: Offer): Promise<Taken> {
   const elapsedMs = (): number => performance.now() - startedMs
   while (elapsedMs() < given.seconds * 1000) {
     const { perSecond } = given
-    // What was due and found no free connection is not made up for later.
+    // A due request without a free connection is skipped.
     const now =
       perSecond === undefined
         ? free.length
         : Math.floor((elapsedMs() * perSecond) / 1000) - count.due
     count.due += now
-    // The one that has been free longest: a connection on which nothing comes for too long is
-    // closed by any server.
+    // The connection that was free longest: a server closes one that is idle for too long.
     for (let missing = Math.min(now, free.length); missing > 0; missing--) free.shift()?.ask()
     await new Promise((resolve) => setTimeout(resolve, 1))
   }

@@ -40,8 +40,7 @@ test("canary: a head that is believed across an error is detected", async (t) =>
     chance: createChance(seedOf(t)),
     fault: "storage fails, the head is kept",
   })
-  // Or the fork shows before the end: when the chain continues from another head, a write is never
-  // answered.
+  // Or the fork shows earlier: if the chain continues from another head, a write is never answered.
   await assert.rejects(
     run,
     /its index is its place|it follows the entry before it|the service does not come to know/,

@@ -6,13 +6,13 @@ import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "../chance.ts"
 import { eventWrite, note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
-// Many writers at once, most of them on one workspace. Whatever the storage answers meanwhile,
-// every chain is one line without a gap.
+// Many concurrent writers, most of them on one workspace. With any answer of the storage, every
+// chain is one line without a gap.
 
 export interface WritersOptions {
   readonly events: number
   readonly writers: number
-  /** Beside the one that most is written to. */
+  /** In addition to the busiest one. */
   readonly workspaces: number
   readonly batchMax: number
   readonly lookUpsMax: number
@@ -26,7 +26,7 @@ export interface Written extends Audited {
   readonly batches: number
   /** Requests whose outcome the service did not know; they were sent again. */
   readonly unknown: number
-  /** Writes of those that turned out to be recorded. */
+  /** Writes of these requests that turned out to be recorded. */
   readonly recordedUnknown: number
 }
 
@@ -81,8 +81,7 @@ async function record(
 ): Promise<void> {
   const { reply, unknown } = await sendUntilKnown(service.client(writer.bearer), sending)
   seen.unknown += unknown
-  // A chain that the service itself has found forked is not written to any more: what is there then
-  // is looked at.
+  // A chain that the service has found forked takes no writes; its present entries are checked.
   if (reply.status === 503 && reply.json().error === "integrity_failure") return
   const { replayed } = note(sending, reply)
   assert.ok(unknown > 0 || replayed === 0, "a new key is new")

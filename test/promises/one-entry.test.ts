@@ -34,7 +34,7 @@ test("canary: a comparison of requests that ignores any field is detected", asyn
     const counts: Counts = { recorded: 0, replayed: 0, reused: 0, atOnce: 0 }
     while (counts.replayed < 1500) await sendSome(service, model, counts, chance)
   }
-  // The run is one that passes when nothing is ignored.
+  // The same run passes if no field is ignored.
   await sendMany("nothing")
   for (const field of fieldsOfEvent)
     await assert.rejects(

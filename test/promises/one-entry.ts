@@ -16,7 +16,7 @@ export interface Counts {
   recorded: number
   replayed: number
   reused: number
-  /** Sends of one key at the same moment. */
+  /** Concurrent requests with one key. */
   atOnce: number
 }
 
@@ -26,7 +26,7 @@ export interface KeysOptions {
    * and into its index.
    */
   readonly fill: number
-  /** After each round the service ends, one way or another, and starts again. */
+  /** After each round the service is stopped or killed, and starts again. */
   readonly rounds: number
   readonly replays: number
   readonly chance: Chance
@@ -132,8 +132,8 @@ interface Asked {
 }
 
 /**
- * Sends a batch, or a single write, of keys old and new and bodies same and other, and holds the
- * answer against the model.
+ * Sends a batch or a single write, with old and new keys and with same and other bodies, and
+ * compares the answer with the model.
  */
 export async function sendSome(
   service: Service,
@@ -191,7 +191,7 @@ async function expectOne(
   { write, body, expected }: Asked,
   counts: Counts,
 ): Promise<void> {
-  // The circumstances belong to the sending, not to what is sent.
+  // Provenance belongs to the request, not to the event.
   const reply = await client.post(write.route, body, {
     "idempotency-key": write.key,
     "x-trace-id": newKey(),
@@ -256,8 +256,7 @@ function expectReused(
 const atOnce = 100
 
 /**
- * One key, a hundred times at the same moment: for a new key, for an old one, and for two bodies
- * that fight for a new key.
+ * A hundred concurrent requests with one key: a new key, an old one, and a new key with two bodies.
  */
 async function sendAtOnce(
   service: Service,
@@ -285,7 +284,7 @@ async function sendAtOnce(
   learn(model, [fresh, await fight(client, id, counts, chance)])
 }
 
-/** Whichever body is first has the key; the other one is refused each time. */
+/** The first body has the key; the other is refused each time. */
 async function fight(
   client: Client,
   workspaceId: string,
@@ -318,7 +317,7 @@ interface Answer {
   readonly replayed: boolean
 }
 
-/** What an answer says, whatever the model knows. */
+/** What must hold for every answer. */
 function answerIn(write: Write, reply: Reply, asBatch = false): Answer {
   const copy: Write = {
     route: write.route,

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectShedding, overload } from "./overload.ts"
 
-// Promise 14: overload sheds, and ends by itself. The queue is full after a fifth of a second, and
-// `npm run test:deep` keeps it full for longer.
+// Promise 14: under overload the service refuses the excess, and recovers by itself. The queue is
+// full after a fifth of a second; `npm run test:deep` keeps it full for longer.
 
 test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
   const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 3 })

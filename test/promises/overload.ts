@@ -24,8 +24,7 @@ export interface Overloaded {
   readonly peak: number
   readonly share: number
   /**
-   * The same by the time that the service's main thread was on a processor, whatever else the
-   * machine was doing.
+   * The same by processor time of the service's main thread, which other programs do not change.
    */
   readonly shareOfCpu: number
   readonly offered: number
@@ -36,7 +35,7 @@ export interface Overloaded {
    */
   readonly refusedMs: number
   readonly acceptedMs: number
-  /** Writes of the other workspace while it lasted; none may be refused. */
+  /** Writes of the other workspace during the overload; none may be refused. */
   readonly neighbour: number
   readonly slowestNeighbourMs: number
   /** From the end of an overload until a write is as quick as before. */
@@ -102,7 +101,7 @@ export async function overload({
     })
   }
   const kept = await expectKept(service.data, crowd.id)
-  // Two projects' creation and the like are entries as well.
+  // The creation of projects and the like are entries, too.
   assert.ok(
     kept.size >= events && kept.size < events + 20,
     `${events} events were acknowledged, and ${kept.size} are recorded`,
@@ -131,13 +130,12 @@ export function expectShedding(overloaded: Overloaded): void {
     refused >= offered / 5,
     `of ${offered} requests ${refused} were refused: nothing is shed`,
   )
-  // Whoever is refused does not wait for the queue. Where others want the processors as well,
-  // everything takes longer.
+  // A refused request does not wait for the queue. On a busy machine everything takes longer.
   assert.ok(
     refusedMs <= Math.max(50, acceptedMs / 5),
     `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`,
   )
-  // The rate itself depends on who else wants the processors at that second.
+  // The rate itself depends on other programs of the machine.
   const done = process.platform === "linux" ? shareOfCpu : share
   assert.ok(
     done >= 0.8,
@@ -149,7 +147,7 @@ export function expectShedding(overloaded: Overloaded): void {
   )
 }
 
-/** Processor time of the thread that does all but storage. */
+/** Processor time of the main thread. */
 function mainSeconds({ process: { pid } }: Service): number {
   if (process.platform !== "linux") return Number.NaN
   // The fields after the name, which stands in brackets and may hold anything.

@@ -141,7 +141,7 @@ function termsOf(writes: readonly Written[], chance: Chance): readonly Term[] {
   const about = chance.pick(writes)
   const terms: Term[] = []
   for (let made = 0; made < count; made++) {
-    // What one entry has in several places, or what several have.
+    // A value that one entry has in several places, or that several entries have.
     const term = termOf(valuesOf(chance.percent(70) ? about : chance.pick(writes)), chance)
     if (term !== undefined) terms.push(term)
   }
@@ -175,7 +175,7 @@ function fieldTerm({ names: fields, text }: Value, not: boolean, chance: Chance)
   const value = isPrefix
     ? characters.slice(0, chance.below(characters.length + 1)).join("")
     : characters.join("")
-  // Case is not always one to one: what is said must be what is meant.
+  // Upper and lower case are not always one to one, so the model must agree with the query.
   if (!isPrefix && value.toLowerCase() !== text.toLowerCase()) return undefined
   const isBare = /^[\w.@+-]+$/u.test(value) && chance.percent(60)
   return {

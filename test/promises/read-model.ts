@@ -5,7 +5,7 @@
 type Owner = "nobody" | "actor" | "target"
 
 export interface Value {
-  /** The fields that name it in a search. */
+  /** The field names that find it in a search. */
   readonly names: readonly string[]
   readonly text: string
   /** Whether a term without a field looks at it. */
@@ -13,14 +13,14 @@ export interface Value {
   readonly owner: Owner
 }
 
-/** Something that was written, as far as a reader can ask for it. */
+/** A write, as far as a reader can search for it. */
 export interface Written {
   readonly key: string
   readonly kind: "event" | "consent"
   readonly body: Body
   readonly trace: string | undefined
   readonly sentMs: number
-  /** What the receipt says; all of it is known when answers are judged. */
+  /** What the receipt says. It is known when answers are judged. */
   acked?: {
     readonly atMs: number
     readonly eventId: string
@@ -52,10 +52,7 @@ export type Term = { readonly not: boolean; readonly isPrefix: boolean; readonly
   | { readonly field: string; readonly value: string }
 )
 
-/**
- * Whoever reads: a key, perhaps with a list of projects, or a person with an activity token for
- * one.
- */
+/** The reader: a key, perhaps for some projects, or a person with an activity token for one. */
 export type Reader =
   | { readonly kind: "key"; readonly projects?: readonly string[] }
   | {
@@ -76,7 +73,7 @@ export interface Filter {
   readonly terms: readonly Term[]
 }
 
-/** The members of `metadata` that the workspace seals; they belong to whoever acted. */
+/** The members of `metadata` that the workspace seals; they belong to the actor. */
 export const sealedKey = "phone"
 
 const lanes: Readonly<Record<string, string>> = {
@@ -161,7 +158,7 @@ function meets(term: Term, { names, text, isPlain }: Value): boolean {
 
 const split = new Map<string, readonly string[]>()
 
-/** Letters and digits in a row, in lower case, with the marks that stand on them. */
+/** Runs of letters and digits, in lower case, with their combining marks. */
 export function wordsIn(text: string): readonly string[] {
   const known = split.get(text)
   if (known !== undefined) return known
@@ -202,7 +199,7 @@ export function valuesOf(written: Written): readonly Value[] {
   for (const role of ["actor", "target"] as const) {
     const { id, type, name, email } = body[role]
     values.push(open(role, id, true), open("type", type, false))
-    // The name of a policy is nobody's secret.
+    // The name of a policy is not secret.
     const owner = role === "target" && kind === "consent" ? "nobody" : role
     if (name !== undefined) values.push({ names: [role, "name"], text: name, isPlain: true, owner })
     if (email !== undefined)

@@ -6,7 +6,7 @@ import type { Chance } from "../chance.ts"
 import { bodyOf, instantOf, partyOf, timeText } from "./read-asks.ts"
 import type { Written } from "./read-model.ts"
 
-// What is written while others ask, and when it was sent and acknowledged.
+// The writes during the questions, with the times at which they were sent and acknowledged.
 
 export interface Writing {
   readonly workspace: Workspace
@@ -116,7 +116,7 @@ function acknowledge(one: Written, receipt: Receipt | undefined): void {
   }
 }
 
-/** Another workspace that the same service must make findable meanwhile. */
+/** Another workspace that the same service files meanwhile. */
 export async function keepBusy(
   { id: workspaceId, writer }: Workspace,
   chance: Chance,

@@ -23,14 +23,11 @@ import { keepBusy, write, type Writing } from "./read-writes.ts"
 // answer must not; the same holds for every total.
 
 export interface ReadingOptions {
-  /**
-   * In each there is a workspace that is asked at rest, then while it is written to, then at rest
-   * again.
-   */
+  /** Each asks a workspace at rest, then while it is written to, then at rest again. */
   readonly rounds: number
   /** Entries of a workspace before anybody asks. */
   readonly filled: number
-  /** Of each round. */
+  /** Questions of each round. */
   readonly queries: number
   readonly chance: Chance
   readonly fault?: Fault
@@ -48,7 +45,7 @@ export interface Counts {
   exactTotals: number
   /** Questions during which something was recorded. */
   underWriters: number
-  /** Questions about a write that the asker just got acknowledged. */
+  /** Questions about a write that was acknowledged just before. */
   ownWrites: number
   written: number
 }
@@ -101,7 +98,7 @@ interface Scene extends Writing {
     readonly path: string
     readonly client: Client
   }[]
-  /** Where each entry was seen to stand. */
+  /** The sequence that each entry was seen at. */
   readonly places: Map<string, number>
 }
 
@@ -209,7 +206,7 @@ async function askWhileWriting(
         judged.push(await askOne(scene, one))
         counts.ownWrites += 1
       }
-      // Enough writes to concur with every question, but not so many that answers become long.
+      // Enough writes for each question to run beside one, but few enough for short answers.
       await sleep(scene.written.length > writtenMax ? 50 : chance.below(12))
     }
   }
@@ -231,8 +228,8 @@ async function askWhileWriting(
 }
 
 /**
- * Asks to the end, by one of the loops that people write. Of one write, by a member that it shares
- * with none.
+ * Reads to the end, by one of the usual loops. For one write, the question is for a member that no
+ * other has.
  */
 async function askOne({ readers, written, chance }: Scene, about?: Written): Promise<Asked> {
   const { reader, path, client } =

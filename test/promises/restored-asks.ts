@@ -1,10 +1,9 @@
 import { eventFor, make, type Ask, type Client, type Service, type Workspace } from "../service.ts"
 import { goodPassword, setUpFirst, type Person } from "../people.ts"
 
-// Every request that would change something, right in all but its time: while a ledger is read-only
-// each of them is refused.
+// Every valid request that would change something: a read-only ledger refuses each of them.
 
-/** What there is to change. */
+/** Existing things to change. */
 export interface Changeable {
   readonly workspace: Workspace
   readonly person: Person
@@ -49,8 +48,8 @@ export interface Refusable {
 }
 
 /**
- * One request for each operation that the description says can be refused so; an operation that is
- * not known here is a mistake of this list.
+ * One request for each operation that the description says can be refused as read-only. Fails if
+ * one is missing here.
  */
 export async function refusables(
   service: Service,
@@ -96,7 +95,7 @@ const queries: Readonly<Record<string, string>> = {
   "GET /v1/workspaces/{workspaceId}/consents": "?subject=usr_1",
 }
 
-/** A person's session is good wherever the data is served next. */
+/** A session stays valid wherever the data is served next. */
 function browserAt(service: Service, client: Client | Person): Client {
   if (!("cookie" in client)) return client
   const headers = { cookie: client.cookie, "sec-fetch-site": "same-origin" }

@@ -22,7 +22,7 @@ import { eventWrite, note, sendUntilKnown, type Write } from "./writes.ts"
 export interface RestoreOptions {
   readonly rounds: number
   readonly chance: Chance
-  /** What the restored copies are served by. */
+  /** The program that serves the restored copies. */
   readonly fault?: Fault
   /** Program that resumes a copy, in place of the product. */
   readonly resumeProgram?: string
@@ -31,8 +31,8 @@ export interface RestoreOptions {
 export interface Restored {
   backups: number
   /**
-   * Writes that were acknowledged before a copy was begun, while it was made, and after it: those
-   * the copy cannot have.
+   * Writes that were acknowledged before, during and after a copy. The copy cannot have the last
+   * ones.
    */
   before: number
   during: number
@@ -44,8 +44,8 @@ export interface Restored {
   /** Receipts of lost entries that were reported as lost. */
   foundLost: number
   /**
-   * Copies that went on as they were, and epochs that were opened by the others; of those,
-   * workspaces that were in one before.
+   * Copies that continued unchanged; epochs that the others opened; and how many of these
+   * workspaces had opened one before.
    */
   resumed: number
   epochs: number
@@ -170,7 +170,7 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
         const reply = await client.get(`${path}/receipts/${receipt}`)
         assert.equal(reply.json().verified, true, reply.text)
       }
-      // What can be known of a receipt of the lost part is that its entry is not here.
+      // For a receipt of a lost entry, only its absence can be known.
       for (const { receipt } of someOf(lost, 10, chance))
         assert.equal((await client.get(`${path}/receipts/${receipt}`)).status, 404)
       const found = await client.get(`${path}/events?limit=1`)
@@ -183,8 +183,8 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
 }
 
 /**
- * It continues as another ledger. In a long round that one is restored from a copy too, so a third
- * ledger continues the second.
+ * The copy continues as another ledger. In a long round that ledger is also restored from a copy,
+ * so a third one continues it.
  */
 async function expectGoneOn(
   scene: Scene,
@@ -227,7 +227,7 @@ async function expectGoneOn(
   await expectWhole(data)
 }
 
-/** All that was kept and written since is there, verifies, and is replayed. */
+/** Every kept and every later write is there, verifies, and is replayed. */
 async function expectChains(
   service: Service,
   { workspaces, chance, counted }: Scene,
@@ -292,13 +292,15 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
   assert.equal(await service.end(), 0)
 }
 
-/** Every workspace of a copy continues in this epoch, with a reason, and is no copy any more. */
+/**
+ * Every workspace of a copy continues in this epoch, with a reason, and counts as a ledger again.
+ */
 async function expectEpochs(
   { data, resumeProgram, counted }: Scene,
   epoch: number,
   reason: RegExp,
 ): Promise<void> {
-  // A look takes as long as the deed, so there is one for each round that goes on twice.
+  // A check takes as long as the resume itself, so only rounds that continue twice have one.
   const looked =
     epoch > 2 ? await tallystick(data, "resume", ["--check", "--json"], resumeProgram) : undefined
   assert.equal(markOf(data), true, "a look has changed something")
@@ -312,8 +314,8 @@ async function expectEpochs(
   const planned = looked === undefined ? workspaces : JSON.parse(looked.output).workspaces
   assert.deepEqual(without(planned), without(workspaces), "what was planned is not what was done")
   const opened = workspaces.filter((one: { because?: string }) => reason.test(one.because ?? ""))
-  // Of a workspace that nobody wrote to since nothing is missing: the people's own, and the one
-  // with what can be changed.
+  // Workspaces that nobody wrote to since miss nothing: the instance's own, and the one with
+  // existing things to change.
   assert.ok(opened.length >= 2, ran.output)
   for (const one of opened) assert.equal(one.epoch, epoch, ran.output)
   counted.epochs += opened.length
@@ -339,7 +341,7 @@ async function headsOf(data: string): Promise<ReadonlyMap<string, string>> {
   return new Map([...all].filter(([origin]) => endedIn(data).has(origin)))
 }
 
-/** The ledgers of which a copy that was put in place misses the end. */
+/** The ledgers whose last entries the copy lacks. */
 function endedIn(data: string): ReadonlySet<string> {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const rows = journal.prepare("SELECT value FROM documents WHERE kind = 'workspace'").all()
@@ -418,7 +420,7 @@ async function expectLost(
 }
 
 /**
- * Says so wherever it is asked, refuses whatever would change something, and has changed nothing.
+ * The copy reports everywhere that it is read-only, refuses every change, and has changed nothing.
  */
 async function expectReadOnly(
   service: Service,
@@ -511,7 +513,7 @@ async function putInPlace(copy: string, data: string): Promise<void> {
   await cp(copy, data, { recursive: true })
 }
 
-/** As the file's header says it. */
+/** From the file's header. */
 function markOf(folder: string): boolean {
   using journal = new DatabaseSync(join(folder, "journal.db"), { readOnly: true })
   return journal.prepare("PRAGMA application_id").get()?.["application_id"] === 0x636f7079

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { openSqliteStopped } from "../../packages/server/src/store/sqlite/offline.ts"
 
-// A command that has a copy go on under its old name, as `tallystick resume` must not, whatever is
-// missing:
+// Continues a copy under its old name even if entries are missing, which `tallystick resume` must
+// not do:
 //
 //     node test/promises/resume-in-place.ts resume [--check] [--json]
 
@@ -12,7 +12,7 @@ if (import.meta.main && !process.argv.includes("--check")) {
   const store = openSqliteStopped(data)
   store.takeOffMark()
   await store.close()
-  // What was signed is forgotten, where the data has the ledger.
+  // Forgets what was signed for the ledgers in the data.
   using journal = new DatabaseSync(`${data}/journal.db`, { readOnly: true })
   const values = journal.prepare("SELECT value FROM documents WHERE kind = 'workspace'").all()
   const lines = readFileSync(`${data}.heads`, "utf8").split("\n")

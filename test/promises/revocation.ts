@@ -19,7 +19,7 @@ import type { Chance } from "../chance.ts"
 // may be accepted.
 
 export interface RevocationOptions {
-  /** In each a token and a key are ended, and the key's tokens with it. */
+  /** Each revokes a token and a key, which ends the key's tokens. */
   readonly rounds: number
   readonly atOnce: number
   readonly chance: Chance

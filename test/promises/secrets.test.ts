@@ -39,12 +39,12 @@ test("canary: a service whose log redacts nothing is detected", async () => {
 })
 
 /**
- * Runs a service twice on one folder, says secrets in all the wrong places, and looks for them in
- * all that is left.
+ * Runs a service twice on one folder, sends secrets in all the wrong places, and looks for them in
+ * everything that is left.
  */
 async function leave(fault: "storage tells secrets" | "tells secrets and redacts nothing") {
   const secret = randomBytes(32)
-  // Its errors quote what was to be stored and the instance key, so there is something to redact.
+  // Its errors quote the data to store and the instance key, so there is something to redact.
   const rootKey = `root"key\\of'this-run-${randomBytes(24).toString("base64url")}`
   const environment = {
     TALLYSTICK_SECRET: secret.toString("hex"),
@@ -193,7 +193,7 @@ test("canary: a secret is found in every form", () => {
   )
 })
 
-/** Says all that can be said with a secret in the wrong place; nothing of it may come back. */
+/** Sends secrets in every wrong place; no answer may contain one. */
 async function provoke(
   service: Service,
 ): Promise<{ readonly keys: readonly string[]; readonly replies: Reply[] }> {
@@ -267,8 +267,8 @@ async function provoke(
 }
 
 /**
- * Tokens that live, and tokens that end with the key that makes them. What needs an event cannot be
- * made: this storage keeps none.
+ * Valid tokens, and tokens that end with their key. Tokens for an event cannot be made: this
+ * storage keeps no event.
  */
 async function tokensOf(
   { root }: Service,
@@ -286,7 +286,7 @@ async function tokensOf(
   return made.map((reply) => reply.json<{ token: string }>().token)
 }
 
-/** Has people sign in, and puts all that they sign in with where it does not belong. */
+/** Signs people in, and sends their passwords and tokens in the wrong places. */
 async function misplace(
   service: Service,
 ): Promise<{ readonly secrets: readonly string[]; readonly refusals: readonly Reply[] }> {
@@ -366,7 +366,7 @@ function sayBroken(service: Service, text: string): Promise<unknown> {
   return new Promise((resolve) => socket.on("error", resolve).on("close", resolve).resume())
 }
 
-/** The keys that are made of the service's secret, and the seeds that these have sealed. */
+/** The keys that are derived from the service's secret, and the seeds that they seal. */
 function derivedFrom(secret: Uint8Array, data: string): readonly Buffer[] {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const wrapping = deriveKey(secret, "log keys")

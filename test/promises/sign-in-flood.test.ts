@@ -3,7 +3,8 @@ import { test } from "node:test"
 import { goodPassword, setUpFirst } from "../people.ts"
 import { eventually, startService } from "../service.ts"
 
-// Strangers who try passwords from thousands of addresses do not keep out who has signed in before.
+// Strangers who try passwords from thousands of addresses do not lock out people who have signed in
+// before.
 
 test("during a flood of sign-ins, a member from a known network can sign in", async () => {
   await using service = await startService({ environment: { TALLYSTICK_TRUST_PROXY: "127.0.0.1" } })

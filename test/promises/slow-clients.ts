@@ -2,18 +2,18 @@ import assert from "node:assert/strict"
 import { eventFor, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
 import { gather, kindOf, kinds, type Kind } from "./slow-crowd.ts"
 
-// Many clients that are slow on purpose: with their headers, with their bodies, in taking answers.
-// Each that is cut off comes again at once. Beside them one good client writes and reads; its turns
-// alternate with quiet ones, because the machine has other things to do as well.
+// Many clients that are slow on purpose: they send headers or bodies slowly, or read answers
+// slowly. Each reconnects when it is cut off. One good client writes and reads beside them; its
+// turns alternate with turns without them, because the machine is busy, too.
 
 export interface SlowOptions {
   readonly sockets: number
   readonly turns: number
   /** Requests of the good client in a turn. */
   readonly requests: number
-  /** How long, beside the turns, it may take until as many are cut off as there are. */
+  /** The time, beside the turns, for as many cuts as there are clients. */
   readonly cutWithinMs?: number
-  /** The more of them, the slower, or it is their coming back that is tried. */
+  /** With more clients each is slower, or the test would measure their reconnecting. */
   readonly pace?: number
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -34,14 +34,14 @@ function countOf(kind: Kind, sockets: number): number {
   return Array.from({ length: sockets }, (_, at) => kindOf(at)).filter((one) => one === kind).length
 }
 
-/** So that all of them are met within a turn. */
+/** So that each is cut off within a turn. */
 export function impatient(pace = 1): Readonly<Record<string, string>> {
   return {
     TALLYSTICK_LIMIT_HEADERS_TIMEOUT_MS: String(pace * 1000),
     TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: String(pace * 1500),
     TALLYSTICK_LIMIT_STILL_TIMEOUT_MS: String(pace * 1000),
     TALLYSTICK_LIMIT_ANSWER_BYTES_PER_SECOND_MIN: "10000000",
-    // It is the slowness of all of them that is tried, not their number from one address.
+    // The test is about slowness, not about many connections of one address.
     TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "1000000",
   }
 }
@@ -69,7 +69,7 @@ export async function besideSlowClients({
         sockets,
         pace,
       })
-      // Among them from the first cuts on, when as many go as come.
+      // The good client begins at the first cuts, when as many leave as come.
       await sleepMs(pace * 4500)
       among.push(await p99Of(workspace, requests))
       if (turn === turns - 1) await allMet(crowd.cut, cut, sockets, cutWithinMs)
@@ -102,7 +102,7 @@ async function allMet(
     await sleepMs(100)
 }
 
-/** What must hold. Below ten milliseconds it is the machine that is measured. */
+/** What must hold. Differences below ten milliseconds are the machine's. */
 export function expectUndisturbed({ sockets, quietP99Ms, amongP99Ms, cut }: Slowed): void {
   for (const kind of kinds)
     assert.ok(

@@ -2,15 +2,15 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
-// The crowd of slow clients, in a thread of its own: thousands of them would keep whoever measures
-// beside them from looking at the clock.
+// The slow clients, in a thread of their own: thousands of them in one thread would disturb the
+// measurement.
 
 export const kinds = ["headers", "body", "answer"] as const
 export type Kind = (typeof kinds)[number]
 
 /**
- * Few with answers: each lets megabytes be made until nothing more goes in, which costs more than
- * slowness does, and the kernel keeps them.
+ * Few read answers slowly: for each the service makes megabytes until the buffers are full, which
+ * costs more than slowness, and the kernel keeps them.
  */
 export function kindOf(at: number): Kind {
   if (at % 10 === 0 && at < 10 * answerersMax) return "answer"
@@ -21,7 +21,7 @@ const answerersMax = 60
 
 export interface CrowdOptions {
   readonly url: string
-  /** Of a key that may write. */
+  /** A key that may write. */
   readonly bearer: string
   readonly sockets: number
   /** How much slower they are than the quickest that is still cut off. */
@@ -38,7 +38,7 @@ export function gather(options: CrowdOptions): Crowd {
   const worker = new Worker(import.meta.filename, { workerData: options })
   worker.on("message", (counts: Readonly<Record<Kind, number>>) => Object.assign(cut, counts))
   const ended = once(worker, "exit")
-  // Whoever sends it home hears of it.
+  // Disposing of the crowd reports an error.
   ended.catch(() => {})
   return {
     cut,
@@ -74,12 +74,12 @@ function startSlow(
     else socket.resume()
     socket.write(beginningOf(kind, host, bearer))
   }
-  // A byte now and then, so that it is not stillness that gives them away.
+  // A byte now and then, so that the connection is slow and not idle.
   const timer = setInterval(
     () => {
       if (kind === "answer") socket.read(1)
-      // Whoever does not read hears only when it writes that the other end is gone; HTTP takes
-      // empty lines between requests.
+      // A client that does not read notices the end of the connection only when it writes; HTTP
+      // allows empty lines between requests.
       if (socket.writable) socket.write(kind === "answer" ? "\r\n" : "x")
     },
     pace * (300 + Math.random() * 200),

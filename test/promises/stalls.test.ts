@@ -5,9 +5,9 @@ import { expectChain } from "../chain.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { hostileMembers } from "./hostile-bodies.ts"
 
-// No body holds the thread that all requests share for more than 50 ms of a processor, whatever its
-// bytes: refused, taken or taken again, alone or in a batch. On a busy machine a processor is
-// slower too: what took longer is tried again, and what takes longer each time fails.
+// No body, of any bytes, holds the main thread for more than 50 ms of a processor: refused,
+// accepted or repeated, alone or in a batch. A busy machine makes a processor slower, so a longer
+// turn is tried again, and fails only if it is longer each time.
 
 const stallMsMax = 50
 const tries = 4
@@ -21,7 +21,7 @@ const service = await startService({
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 
-/** Of the turns since it was asked last. */
+/** The longest turn since the last call. */
 async function longestTurnMs(): Promise<number> {
   const said = (): readonly RegExpExecArray[] => [
     ...service.output().matchAll(/^longest turn: ([\d.]+) ms$/gm),
@@ -32,8 +32,8 @@ async function longestTurnMs(): Promise<number> {
 }
 
 /**
- * Sends what `make` makes, anew in each try, and expects one of these answers, and no stall of what
- * is sent or of what is sent again.
+ * Sends a new body of `make` in each try, and expects one of these answers, without a stall for it
+ * or for its repetition.
  */
 async function expectNoStall(
   about: string,
@@ -73,7 +73,7 @@ function eventWith(members: string, where: "metadata" | "actor" | "event", field
     : `{${members},${event.slice(1)}`
 }
 
-/** Each event is as large as it may be, or as there is room for. */
+/** Each event is as large as allowed, or as large as fits. */
 function batchOf(
   items: number,
   make: (bytes: number) => string,

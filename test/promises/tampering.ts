@@ -35,22 +35,21 @@ import {
 } from "../service.ts"
 import type { Chance } from "../chance.ts"
 
-// A ledger is written by the real service and ended; then one thing in its files is changed, by
-// somebody who may write them and has no key. fsck must find it, and say where. What was changed is
-// put right again by copying the files.
+// The real service writes a ledger and stops. Then an attacker who can write its files but has no
+// key changes one thing. fsck must find it, and say where. Copying the files undoes the change.
 
 export interface TamperOptions {
   readonly entries: number
   readonly mutations: number
   readonly chance: Chance
-  /** The canary: what is to be changed is chosen and not changed. */
+  /** The canary: chooses a change and does not make it. */
   readonly isIdle?: boolean
 }
 
 export interface Tampered {
   found: number
   readonly kinds: Record<string, number>
-  /** Entries that were looked at, all runs together. */
+  /** Entries that fsck checked, in all runs together. */
   entries: number
 }
 
@@ -69,12 +68,12 @@ export async function tamperAgainAndAgain({
   }
   const names = Object.keys(mutationKinds)
   for (let run = 0; run < mutations; run++) {
-    // Each kind has its turn; only where it strikes is left to chance.
+    // Every kind has its turn; chance decides only the place.
     const name = names[run % names.length] ?? ""
     const { act, pass = "chain", knows = "both", says } = mutationKinds[name] as Kind
     restore(scene)
     const expected = within(scene, chance, act, isIdle === true)
-    // The threads find what one alone finds.
+    // Several threads find the same as one.
     const { faults, entries: checked } = await look(
       scene,
       [pass],
@@ -110,7 +109,7 @@ export interface Scene extends AsyncDisposable {
   readonly checkpoint: string
 }
 
-/** Between these, both included, something must be said to be wrong. */
+/** fsck must report something in this range, both ends included. */
 type Expected = readonly [first: number, last: number]
 
 interface Files {
@@ -128,18 +127,15 @@ type Act = (files: Files) => { readonly expected: Expected; readonly apply: () =
 
 interface Kind {
   readonly act: Act
-  /** The one that must find it, alone; else the chain's. */
+  /** The pass that must find it alone; else the chain's. */
   readonly pass?: Pass
-  /** What must be said, where it is of no entry. */
+  /** The expected sentence, if it names no entry. */
   readonly says?: RegExp
-  /**
-   * What fsck is told beside the data: a checkpoint that was exported, where nothing else can show
-   * it.
-   */
+  /** An exported checkpoint that fsck gets with the data, if nothing else can show the change. */
   readonly knows?: "both" | "checkpoint"
 }
 
-/** A thread takes as long to start as a small ledger to be walked. */
+/** To start a thread takes as long as to check a small ledger. */
 const threadedEvery = 50
 
 const fileNames = ["journal.db", "index.db", "search.db"]
@@ -177,7 +173,7 @@ async function makeScene(entries: number): Promise<Scene> {
   await makeSegments(data, workspace.id, entries < 4096 ? 0 : 1)
   await packFirst(data, workspace.id)
   for (const name of fileNames) {
-    // What the service's threads left in the log beside a file is part of it.
+    // The write-ahead log beside a file is part of it.
     using file = new DatabaseSync(join(data, name))
     file.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     copyFileSync(join(data, name), join(data, `${name}.good`))
@@ -195,7 +191,7 @@ async function makeScene(entries: number): Promise<Scene> {
   }
 }
 
-/** The entries up to here are packed in every scene, and no others: what changes rows needs rows. */
+/** Entries up to here are packed in every scene, and no others, because some changes need rows. */
 const packedEntries = 128
 
 async function packFirst(data: string, workspace: string): Promise<void> {
@@ -490,10 +486,10 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   ...registryKinds(),
 }
 
-/** So many kinds that a run of this many mutations has each of them. */
+/** A run of this many mutations has every kind. */
 export const kindsCount = Object.keys(mutationKinds).length
 
-/** Of the frame with the bodies of the entries 1 to 64, or 65 to 128. */
+/** Changes the frame with the bodies of the entries 1 to 64, or 65 to 128. */
 function frameKinds(): Readonly<Record<string, Kind>> {
   const frame: Expected = [1, 64]
   const changed = (says: RegExp, act: (files: Files) => void, pass: Pass = "index"): Kind => ({
@@ -574,7 +570,7 @@ function frameKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-/** Of the stretch with what is left of the entries 1 to 64. */
+/** Changes the stretch with the rest of the entries 1 to 64. */
 function stretchKinds(): Readonly<Record<string, Kind>> {
   const stretch: Expected = [1, 64]
   const where = "first = 1 AND part"
@@ -597,7 +593,7 @@ function stretchKinds(): Readonly<Record<string, Kind>> {
       const bytes = bytesOf(files, "stretches")
       const at = from + place * length + files.chance.below(used)
       bytes[at] = (bytes[at] ?? 0) ^ (1 << files.chance.below(8))
-      // A record that has another hash is seen where the next one is linked to it.
+      // A record with another hash shows at the link of the next one.
       const expected: Expected = [place + 1, place + 2]
       return { expected, apply: () => replace(files, "stretches", bytes) }
     },
@@ -751,7 +747,9 @@ function stretchKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-/** What belongs to no entry, is counted and not there, or is there and not counted. */
+/**
+ * Rows that belong to no entry, that are counted and missing, or that are there and not counted.
+ */
 function besideKinds(): Readonly<Record<string, Kind>> {
   const planted = (
     file: "journal" | "index" | "search",
@@ -898,7 +896,9 @@ function besideKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-/** What is administered, changed where no record shows it: as many as there are ways in. */
+/**
+ * Documents that people administer, changed where no record shows it: one for each kind of access.
+ */
 function registryKinds(): Readonly<Record<string, Kind>> {
   const said = (says: RegExp, statement: string): Kind => ({
     act: ({ journal, id }) => ({ expected: [0, 0], apply: () => run(journal, statement, id) }),
@@ -909,7 +909,7 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     `UPDATE documents SET value = ${change} WHERE kind = '${kind}' AND workspace = ? AND ${which}`
   const copied = (kind: string): string =>
     `INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = '${kind}' AND workspace = ? LIMIT 1`
-  // Accounts and sessions are the instance's, and what is said of them too.
+  // Accounts and sessions belong to the instance, and so do the findings about them.
   const setOfInstance = (kind: string, change: string): string =>
     `UPDATE documents SET value = ${change} WHERE kind = '${kind}' AND workspace = 'instance' AND ? IS NOT NULL`
   const another = (kind: string, member: string): string => {
@@ -1031,7 +1031,7 @@ function registryKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-/** What a service that was told to stop has left to the next start; and of few entries, small ones. */
+/** Work that a stopped service left to the next start; few small entries. */
 async function makeSegments(data: string, workspace: string, level: number): Promise<void> {
   const filing = openSqliteFiling(data)
   const end = (await filing.journal.head(workspace))?.sequence ?? 0
@@ -1062,7 +1062,7 @@ function anySegment({ search, id, chance }: Files): AnySegment {
   return { number: Number(number), level: Number(level), k: Number(k) }
 }
 
-/** By one that is made of the same entries but for one of them. */
+/** Replaced by a segment of the same entries, but for one. */
 function replaceSegment({ data, search, id }: Files, name: SegmentName, gone: number): void {
   const journal = openForReading(join(data, "journal.db"))
   const reads = journalReads(journal)
@@ -1089,7 +1089,7 @@ function once(sequence: number, apply: () => void): ReturnType<Act> {
   return { expected: [sequence, sequence], apply }
 }
 
-/** A bit of one row; where it is in a record, the next one may be the first that it shows in. */
+/** Changes a bit of one row. In a record, it may show first at the next entry. */
 function flipIn(files: Files, column: string, length?: number, after = 0): ReturnType<Act> {
   const { journal, chance } = files
   const { n, sequence } = anyEntry(files)
@@ -1158,7 +1158,7 @@ function swapped(files: Files): ReturnType<Act> {
   })
 }
 
-/** What follows moves by one: it is the first that does not stand where it was written. */
+/** The following entries move by one: the first of them is at the wrong place. */
 function inserted(files: Files): ReturnType<Act> {
   const { journal, number, size, chance } = files
   const before = entryAt(files, packedEntries + 1 + chance.below(size - packedEntries - 1))
@@ -1202,10 +1202,7 @@ function inserted(files: Files): ReturnType<Act> {
   return { expected: [sequence, sequence + 1], apply }
 }
 
-/**
- * The work of somebody who knows how it is made: another body, and every record from there on made
- * again.
- */
+/** The work of an attacker who knows the format: another body, and every later record rewritten. */
 function relinked(
   files: Files,
   isThorough: boolean,
@@ -1253,7 +1250,7 @@ function cut(files: Files, isThorough: boolean): ReturnType<Act> {
   })
 }
 
-/** Takes away all that is derived of the entries, and what was signed of them. */
+/** Removes everything derived from the entries, and every signature over them. */
 function forget({ index, search, data }: Files): void {
   for (const table of ["positions", "trees", "tiles", "checkpoints"])
     index.exec(`DELETE FROM ${table}`)

@@ -14,9 +14,8 @@ import { audit } from "./audit.ts"
 import { createChance, seedOf, type Chance } from "../chance.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// Every receipt verifies, by code that shares nothing with the code that wrote it; and that code
-// would notice if a single bit were another. (All other suites end with the same audit: whatever
-// any of them wrote is verified like this.)
+// Every receipt verifies, by code that shares nothing with the code that wrote it and that notices
+// a single changed bit. All other suites end with the same audit.
 
 const flipsMin = 400
 
@@ -124,7 +123,7 @@ async function writeAllKinds(
 
 // What was fetched --------------------------------------------------------------------------------
 
-/** Answers by path: all that an auditor would carry away. */
+/** Answers by path: everything that an auditor would take along. */
 type Fetched = ReadonlyMap<string, Reply>
 
 async function fetchAll(
@@ -172,7 +171,7 @@ async function expectFetched(
   }
 }
 
-/** One bit of one answer is another. */
+/** One answer with one bit changed. */
 function flipBit(
   fetched: Fetched,
   chance: Chance,
@@ -193,8 +192,8 @@ function flipBit(
 }
 
 /**
- * Where a byte proves something: not in a workspace's settings, not in the host of a URL, not in
- * what ends a line.
+ * Whether a byte proves something: not those of a workspace's settings, of the host of a URL, or of
+ * a line end.
  */
 function provingPlaces(path: string, text: string, bytes: Buffer): readonly number[] {
   const all = [...bytes.keys()]

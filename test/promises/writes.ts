@@ -17,7 +17,7 @@ export interface Write {
 /** One request: a write by itself, or events together. */
 export type Sending = readonly [Write, ...Write[]]
 
-/** Sends it. A sending of one may still go as a batch. */
+/** Sends it. A single write may also go as a batch. */
 export function send(
   client: Client,
   sending: Sending,
@@ -30,10 +30,7 @@ export function send(
   })
 }
 
-/**
- * Sends it again, as every client should, while the service says that it does not know what became
- * of it.
- */
+/** Repeats it, as every client should, while the service answers that the outcome is unknown. */
 export async function sendUntilKnown(
   client: Client,
   sending: Sending,
@@ -54,9 +51,7 @@ export interface Noted {
   readonly replayed: number
 }
 
-/**
- * Takes the receipts of a 202. Whoever holds one already must be given the same bytes, as a replay.
- */
+/** Takes the receipts of a 202. A write that has one must get the same bytes again, as a replay. */
 export function note(sending: Sending, reply: Reply, asBatch = sending.length > 1): Noted {
   const answers = asBatch ? answersOfBatch(reply) : [answerOfOne(sending[0], reply)]
   assert.equal(answers.length, sending.length)

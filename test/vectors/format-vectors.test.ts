@@ -232,8 +232,7 @@ test("the ledger: genesis, disclosures, bodies, records, chain, tree, proof", ()
   const id = ledgerId(genesisJson)
   reproduces("ledger.ledgerId", toHex(id))
 
-  // What the records must be made of, and is not given beside them: kind and time, from the tables
-  // of the format.
+  // Kind and time of the records, which are not given beside them, from the tables of the format.
   const kinds = ["event", "consent", "erasure"] as const
   const times = [1767225600123, 1767225601000, 1767225602000]
   const events = at<Event[]>("ledger.events")

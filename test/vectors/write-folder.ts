@@ -1,5 +1,5 @@
-// Makes a small data folder with the service of another checkout, so that what a version wrote can
-// be kept for the tests of later ones:
+// Makes a small data folder with the service of another checkout, for tests that read an older
+// version's data:
 //
 //   node test/vectors/write-folder.ts ../before test/vectors/layout-3
 //
