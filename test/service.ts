@@ -257,6 +257,14 @@ export function overHttp({ url, bearer, method, path, body, headers }: Sent): Pr
   })
 }
 
+/** The reply; undefined when the connection was refused or cut: then the outcome is unknown. */
+export function unlessCut(reply: Promise<Reply>): Promise<Reply | undefined> {
+  return reply.catch((error: unknown) => {
+    if (error instanceof TypeError) return undefined
+    throw error
+  })
+}
+
 /** A connection serves many requests, and does not keep a test alive. */
 const agent = new Agent({ keepAlive: true })
 

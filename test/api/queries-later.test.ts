@@ -5,6 +5,7 @@ import { test } from "node:test"
 import { readChain } from "../chain.ts"
 import { makeWorkspace, startService, type Service } from "../service.ts"
 import { find, labels, writeAll, type Parameters } from "./pages.ts"
+import { dropTriggers } from "../triggers.ts"
 
 // GET …/events of old data, and of data that was changed on the disk.
 
@@ -113,10 +114,7 @@ test("an entry changed on the disk is shown as broken at its place, and its neig
   await first.end()
 
   const journal = new DatabaseSync(join(first.data, "journal.db"))
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   const changed =
     "UPDATE entries SET salted = CAST(replace(CAST(salted AS TEXT), 'inv_9', 'inv_8') AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(changed).run(receipts[1] ?? "").changes), 1)
@@ -178,10 +176,7 @@ test("a cut or missing record is broken at its place, and later entries are stil
     enableForeignKeyConstraints: false,
   })
   journal.exec("PRAGMA ignore_check_constraints = ON")
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   const third = "workspace = (SELECT number FROM workspaces WHERE id = ?) AND sequence = ?"
   for (const [{ id }, sql] of [
     [places.cut, `UPDATE entries SET record = x'00' WHERE ${third}`],

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { expectChain, readChain } from "../chain.ts"
 import { eventFor, makeKey, makeWorkspace, startService, type Service } from "../service.ts"
+import { dropTriggers } from "../triggers.ts"
 
 // What stays the same for clients across a restart, also when the machine's clock is changed.
 
@@ -113,9 +114,7 @@ test("an entry changed on the disk is shown as broken, never hidden, and its nei
   await started.client(reader.bearer).get(`${path}/receipts/${neighbour.receipt}/proof`)
   await started.end()
   const journal = new DatabaseSync(join(before.data, "journal.db"))
-  // Triggers prevent mistakes, not changes by somebody who has the file.
-  const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()
-  for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   const sql =
     "UPDATE entries SET salted = CAST(replace(CAST(salted AS TEXT), ?, ?) AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(sql).run('"inv_9"', '"inv_8"', receipt).changes), 1)

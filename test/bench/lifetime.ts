@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { measureDisk } from "./disk.ts"
 import type { Load } from "./load.ts"
 import { makeWriter, rootKey, runLoad, startService, type Program } from "./programs.ts"
+import { median } from "../median.ts"
 
 interface Lifetime {
   readonly folder: string
@@ -341,10 +342,6 @@ function latencies(took: readonly number[]): string {
   const at = (share: number): string =>
     (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1)
   return `median ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${took.length}`
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 function whole(value: number): string {

@@ -32,6 +32,7 @@ import { measureSegments } from "./segments.ts"
 import { measureStress } from "./stress.ts"
 import { compareVersions } from "./versions.ts"
 import { measureWeb } from "./web.ts"
+import { median, quantile } from "../median.ts"
 
 const { values } = parseArgs({
   options: {
@@ -467,15 +468,6 @@ async function lagP99(url: string): Promise<string> {
 
 function rate({ events, seconds: took }: Measured): number {
   return events / took
-}
-
-function median(numbers: readonly number[]): number {
-  return quantile(numbers, 0.5)
-}
-
-function quantile(numbers: readonly number[], share: number): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
 function whole(number: number): string {

@@ -6,6 +6,7 @@ import type { ByHand } from "./by-hand.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
 import { makeWriter, runByHand, runLoad, startService, type Program } from "./programs.ts"
+import { median } from "../median.ts"
 
 export interface PostgresBench {
   readonly folder: string
@@ -135,10 +136,6 @@ interface Rate {
 function rateOf({ events, refused, seconds }: Measured, cpuMs: number): Rate {
   if (refused > 0) process.stdout.write(`(${refused} requests were refused)\n`)
   return { perSecond: events / seconds, cpuUs: (cpuMs * 1000) / events }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 function whole(value: number): string {

@@ -5,6 +5,7 @@ import { Agent, request } from "node:http"
 import type { Load } from "./load.ts"
 import { rootKey, runLoad } from "./programs.ts"
 import { createChance, type Chance } from "../chance.ts"
+import { quantile } from "../median.ts"
 
 interface Asked {
   readonly path: string
@@ -212,9 +213,4 @@ async function askText(
   asking.on("error", reject)
   asking.end(body)
   return await promise
-}
-
-function quantile(numbers: readonly number[], share: number): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { makeWriter, runLoad, startService, type Program } from "./programs.ts"
+import { median } from "../median.ts"
 
 // Whether a change made writing more expensive: two checkouts in turns, in one run. The rate
 // depends on the machine's other work; the processor time of an event depends on it less.
@@ -121,8 +122,4 @@ async function measure(
 
 function spread(ratios: readonly number[]): string {
   return `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 }

@@ -11,7 +11,7 @@ import {
   type Sending,
   type Write,
 } from "../promises/writes.ts"
-import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import { makeWorkspace, unlessCut, type Service, type Workspace } from "../service.ts"
 import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
@@ -180,7 +180,7 @@ function createWriter(
     const isRetry = underWay !== undefined
     underWay ??= next()
     const { workspace, sending } = underWay
-    const reply = await sendUnlessCut(service, workspace, sending)
+    const reply = await unlessCut(send(service.client(workspace.writer.bearer), sending))
     if (reply === undefined) return false
     if (reply.status === 503) {
       assert.ok(allowed.has(reply.json().error), reply.text)
@@ -208,20 +208,5 @@ function createWriter(
       if (underWay !== undefined)
         assert.ok(await step(service, seen), "nobody ends the last service")
     },
-  }
-}
-
-/** Undefined when the connection was refused or cut: then the outcome is unknown. */
-async function sendUnlessCut(
-  service: Service,
-  { writer }: Workspace,
-  sending: Sending,
-): Promise<Reply | undefined> {
-  try {
-    return await send(service.client(writer.bearer), sending)
-  } catch (error) {
-    // What fetch throws when there is no answer, or not the whole of it.
-    assert.ok(error instanceof TypeError, String(error))
-    return undefined
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { audit, type Audited } from "../promises/audit.ts"
 import type { Chance } from "../chance.ts"
 import { eventWrite, note, send, type Write } from "../promises/writes.ts"
-import { eventually, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import { eventually, makeWorkspace, unlessCut, type Service, type Workspace } from "../service.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 import { failCalls, type Failing } from "./tracer.ts"
@@ -140,7 +140,7 @@ function createLine(workspace: Workspace, number: number, chance: Chance): Line 
   let underWay: Write | undefined
   const step = async (service: Service): Promise<boolean> => {
     underWay ??= eventWrite(workspace.id, `line-${number}-write-${written.length}`, chance)
-    const reply = await sendUnlessCut(service, workspace, underWay)
+    const reply = await unlessCut(send(service.client(workspace.writer.bearer), [underWay]))
     if (reply === undefined) return false
     if (reply.status === 503) {
       assert.match(reply.json().error, /^(ledger_unavailable|storage_full)$/, reply.text)
@@ -159,19 +159,5 @@ function createLine(workspace: Workspace, number: number, chance: Chance): Line 
         "the service to write again",
         async () => (await step(service)) || undefined,
       )),
-  }
-}
-
-async function sendUnlessCut(
-  service: Service,
-  { writer }: Workspace,
-  write: Write,
-): Promise<Reply | undefined> {
-  try {
-    return await send(service.client(writer.bearer), [write])
-  } catch (error) {
-    // What fetch throws when there is no answer, or not the whole of it.
-    assert.ok(error instanceof TypeError, String(error))
-    return undefined
   }
 }

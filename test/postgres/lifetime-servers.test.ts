@@ -5,7 +5,7 @@ import { expectChain } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { startPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
-import { eventually, makeWorkspace, writeMany, type Reply, type Service } from "../service.ts"
+import { eventually, makeWorkspace, unlessCut, writeMany, type Service } from "../service.ts"
 import { expectWhole, startServers, type Servers } from "./servers.ts"
 
 // Two servers could both pack, archive, expire and erase the same workspace, and one is killed
@@ -164,14 +164,6 @@ async function ruleFor({ root }: Service, path: string, projectId: string): Prom
 
 function logsOf({ all }: Servers): string {
   return all.map((service) => service.log()).join("\n")
-}
-
-/** Undefined if the server was killed meanwhile. */
-function unlessCut(reply: Promise<Reply>): Promise<Reply | undefined> {
-  return reply.catch((error: unknown) => {
-    if (error instanceof TypeError) return undefined
-    throw error
-  })
 }
 
 /**

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { packReceipt } from "../../packages/server/src/store/sqlite/packed-text.ts"
+import { dropTriggers } from "../triggers.ts"
 
 // Damage to a journal's file by another program while the service runs: to one entry of a
 // workspace.
@@ -61,14 +62,6 @@ export function damage(
     again.prepare("UPDATE entries SET salted = ? WHERE n = ?").run(before, entry.n)
   }
   return { sequence: entry.sequence, mend }
-}
-
-/** The triggers guard against the service's own mistakes, not against a person with the file. */
-function dropTriggers(journal: DatabaseSync): void {
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
 }
 
 function run(journal: DatabaseSync, statement: string, ...values: number[]): number {

@@ -16,6 +16,7 @@ import {
   signNote,
   toHex,
 } from "@tallystick/proof"
+import { dropTriggers } from "../triggers.ts"
 
 // An attacker who can write every file of a service and knows every format, but has no key.
 
@@ -28,10 +29,7 @@ export function openFiles(data: string): Files {
   const open = (name: string): DatabaseSync =>
     new DatabaseSync(join(data, name), { timeout: 10_000 })
   const [journal, index] = [open("journal.db"), open("index.db")]
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   return {
     journal,
     index,

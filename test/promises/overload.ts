@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { makeWorkspace, startService, eventFor, type Service, type Workspace } from "../service.ts"
 import { expectKept } from "./kept.ts"
 import { offer, type Offer, type Taken } from "./offered.ts"
+import { median } from "../median.ts"
 
 // Clients that do not wait send three times the capacity, while a client of another workspace
 // writes a little. Peak and overload alternate on one machine with the generator, so only medians
@@ -197,9 +198,4 @@ async function writeOne({ id, writer }: Workspace): Promise<number> {
   const reply = await writer.write(eventFor(id))
   assert.equal(reply.status, 202, `a neighbour is refused for the crowd's sake: ${reply.text}`)
   return performance.now() - startedMs
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }

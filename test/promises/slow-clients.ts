@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { eventFor, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
 import { gather, kindOf, kinds, type Kind } from "./slow-crowd.ts"
+import { median } from "../median.ts"
 
 // Many clients that are slow on purpose: they send headers or bodies slowly, or read answers
 // slowly. Each reconnects when it is cut off. One good client writes and reads beside them; its
@@ -130,11 +131,6 @@ async function p99Of({ id, path, writer, reader }: Workspace, requests: number):
 async function residentOf(service: Service): Promise<number> {
   const text = (await service.client().get("/metrics")).text
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
 function sleepMs(ms: number): Promise<void> {

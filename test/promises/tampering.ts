@@ -34,6 +34,7 @@ import {
   type Workspace,
 } from "../service.ts"
 import type { Chance } from "../chance.ts"
+import { dropTriggers } from "../triggers.ts"
 
 // The real service writes a ledger and stops. Then an attacker who can write its files but has no
 // key changes one thing. fsck must find it, and say where. Copying the files undoes the change.
@@ -296,20 +297,6 @@ function saysSo(
   if (workspace !== id) return false
   if (sequence === undefined) return first === 0
   return sequence <= last && (upTo ?? sequence) >= first && sequence >= 1
-}
-
-/**
- * The triggers guard against the service's own mistakes. An attacker with the file drops them, and
- * restores them afterwards.
- */
-function dropTriggers(journal: DatabaseSync): () => void {
-  const triggers = journal
-    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-    .all()
-  for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
-  return () => {
-    for (const { sql } of triggers) journal.exec(String(sql))
-  }
 }
 
 // What is changed ---------------------------------------------------------------------------------

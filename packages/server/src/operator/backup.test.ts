@@ -27,6 +27,7 @@ import { openStore } from "../store/open.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
 import type { Document } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
+import { dropTriggers } from "../../../../test/triggers.ts"
 
 // Copies of a ledger during writes, and which of them can be resumed.
 
@@ -225,10 +226,7 @@ test("a backup of data that fails its integrity check, or differs from what was 
     cpSync(good, house.data, { recursive: true })
     {
       using journal = new DatabaseSync(join(house.data, "journal.db"))
-      const triggers = journal
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .all()
-      for (const { name } of triggers) journal.exec(`DROP TRIGGER ${String(name)}`)
+      dropTriggers(journal)
       assert.ok(journal.prepare(sql).run().changes > 0)
     }
     await assert.rejects(house.backUp(), what)
@@ -396,10 +394,7 @@ test("data that fails its integrity check cannot be resumed, and a new epoch nee
     /set TALLYSTICK_SECRET/,
   )
   using journal = new DatabaseSync(join(target, "journal.db"))
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER ${String(name)}`)
+  dropTriggers(journal)
   journal.exec("UPDATE entries SET salted = zeroblob(40) WHERE n = 2")
   journal.close()
   const refused = await resume({ ...options, secrets })

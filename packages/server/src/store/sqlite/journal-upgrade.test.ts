@@ -18,6 +18,7 @@ import { packReceipt } from "./packed-text.ts"
 import { journalReads, readerOf } from "./reads.ts"
 import { lockFolder } from "./lock.ts"
 import { openSqliteWhole } from "./whole-ledger.ts"
+import { dropTriggers } from "../../../../../test/triggers.ts"
 
 // The folder that a version with three rows for an entry wrote (test/vectors/write-folder.ts).
 const former = join(import.meta.dirname, "../../../../../test/vectors/layout-3")
@@ -207,10 +208,7 @@ function upgradeUntilKilled(folder: string, at: number): void {
 /** Rows and rules of an older layout, in a file whose rows of entries have its form. */
 function bringBack(journal: DatabaseSync, folder: string, to: number): void {
   using before = openForWriting(join(folder, "before.db"), "journal", "full", to)
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   const known = journal.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?")
   const made = before
     .prepare(
@@ -233,10 +231,7 @@ async function packedFolder(t: test.TestContext): Promise<string> {
   const content = createContentKeeper(journal)
   for (let after = 0; after < 256; after += 64) await content.pack("acme", after, 256)
   const tables = ["stretches", "disclosures", "places"]
-  for (const { name } of journal
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+  dropTriggers(journal)
   for (const table of tables) journal.exec(`DROP TABLE ${table}`)
   bringBack(journal, folder, 5)
   const settle = journal.prepare("INSERT INTO settled VALUES (?, ?, ?, ?, ?, ?, ?)")
