@@ -154,7 +154,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
     })
     assert.equal(await service.end(), 0)
   }
-  await expectDerivedAnew(data, made, kept)
+  await expectReindexed(data, made, kept)
 })
 
 /** A page across a boundary has the proof of each entry, under the keys of both epochs. */
@@ -341,7 +341,7 @@ async function expectExport(
  * From the journal alone: the trees of all epochs. Checkpoints of former ones are not derived, and
  * are kept.
  */
-async function expectDerivedAnew(
+async function expectReindexed(
   data: string,
   workspace: Workspace,
   kept: readonly MintedReceipt[],

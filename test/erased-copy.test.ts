@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { openArchivedLedger, segmentFiles } from "./crash/archived-ledger.ts"
-import { startInVain, startProgram } from "./crash/programs.ts"
+import { failedStart, startProgram } from "./crash/programs.ts"
 import { filesWith } from "./personal-files.ts"
 import { tallystick } from "./program.ts"
 import {
@@ -60,7 +60,7 @@ test("a copy from before an erasure is not served until it is erased again, and 
     TALLYSTICK_HEADS: heads,
     TALLYSTICK_ROOT_KEY: service.rootKey,
   }
-  const refused = await startInVain(settings)
+  const refused = await failedStart(settings)
   assert.match(refused.errors, /was erased since it was made.*it is not served/s)
   assert.ok((await filesWith(copy, personal)).includes("journal.db"), "and nothing was changed")
 

@@ -160,11 +160,11 @@ test("expired content is destroyed unless a hold keeps it, and stays provable", 
   assert.match(ended.errors, /: 1 content of .* expired\.\n/)
   assert.equal(await service.end(), 0)
   assert.deepEqual(await filesWith(service.data, secret), [])
-  await expectSound(service, id)
+  await expectFsckClean(service, id)
 })
 
 /** Entries explain all missing content, in the data and in an export. */
-async function expectSound(service: Service, workspace: string): Promise<void> {
+async function expectFsckClean(service: Service, workspace: string): Promise<void> {
   const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const checked = await tallystick(["fsck"], settings)
   assert.equal(checked.code, 0, checked.output + checked.errors)

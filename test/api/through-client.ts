@@ -211,10 +211,10 @@ function mayBeBody(method: string, address: string, body: unknown): boolean {
  * The answer that the client reads. It is the service's, unless misled-client.ts changes it; the
  * scenario always sees the service's.
  */
-let hear: (response: Response) => Response | Promise<Response> = (response) => response
+let readAnswer: (response: Response) => Response | Promise<Response> = (response) => response
 
-export function hearBy(other: typeof hear): void {
-  hear = other
+export function readAnswersBy(other: typeof readAnswer): void {
+  readAnswer = other
 }
 
 const counts = { client: 0, refused: 0, raw: 0 }
@@ -236,7 +236,7 @@ async function throughClient(sent: Sent): Promise<Reply> {
       expectSent(sent, new Request(url, init).url, init)
       const response = await fetch(url, init)
       seen.reply = await replyOf(response.clone())
-      return hear(response)
+      return readAnswer(response)
     },
   })
   const result = await found.call(client, found.asked).then(

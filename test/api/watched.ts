@@ -41,7 +41,7 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
     for (const key of keysIn(exchange)) secrets.add(key).add(secretPart(key))
     for (const secret of secretsOfPeople(exchange)) secrets.add(secret)
     for (const receipt of receiptsIn(exchange)) minted.set(receipt.receipt, receipt)
-    expectSound(exchange, described, secrets, service.data)
+    expectValidAnswer(exchange, described, secrets, service.data)
   }
   const service = await startService({ ...options, see })
   secrets.add(service.rootKey)
@@ -119,7 +119,7 @@ async function descriptionBy(url: string): Promise<object> {
 
 // What every answer must be -----------------------------------------------------------------------
 
-function expectSound(
+function expectValidAnswer(
   { method, path, bearer, body, headers, reply }: Exchange,
   described: Described,
   secrets: ReadonlySet<string>,

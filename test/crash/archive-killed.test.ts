@@ -11,7 +11,7 @@ import {
   segmentFiles,
   type OldLedger,
 } from "./archived-ledger.ts"
-import { expectSound, startProgram } from "./programs.ts"
+import { expectFsckClean, startProgram } from "./programs.ts"
 import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
 
 // Killed at each step of packing and archiving: nothing is lost, and every segment is recorded once.
@@ -74,7 +74,7 @@ test(
     // The same frames make the same file, so a file that was not recorded is not left behind.
     assert.equal(segmentFiles(last.data).length, all / 64)
     assert.equal(await last.end(), 0)
-    await expectSound(last)
+    await expectFsckClean(last)
   },
 )
 

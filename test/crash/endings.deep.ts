@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { atLength } from "../promises/at-length.ts"
+import { longRun } from "../promises/long-run.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
-import { endure } from "./endings.ts"
+import { endAgainAndAgain } from "./endings.ts"
 import { failAgainAndAgain } from "./failing-calls.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
@@ -14,25 +14,23 @@ import { noTracer } from "./tracer.ts"
 test("acknowledged events survive 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
   let acknowledged = 0
-  await atLength(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {
-    const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 32, chance })
-    assert.ok(endured.retried >= 500 && endured.recordedUnheard >= 25)
-    assert.ok(
-      endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,
-    )
-    acknowledged += endured.acknowledged
-    return endured.endings
+  await longRun(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {
+    const ended = await endAgainAndAgain({ endings: 50, signal: "SIGKILL", clients: 32, chance })
+    assert.ok(ended.retried >= 500 && ended.recordedUnheard >= 25)
+    assert.ok(ended.lookedUp === ended.acknowledged && ended.sentAgain === ended.acknowledged)
+    acknowledged += ended.acknowledged
+    return ended.endings
   })
   t.diagnostic(`${acknowledged} acknowledged events, each of them found`)
 })
 
 test("500 stops under load are clean", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "stops", wanted: 500, minutes: 8, floor: 50 }, async () => {
-    const endured = await endure({ endings: 25, signal: "SIGTERM", clients: 32, chance })
-    assert.ok(endured.retried >= 250)
-    assert.equal(endured.recordedUnheard, 0)
-    return endured.endings
+  await longRun(t, { what: "stops", wanted: 500, minutes: 8, floor: 50 }, async () => {
+    const ended = await endAgainAndAgain({ endings: 25, signal: "SIGTERM", clients: 32, chance })
+    assert.ok(ended.retried >= 250)
+    assert.equal(ended.recordedUnheard, 0)
+    return ended.endings
   })
 })
 
@@ -43,16 +41,20 @@ for (const { kind, skip, minutes, floor } of [
   test(`what was acknowledged survives 1,000 power cuts on ${kind}`, { skip }, async (t) => {
     const chance = createChance(seedOf(t))
     let acknowledged = 0
-    await atLength(t, { what: "power cuts", wanted: 1000, minutes, floor }, async () => {
+    await longRun(t, { what: "power cuts", wanted: 1000, minutes, floor }, async () => {
       // A new disk each time, because these are small.
       using disk = makeDisk(kind)
-      const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 16, chance, disk })
-      assert.ok(endured.acknowledged >= 500 && endured.retried >= 300)
-      assert.ok(
-        endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,
-      )
-      acknowledged += endured.acknowledged
-      return endured.endings
+      const ended = await endAgainAndAgain({
+        endings: 50,
+        signal: "SIGKILL",
+        clients: 16,
+        chance,
+        disk,
+      })
+      assert.ok(ended.acknowledged >= 500 && ended.retried >= 300)
+      assert.ok(ended.lookedUp === ended.acknowledged && ended.sentAgain === ended.acknowledged)
+      acknowledged += ended.acknowledged
+      return ended.endings
     })
     t.diagnostic(`${acknowledged} acknowledged events, each of them found`)
   })
@@ -60,7 +62,7 @@ for (const { kind, skip, minutes, floor } of [
 
 test("a disk that is full 200 times", { skip: skipUnlessStrict(noDisk("ext4")) }, async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "times full", wanted: 200, minutes: 7, floor: 50 }, async () => {
+  await longRun(t, { what: "times full", wanted: 200, minutes: 7, floor: 50 }, async () => {
     using disk = makeDisk("ext4")
     const filled = await fillAgainAndAgain({ disk, cycles: 10, chance })
     assert.ok(
@@ -75,7 +77,7 @@ test("a disk that is full 200 times", { skip: skipUnlessStrict(noDisk("ext4")) }
 
 test("1,200 points where the disk fails", { skip: skipUnlessStrict(noTracer()) }, async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "points", wanted: 1200, minutes: 6, floor: 250 }, async () => {
+  await longRun(t, { what: "points", wanted: 1200, minutes: 6, floor: 250 }, async () => {
     const failed = await failAgainAndAgain({ points: 60, chance })
     assert.ok(
       failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20,

@@ -32,7 +32,7 @@ export interface EndingsOptions {
   readonly beside?: (service: Service) => Promise<unknown>
 }
 
-export interface Endured extends Audited {
+export interface Endings extends Audited {
   readonly endings: number
   readonly acknowledged: number
   /** Writes under way when the service ended; each was sent again. */
@@ -49,7 +49,7 @@ const workspacesCount = 4
 /** The load lasts up to this long before each ending. */
 const loadMsMax = 150
 
-export async function endure({
+export async function endAgainAndAgain({
   endings,
   signal,
   clients = 20,
@@ -57,7 +57,7 @@ export async function endure({
   fault,
   disk,
   beside = async () => {},
-}: EndingsOptions): Promise<Endured> {
+}: EndingsOptions): Promise<Endings> {
   const seen = { retried: 0, recordedUnheard: 0, refused: 0, slowestStartMs: 0, slowestStopMs: 0 }
   const power = { isOn: true }
   // A small disk has not the room that is usually left free.

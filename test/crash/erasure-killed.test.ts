@@ -5,7 +5,7 @@ import { filesWith } from "../personal-files.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
-import { expectSound, startProgram } from "./programs.ts"
+import { expectFsckClean, startProgram } from "./programs.ts"
 import { killServiceAtSteps, usualKills, type ServiceKills } from "./step-kills.ts"
 
 // Killed at each step of an erasure: the next start finishes one that was recorded; one that was
@@ -38,7 +38,7 @@ test(
     await expectFinished(last, old, asked)
     await expectChain(last.root, old.workspace.id, old.receipts)
     assert.equal(await last.end(), 0)
-    await expectSound(last)
+    await expectFsckClean(last)
   },
 )
 

@@ -15,7 +15,7 @@ import {
 } from "../service.ts"
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import type { Fault } from "./faults.ts"
-import { expectSound, startProgram } from "./programs.ts"
+import { expectFsckClean, startProgram } from "./programs.ts"
 import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
 
 // The service is killed at each step of expiry. An entry explains all missing content, and the next
@@ -41,7 +41,7 @@ test(
     await expectExplained(last, old.workspace)
     await expectChain(last.root, old.workspace.id, old.receipts)
     assert.equal(await last.end(), 0)
-    await expectSound(last)
+    await expectFsckClean(last)
   },
 )
 
@@ -52,7 +52,7 @@ test("canary: contents that are destroyed before that is recorded are detected",
     await killExpiry(old, smallKills, createChance(seedOf(t)), "destroys before it records")
     await using last = await startProgram({ data: old.first.data, environment: old.environment })
     assert.equal(await last.end(), 0)
-    await expectSound(last)
+    await expectFsckClean(last)
   }
   // A later round or the check at the end detects it.
   await assert.rejects(killAndCheck(), /its body is missing, and no entry records/)
@@ -164,7 +164,7 @@ test("contents that are gone without their record, or with another one, are dete
   const run = await service.root.post(`${old.workspace.path}/retention/run`, {})
   assert.equal(run.json().entries, 2)
   assert.equal(await service.end(), 0)
-  await expectSound(service)
+  await expectFsckClean(service)
   const faultsAfter = async (change: string): Promise<string> => {
     using journal = new DatabaseSync(join(service.data, "journal.db"))
     const { changes } = journal.prepare(change).run()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createChance, seedOf } from "../chance.ts"
-import { endure } from "./endings.ts"
+import { endAgainAndAgain } from "./endings.ts"
 
 // Promise 1: no acknowledged event is lost by kill -9. `npm run test:deep` kills 2,000 times.
 
@@ -10,12 +10,14 @@ const endings = 30
 test(`acknowledged events survive ${2 * endings} kills`, async (t) => {
   const chance = createChance(seedOf(t))
   // Two services side by side, because most of a round is a start, which keeps one core busy.
-  const runs = await Promise.all([1, 2].map(() => endure({ endings, signal: "SIGKILL", chance })))
-  for (const endured of runs) {
-    t.diagnostic(JSON.stringify(endured))
-    const { acknowledged, retried, recordedUnheard, entries, lookedUp, sentAgain } = endured
+  const runs = await Promise.all(
+    [1, 2].map(() => endAgainAndAgain({ endings, signal: "SIGKILL", chance })),
+  )
+  for (const ended of runs) {
+    t.diagnostic(JSON.stringify(ended))
+    const { acknowledged, retried, recordedUnheard, entries, lookedUp, sentAgain } = ended
     assert.ok(
-      endured.endings === endings && acknowledged >= 8 * endings && retried >= 8 * endings,
+      ended.endings === endings && acknowledged >= 8 * endings && retried >= 8 * endings,
       "there was not enough to lose",
     )
     assert.ok(
@@ -30,7 +32,7 @@ test(`acknowledged events survive ${2 * endings} kills`, async (t) => {
 })
 
 test("canary: a service that acknowledges before it commits is detected", async (t) => {
-  const run = endure({
+  const run = endAgainAndAgain({
     endings: 5,
     signal: "SIGKILL",
     chance: createChance(seedOf(t)),

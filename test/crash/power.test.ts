@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { createChance, seedOf } from "../chance.ts"
 import { makeDisk, noDisk } from "./disks.ts"
-import { endure } from "./endings.ts"
+import { endAgainAndAgain } from "./endings.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { lieAboutSyncs, noTracer } from "./tracer.ts"
 
@@ -23,14 +23,14 @@ for (const [kind, endings, skip] of [
       const runs = await Promise.all(
         [1, 2].map(async () => {
           using disk = makeDisk(kind)
-          return await endure({ endings, signal: "SIGKILL", clients: 16, chance, disk })
+          return await endAgainAndAgain({ endings, signal: "SIGKILL", clients: 16, chance, disk })
         }),
       )
-      for (const endured of runs) {
-        t.diagnostic(JSON.stringify(endured))
-        const { acknowledged, retried, lookedUp, sentAgain } = endured
+      for (const ended of runs) {
+        t.diagnostic(JSON.stringify(ended))
+        const { acknowledged, retried, lookedUp, sentAgain } = ended
         assert.ok(
-          endured.endings === endings && acknowledged >= 5 * endings && retried >= 5 * endings,
+          ended.endings === endings && acknowledged >= 5 * endings && retried >= 5 * endings,
           "there was not enough to lose",
         )
         assert.ok(
@@ -47,7 +47,7 @@ test(
   { skip: skipUnlessStrict(noDisk("ext4") ?? noTracer()) },
   async (t) => {
     using disk = makeDisk("ext4")
-    const run = endure({
+    const run = endAgainAndAgain({
       endings: 5,
       signal: "SIGKILL",
       clients: 16,

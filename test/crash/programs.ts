@@ -27,7 +27,7 @@ export async function startProgram(
  * Starts the product where the start must fail, and waits for its end. It is killed if it takes too
  * long.
  */
-export function startInVain(
+export function failedStart(
   environment: Readonly<Record<string, string>>,
   killAfterMs = 20_000,
 ): Promise<Ended> {
@@ -35,7 +35,7 @@ export function startInVain(
 }
 
 /** fsck finds nothing wrong with the data that a service left. */
-export async function expectSound(service: Service): Promise<void> {
+export async function expectFsckClean(service: Service): Promise<void> {
   const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)

@@ -8,7 +8,7 @@ import { expectChain } from "../chain.ts"
 import { browserOf, setUpFirst, signIn } from "../people.ts"
 import { killedRotation, tallystick } from "../program.ts"
 import { eventFor, make, makeKey, makeWorkspace, type Service } from "../service.ts"
-import { startInVain, startProgram } from "./programs.ts"
+import { failedStart, startProgram } from "./programs.ts"
 
 // The secret is rotated, and the rotation killed at each step: no user notices, and the former
 // secret opens nothing.
@@ -150,7 +150,7 @@ test(
       assert.equal(await again.end(), 0)
     }
     for (const former of secrets.slice(0, 2)) {
-      const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: former })
+      const refused = await failedStart({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: former })
       assert.equal(refused.code, 1)
       assert.match(
         refused.errors,
@@ -257,7 +257,7 @@ test(
       assert.equal(await again.end(), 0)
       await expectWhole(data)
       for (const one of /begun|overwritten/.test(step) ? await kept() : []) {
-        const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: one })
+        const refused = await failedStart({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: one })
         assert.equal(refused.code, 1)
         assert.match(
           refused.errors,
@@ -278,7 +278,7 @@ test(
       assert.ok(isReached, `it was not killed at ${expected}: ${steps.join(", ")}`)
     }
     assert.ok(!(await kept()).includes(old))
-    const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: old })
+    const refused = await failedStart({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: old })
     assert.match(
       refused.errors,
       /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated/,

@@ -30,7 +30,7 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
-import { startInVain, startProgram } from "./programs.ts"
+import { failedStart, startProgram } from "./programs.ts"
 
 // How the service starts on data of an earlier one; and that it refuses wrong data or settings with
 // a sentence that an operator can act upon.
@@ -61,7 +61,7 @@ test("a first start that is cut short, at any moment, does not prevent the next 
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const data = join(folder.path, "data")
   for (let kill = 0; kill < 8; kill++)
-    await startInVain({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
+    await failedStart({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
   await using service = await startProgram({
     data,
     environment: { TALLYSTICK_ROOT_KEY: undefined },
@@ -103,7 +103,7 @@ test("after a clean stop all of the journal is in one file, which is a backup by
 test("a second service on the same data is refused, and the first one keeps running", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
-  const second = await startInVain({
+  const second = await failedStart({
     TALLYSTICK_DATA: first.data,
     TALLYSTICK_ROOT_KEY: first.rootKey,
   })
@@ -229,7 +229,7 @@ test("an unknown or wrong setting stops the start, which names it", async () => 
   ] as const
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await together(2, rows, async ([environment, sentence]) => {
-    const ended = await startInVain({ TALLYSTICK_DATA: join(folder.path, "data"), ...environment })
+    const ended = await failedStart({ TALLYSTICK_DATA: join(folder.path, "data"), ...environment })
     expectSentence(ended, sentence)
     assert.ok(!ended.errors.includes("hunter2"), "a secret is not repeated")
   })
@@ -326,7 +326,7 @@ test("a start that fails says why in one sentence", async () => {
     await cp(good.data, data, { recursive: true })
     await cp(`${good.data}.heads`, `${data}.heads`)
     await spoil(data)
-    expectSentence(await startInVain({ TALLYSTICK_DATA: data, ...environment }), sentence)
+    expectSentence(await failedStart({ TALLYSTICK_DATA: data, ...environment }), sentence)
   })
 })
 

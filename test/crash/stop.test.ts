@@ -1,18 +1,18 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createChance, seedOf } from "../chance.ts"
-import { endure } from "./endings.ts"
+import { endAgainAndAgain } from "./endings.ts"
 
 // Promise 19: a clean shutdown. `npm run test:deep` has 500.
 
 test("10 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
   const runs = await Promise.all(
-    [1, 2].map(() => endure({ endings: 5, signal: "SIGTERM", chance })),
+    [1, 2].map(() => endAgainAndAgain({ endings: 5, signal: "SIGTERM", chance })),
   )
-  for (const endured of runs) {
-    t.diagnostic(JSON.stringify(endured))
-    const { endings, acknowledged, retried, recordedUnheard, slowestStopMs, lookedUp } = endured
+  for (const ended of runs) {
+    t.diagnostic(JSON.stringify(ended))
+    const { endings, acknowledged, retried, recordedUnheard, slowestStopMs, lookedUp } = ended
     assert.ok(
       endings === 5 && acknowledged >= 75 && retried >= 50 && lookedUp === acknowledged,
       "there was not enough to lose",
@@ -23,7 +23,7 @@ test("10 stops under load are clean: every recorded event was acknowledged, and 
 })
 
 test("canary: a service that stops with a commit under way is detected", async (t) => {
-  const run = endure({
+  const run = endAgainAndAgain({
     endings: 4,
     signal: "SIGTERM",
     chance: createChance(seedOf(t)),

@@ -10,7 +10,7 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { tallystick } from "../program.ts"
 import { eventFor, makeKey } from "../service.ts"
 import { makeDisk, noDisk } from "./disks.ts"
-import { startInVain, startProgram } from "./programs.ts"
+import { failedStart, startProgram } from "./programs.ts"
 import { skipUnlessStrict } from "./strict.ts"
 
 // Data of an older version, used by this one. test/vectors/write-folder.ts made it.
@@ -115,7 +115,7 @@ test(
       /^tallystick: the disk of .* was full before the journal was copied/m,
       /^tallystick: the journal is copied into .* needs \d+ MiB of free space/m,
     ]) {
-      const { code, errors } = await startInVain({ TALLYSTICK_DATA: data })
+      const { code, errors } = await failedStart({ TALLYSTICK_DATA: data })
       assert.equal(code, 1, errors)
       assert.match(errors, sentence)
       assert.doesNotMatch(errors, / {4}at /)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { startInVain } from "../crash/programs.ts"
+import { failedStart } from "../crash/programs.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
@@ -34,7 +34,7 @@ test(
 test("a database that does not wait for its disk is refused", onOwnServer, async () => {
   await using database = await startOwnPostgres({ settings: { synchronous_commit: "off" } })
   const url = await database.createDatabase()
-  const { code, errors } = await startInVain({
+  const { code, errors } = await failedStart({
     TALLYSTICK_DATABASE_URL: url,
     TALLYSTICK_DATA: "/nowhere/at/all",
     TALLYSTICK_SECRET: "00".repeat(32),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { startInVain } from "../crash/programs.ts"
+import { failedStart } from "../crash/programs.ts"
 import { firstToken, goodPassword } from "../people.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -95,7 +95,7 @@ test("a database of a newer version is refused with a sentence", async () => {
   await using servers = await startServers(database, 1)
   await servers.all[0]?.end()
   await askDatabase(database, "UPDATE tallystick.layout SET number = number + 1")
-  const { code, errors } = await startInVain({
+  const { code, errors } = await failedStart({
     TALLYSTICK_DATABASE_URL: database,
     TALLYSTICK_DATA: "/nowhere/at/all",
     TALLYSTICK_SECRET: "00".repeat(32),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import type { Service, Workspace } from "../service.ts"
 import type { Chance } from "../chance.ts"
-import { expectKept } from "./kept.ts"
+import { expectStoredChain } from "./stored-chain.ts"
 import { note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
 // Every suite ends with this: it looks for every acknowledged write, and recomputes everything that
@@ -35,7 +35,7 @@ export async function audit(
   let [entries, lookedUp, sentAgain] = [0, 0, 0]
   for (const workspace of workspaces) {
     const mine = writes.filter(({ workspaceId }) => workspaceId === workspace.id)
-    const kept = await expectKept(service.data, workspace.id)
+    const kept = await expectStoredChain(service.data, workspace.id)
     const receipts = mine.map(receiptOf)
     const last = expectPlaces(kept.hashes, kept.ledgerId, receipts)
 

@@ -11,9 +11,9 @@ import {
   type Workspace,
 } from "../service.ts"
 import {
-  deriveAnew,
+  rebuildTree,
   keepCopy,
-  keyOfOnesOwn,
+  replaceLogKey,
   openFiles,
   restoreCopy,
   rewrite,
@@ -152,10 +152,10 @@ test("one entry with another body and hash is reported as broken, and its neighb
 /** Each rewrites the entries from one on, and more of the data that would show it. */
 const forgeries: Readonly<Record<string, (files: Files, id: string, data: string) => void>> = {
   "every record behind it": () => {},
-  "… and the index under the old signature": (files, id) => void deriveAnew(files, id),
-  "… and the heads file": (files, id, data) => rewriteHeads(data, deriveAnew(files, id).line),
+  "… and the index under the old signature": (files, id) => void rebuildTree(files, id),
+  "… and the heads file": (files, id, data) => rewriteHeads(data, rebuildTree(files, id).line),
   "… and the log's key": (files, id, data) =>
-    rewriteHeads(data, deriveAnew(files, id, keyOfOnesOwn(files, id)).line),
+    rewriteHeads(data, rebuildTree(files, id, replaceLogKey(files, id)).line),
 }
 
 for (const [what, forge] of Object.entries(forgeries)) {

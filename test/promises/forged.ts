@@ -87,7 +87,7 @@ export function rewrite(
  * Rebuilds the tree of the index from the journal's records: tiles, edge, and a checkpoint of the
  * new root with the old signatures.
  */
-export function deriveAnew(
+export function rebuildTree(
   { journal, index }: Files,
   workspace: string,
   sign?: (text: string, origin: string) => string,
@@ -129,7 +129,7 @@ export function deriveAnew(
 }
 
 /** Replaces the log's key by another one, with the old seal: a new seal needs the secret. */
-export function keyOfOnesOwn(
+export function replaceLogKey(
   { journal }: Files,
   workspace: string,
 ): (text: string, origin: string) => string {

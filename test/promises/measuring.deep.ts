@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startProgram } from "../crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts"
-import { atLength } from "./at-length.ts"
-import { expectKept } from "./kept.ts"
-import { offer } from "./offered.ts"
+import { longRun } from "./long-run.ts"
+import { expectStoredChain } from "./stored-chain.ts"
+import { runOpenLoop } from "./open-loop-load.ts"
 import { expectShedding, overload } from "./overload.ts"
 import { besideSlowClients, expectUndisturbed } from "./slow-clients.ts"
 
@@ -18,7 +18,7 @@ test("4,500 slow sockets", async (t) => {
 })
 
 test("half an hour of overload", async (t) => {
-  await atLength(t, { what: "seconds", wanted: 1800, minutes: 11, floor: 180 }, async () => {
+  await longRun(t, { what: "seconds", wanted: 1800, minutes: 11, floor: 180 }, async () => {
     const overloaded = await overload({ turns: 3, peakSeconds: 5, overSeconds: 55 })
     t.diagnostic(JSON.stringify(overloaded))
     expectShedding(overloaded)
@@ -40,7 +40,7 @@ test("a million entries, killed a hundred times, and ready within two seconds", 
   }
   let entries = 0
   for (let part = 0; entries < 1_000_000; part++)
-    entries += (await offer({ ...from, run: `fill-${part}`, seconds: 10 })).events
+    entries += (await runOpenLoop({ ...from, run: `fill-${part}`, seconds: 10 })).events
   await first.end("SIGKILL")
   await using empty = await startProgram()
   await empty.end("SIGKILL")
@@ -55,7 +55,7 @@ test("a million entries, killed a hundred times, and ready within two seconds", 
     )
     return { service, readyMs: performance.now() - startedMs }
   }
-  await atLength(t, { what: "starts", wanted: 100, minutes: 5, floor: 20 }, async () => {
+  await longRun(t, { what: "starts", wanted: 100, minutes: 5, floor: 20 }, async () => {
     const small = await startKilled(empty)
     await small.service.end("SIGKILL")
     const large = await startKilled(first)
@@ -71,7 +71,7 @@ test("a million entries, killed a hundred times, and ready within two seconds", 
   const p99 = (numbers: readonly number[]): number =>
     numbers.toSorted((a, b) => a - b)[Math.floor(0.99 * numbers.length)] ?? Infinity
   const [full, usual] = [p99(tookMs.full), p99(tookMs.empty)]
-  const kept = await expectKept(first.data, workspace.id)
+  const kept = await expectStoredChain(first.data, workspace.id)
   t.diagnostic(
     `${kept.size} entries; ready at p99 after ${Math.round(full)} ms, and without entries after ${Math.round(usual)} ms`,
   )

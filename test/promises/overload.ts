@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { makeWorkspace, startService, eventFor, type Service, type Workspace } from "../service.ts"
-import { expectKept } from "./kept.ts"
-import { offer, type Offer, type Taken } from "./offered.ts"
+import { expectStoredChain } from "./stored-chain.ts"
+import { runOpenLoop, type OpenLoopLoad, type LoadResult } from "./open-loop-load.ts"
 import { median } from "../median.ts"
 
 // Clients that do not wait send three times the capacity, while a client of another workspace
@@ -45,8 +45,8 @@ export interface Overloaded {
 }
 
 interface Round {
-  readonly peak: Taken
-  readonly over: Taken
+  readonly peak: LoadResult
+  readonly over: LoadResult
   readonly share: number
   readonly shareOfCpu: number
 }
@@ -65,8 +65,8 @@ export async function overload({
   const crowd = await makeWorkspace(service)
   const neighbour = await makeWorkspace(service)
   const from = { url: service.url, workspace: crowd.id, key: crowd.writer.bearer ?? "", batch }
-  const peakOf = (run: string, seconds: number): Promise<Taken> =>
-    offer({ ...from, run, connections: 8, seconds })
+  const peakOf = (run: string, seconds: number): Promise<LoadResult> =>
+    runOpenLoop({ ...from, run, connections: 8, seconds })
   let events = (await peakOf("first", 2)).events
   const rounds: Round[] = []
   const quick = await quietMs(neighbour)
@@ -76,14 +76,14 @@ export async function overload({
     const before = await peakOf(`peak-${turn}`, peakSeconds)
     const between = mainSeconds(service)
     const perSecond = (timesOffered * before.goodput) / batch
-    const load: Offer = {
+    const load: OpenLoopLoad = {
       ...from,
       run: `over-${turn}`,
       connections: 300,
       seconds: overSeconds,
       perSecond,
     }
-    const over = await beside(offer(load), neighbour, seen)
+    const over = await beside(runOpenLoop(load), neighbour, seen)
     const afterwards = mainSeconds(service)
     const recovery = await recoveryMs(neighbour, quick)
     seen.slowestRecoveryMs = Math.max(seen.slowestRecoveryMs, recovery)
@@ -101,7 +101,7 @@ export async function overload({
       shareOfCpu: costs.peak / costs.over,
     })
   }
-  const kept = await expectKept(service.data, crowd.id)
+  const kept = await expectStoredChain(service.data, crowd.id)
   // The creation of projects and the like are entries, too.
   assert.ok(
     kept.size >= events && kept.size < events + 20,
@@ -158,10 +158,10 @@ function mainSeconds({ process: { pid } }: Service): number {
 }
 
 async function beside(
-  load: Promise<Taken>,
+  load: Promise<LoadResult>,
   workspace: Workspace,
   seen: { neighbour: number; slowestNeighbourMs: number },
-): Promise<Taken> {
+): Promise<LoadResult> {
   const state = { over: false }
   const ended = load.finally(() => (state.over = true))
   while (!state.over) {

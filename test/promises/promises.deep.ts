@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { atLength } from "./at-length.ts"
+import { longRun } from "./long-run.ts"
 import { sendBadInput } from "./bad-input.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { cutAgainAndAgain } from "./cut-answers.ts"
@@ -15,27 +15,23 @@ import { tamperAgainAndAgain } from "./tampering.ts"
 
 test("five million events by 64 writers", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(
-    t,
-    { what: "events", wanted: 5_000_000, minutes: 12, floor: 500_000 },
-    async () => {
-      const { written, unknown } = await writeTogether({
-        writers: 64,
-        workspaces: 63,
-        batchMax: 200,
-        lookUpsMax: 20,
-        events: 100_000,
-        chance,
-      })
-      assert.ok(written >= 100_000 && unknown === 0)
-      return written
-    },
-  )
+  await longRun(t, { what: "events", wanted: 5_000_000, minutes: 12, floor: 500_000 }, async () => {
+    const { written, unknown } = await writeTogether({
+      writers: 64,
+      workspaces: 63,
+      batchMax: 200,
+      lookUpsMax: 20,
+      events: 100_000,
+      chance,
+    })
+    assert.ok(written >= 100_000 && unknown === 0)
+    return written
+  })
 })
 
 test("a million replays", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(
+  await longRun(
     t,
     { what: "replays", wanted: 1_000_000, minutes: 12, floor: 200_000 },
     async () => {
@@ -48,7 +44,7 @@ test("a million replays", async (t) => {
 
 test("a hundred thousand cuts", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "cuts", wanted: 100_000, minutes: 6, floor: 8_000 }, async () => {
+  await longRun(t, { what: "cuts", wanted: 100_000, minutes: 6, floor: 8_000 }, async () => {
     const cuts = await cutAgainAndAgain({ requests: 20, betweens: 20, answers: 960, chance })
     assert.ok(cuts.recordedUnheard >= 960)
     return cuts.requests + cuts.betweens + cuts.answers
@@ -57,7 +53,7 @@ test("a hundred thousand cuts", async (t) => {
 
 test("five hundred restored copies", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "copies", wanted: 500, minutes: 15, floor: 15 }, async () => {
+  await longRun(t, { what: "copies", wanted: 500, minutes: 15, floor: 15 }, async () => {
     const restored = await restoreAgainAndAgain({ rounds: 5, chance })
     assert.ok(
       restored.resumed === 5 &&
@@ -71,7 +67,7 @@ test("five hundred restored copies", async (t) => {
 
 test("a thousand revocations", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "revocations", wanted: 1000, minutes: 4, floor: 250 }, async () => {
+  await longRun(t, { what: "revocations", wanted: 1000, minutes: 4, floor: 250 }, async () => {
     const ended = await revokeUnderTraffic({ rounds: 50, atOnce: 4, chance })
     assert.ok(ended.revocations >= 100 && ended.cascaded >= 100)
     return ended.revocations
@@ -80,7 +76,7 @@ test("a thousand revocations", async (t) => {
 
 test("half a million questions", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(
+  await longRun(
     t,
     { what: "questions", wanted: 500_000, minutes: 10, floor: 6_000 },
     async (number) => {
@@ -99,7 +95,7 @@ test("half a million questions", async (t) => {
 test("a million requests that are almost right", async (t) => {
   const seed = seedOf(t)
   const chance = createChance(seed)
-  await atLength(
+  await longRun(
     t,
     { what: "requests", wanted: 1_000_000, minutes: 8, floor: 60_000 },
     async (number) => {
@@ -112,7 +108,7 @@ test("a million requests that are almost right", async (t) => {
 
 test("a hundred thousand changes to ten thousand entries", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "changes", wanted: 100_000, minutes: 8, floor: 1_000 }, async () => {
+  await longRun(t, { what: "changes", wanted: 100_000, minutes: 8, floor: 1_000 }, async () => {
     const tampered = await tamperAgainAndAgain({ entries: 10_000, mutations: 500, chance })
     assert.ok(tampered.found === 500 && tampered.entries >= 1_500_000)
     return tampered.found

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { MintedReceipt } from "../chain.ts"
 import type { Workspace } from "../service.ts"
 import type { Chance } from "../chance.ts"
-import { bodyOf, instantOf, partyOf, timeText } from "./read-asks.ts"
+import { bodyOf, instantOf, partyOf, timeText } from "./random-questions.ts"
 import type { Written } from "./read-model.ts"
 
 // The writes during the questions, with the times at which they were sent and acknowledged.

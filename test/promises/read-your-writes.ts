@@ -14,7 +14,7 @@ import {
   type Workspace,
 } from "../service.ts"
 import type { Chance } from "../chance.ts"
-import { filterOf, timeText } from "./read-asks.ts"
+import { filterOf, timeText } from "./random-questions.ts"
 import { matches, sealedKey, type Filter, type Reader, type Written } from "./read-model.ts"
 import { keepBusy, write, type Writing } from "./read-writes.ts"
 

@@ -11,8 +11,8 @@ import { program, tallystick as runCommand, type Ended } from "../program.ts"
 import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import { audit } from "./audit.ts"
 import type { Chance } from "../chance.ts"
-import { expectKept } from "./kept.ts"
-import { makeChangeable, refusables, type Changeable } from "./restored-asks.ts"
+import { expectStoredChain } from "./stored-chain.ts"
+import { makeChangeable, changingRequests, type Changeable } from "./changing-requests.ts"
 import { eventWrite, note, sendUntilKnown, type Write } from "./writes.ts"
 
 // A ledger is copied under load and restored from the copy: the copy must have every entry
@@ -154,7 +154,7 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
     await expectReadOnly(service, scene, /ends at entry \d+, and \d+ were signed/)
     for (const { id, path, reader } of workspaces) {
       const client = service.client(reader.bearer)
-      const kept = new Set((await expectKept(data, id)).hashes)
+      const kept = new Set((await expectStoredChain(data, id)).hashes)
       const mine = writes.filter(({ workspaceId }) => workspaceId === id).map(mintedBy)
       const here = mine.filter(({ eventHash }) => kept.has(eventHash))
       const lost = mine.filter(({ eventHash }) => !kept.has(eventHash))
@@ -437,9 +437,9 @@ async function expectReadOnly(
   assert.match(ready.json().reason, reason)
   const all = [...workspaces, changeable.workspace]
   const sizes = () =>
-    Promise.all(all.map(async ({ id }) => (await expectKept(service.data, id)).size))
+    Promise.all(all.map(async ({ id }) => (await expectStoredChain(service.data, id)).size))
   const before = await sizes()
-  for (const { operation, ask } of await refusables(service, changeable)) {
+  for (const { operation, ask } of await changingRequests(service, changeable)) {
     const reply = await ask()
     assert.deepEqual(
       [reply.status, stateOf(reply)],
@@ -469,7 +469,7 @@ async function backUp({ data, counted }: Scene, target: string): Promise<void> {
 /** The writes that a copy contains. */
 async function keptOf(folder: string, { workspaces, writes }: Scene): Promise<readonly Write[]> {
   const hashes = await Promise.all(
-    workspaces.map(async ({ id }) => (await expectKept(folder, id)).hashes),
+    workspaces.map(async ({ id }) => (await expectStoredChain(folder, id)).hashes),
   )
   const kept = new Set(hashes.flat())
   return writes.filter((write) => kept.has(mintedBy(write).eventHash))
@@ -499,7 +499,7 @@ async function expectInCopy(
 ): Promise<void> {
   assert.equal(markOf(copy), true)
   for (const { id } of workspaces) {
-    const kept = new Set((await expectKept(copy, id)).hashes)
+    const kept = new Set((await expectStoredChain(copy, id)).hashes)
     for (const write of writes.filter(({ workspaceId }) => workspaceId === id))
       assert.ok(
         kept.has(mintedBy(write).eventHash),

@@ -1,13 +1,13 @@
 // A load that does not wait for answers: so many batches a second, as from many independent
 // clients. It is a process of its own, so that it measures the service and not itself.
 //
-//   node test/promises/offered.ts '{"url":…,"key":…,"workspace":…,"run":…,"connections":…,"batch":…,"seconds":…,"perSecond":…}'   → one line of JSON
+//   node test/promises/open-loop-load.ts '{"url":…,"key":…,"workspace":…,"run":…,"connections":…,"batch":…,"seconds":…,"perSecond":…}'   → one line of JSON
 
 import { spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
 import { quantile } from "../median.ts"
 
-export interface Offer {
+export interface OpenLoopLoad {
   readonly url: string
   readonly workspace: string
   readonly key: string
@@ -21,7 +21,7 @@ export interface Offer {
   readonly perSecond?: number
 }
 
-export interface Taken {
+export interface LoadResult {
   /** Requests that were due, and those that could be sent because a connection was free. */
   readonly due: number
   readonly sent: number
@@ -40,7 +40,7 @@ export interface Taken {
 }
 
 /** Has it done by a process of its own. */
-export async function offer(given: Offer): Promise<Taken> {
+export async function runOpenLoop(given: OpenLoopLoad): Promise<LoadResult> {
   const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(given)], {
     stdio: ["ignore", "pipe", "inherit"],
   })
@@ -50,7 +50,7 @@ export async function offer(given: Offer): Promise<Taken> {
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
   await new Promise((resolve) => child.once("close", resolve))
   process.off("exit", stop)
-  return JSON.parse(said) as Taken // it says one line, a Taken
+  return JSON.parse(said) as LoadResult // it says one line, a LoadResult
 }
 
 interface Count {
@@ -63,7 +63,7 @@ interface Count {
   readonly acceptedMs: number[]
 }
 
-async function send(given: Offer): Promise<Taken> {
+async function send(given: OpenLoopLoad): Promise<LoadResult> {
   const count: Count = {
     due: 0,
     sent: 0,
@@ -117,7 +117,7 @@ interface Line {
   ask(): void
 }
 
-function lineOn(socket: Socket, given: Offer, count: Count, free: Line[]): Line {
+function lineOn(socket: Socket, given: OpenLoopLoad, count: Count, free: Line[]): Line {
   let askedMs = 0
   let head = ""
   let missing = 0
@@ -166,7 +166,7 @@ const answersWithinMs = 10_000
 const keyDigits = 10
 let template: { readonly bytes: Buffer; readonly places: readonly number[] } | undefined
 
-function requestOf(given: Offer, number: number): Buffer {
+function requestOf(given: OpenLoopLoad, number: number): Buffer {
   template ??= templateOf(given)
   const bytes = Buffer.from(template.bytes)
   for (const place of template.places)
@@ -174,7 +174,7 @@ function requestOf(given: Offer, number: number): Buffer {
   return bytes
 }
 
-function templateOf({ workspace, key, run, batch }: Offer): NonNullable<typeof template> {
+function templateOf({ workspace, key, run, batch }: OpenLoopLoad): NonNullable<typeof template> {
   const blank = "#".repeat(keyDigits)
   const events = Array.from({ length: batch }, (_, at) => ({
     idempotencyKey: `${run}-${blank}-${at}`,
@@ -197,7 +197,7 @@ function templateOf({ workspace, key, run, batch }: Offer): NonNullable<typeof t
 }
 
 if (import.meta.main) {
-  const given = JSON.parse(process.argv[2] ?? "") as Offer // only `offer` starts it
+  const given = JSON.parse(process.argv[2] ?? "") as OpenLoopLoad // only `runOpenLoop` starts it
   process.stdout.write(`${JSON.stringify(await send(given))}\n`)
   process.exit(0)
 }

@@ -41,7 +41,7 @@ export async function makeChangeable(service: Service, workspace: Workspace): Pr
 
 const nobody = { id: "usr_of_nobody" }
 
-export interface Refusable {
+export interface ChangingRequest {
   /** As the description names it. */
   readonly operation: string
   readonly ask: () => ReturnType<Client["ask"]>
@@ -51,10 +51,10 @@ export interface Refusable {
  * One request for each operation that the description says can be refused as read-only. Fails if
  * one is missing here.
  */
-export async function refusables(
+export async function changingRequests(
   service: Service,
   changeable: Changeable,
-): Promise<readonly Refusable[]> {
+): Promise<readonly ChangingRequest[]> {
   const reply = await service.client().get("/openapi.json")
   if (reply.status !== 200)
     throw new Error(`there is no description: ${reply.status} ${reply.text}`)

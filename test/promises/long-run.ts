@@ -9,7 +9,7 @@ import type { TestContext } from "node:test"
  */
 const allMinutes = 90
 
-export interface Length {
+export interface LongRun {
   /** What is counted. */
   readonly what: string
   readonly wanted: number
@@ -26,9 +26,9 @@ export interface Length {
  * Each round returns how much it tried. A round that would exceed the minutes does not begin; the
  * first always does.
  */
-export async function atLength(
+export async function longRun(
   t: TestContext,
-  { what, wanted, minutes, floor }: Length,
+  { what, wanted, minutes, floor }: LongRun,
   round: (number: number) => Promise<number>,
 ): Promise<void> {
   const share = Number(process.env["DEEP_MINUTES"] ?? allMinutes) / allMinutes

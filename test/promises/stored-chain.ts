@@ -14,9 +14,9 @@ import { askDatabase } from "../postgres-server.ts"
  * Computes a workspace's chain again from what is stored: every body, every salt, every disclosure.
  * The service may run meanwhile.
  */
-export async function expectKept(data: string, workspaceId: string): Promise<ExpectedChain> {
+export async function expectStoredChain(data: string, workspaceId: string): Promise<ExpectedChain> {
   const database = await databaseOf(data)
-  if (database !== undefined) return await expectKeptIn(database, workspaceId)
+  if (database !== undefined) return await expectStoredChainIn(database, workspaceId)
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   // At one moment: the service moves entries from rows into stretches meanwhile.
   journal.exec("PRAGMA busy_timeout = 10000; BEGIN;")
@@ -24,7 +24,7 @@ export async function expectKept(data: string, workspaceId: string): Promise<Exp
 }
 
 /** In the database at this URL. */
-async function expectKeptIn(url: string, workspaceId: string): Promise<ExpectedChain> {
+async function expectStoredChainIn(url: string, workspaceId: string): Promise<ExpectedChain> {
   return await expectChain(tablesOf(url), workspaceId)
 }
 
