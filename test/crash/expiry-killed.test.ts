@@ -178,7 +178,7 @@ test("contents that are gone without their record, or with another one, are dete
     await faultsAfter(
       `UPDATE documents SET value = replace(value, '"first":', '"first":1') WHERE ${ofRuns}`,
     ),
-    /the list of what was destroyed in block 000000000 is not as this entry recorded it: bodies/,
+    /the list of what was destroyed in block 000000000 differs from what this entry recorded: bodies/,
   )
   assert.match(
     await faultsAfter(`DELETE FROM documents WHERE ${ofRuns}`),

@@ -97,7 +97,7 @@ test(
       "UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'",
     )
     const changed = await tallystick(["fsck"], { TALLYSTICK_DATA: data })
-    assert.match(changed.errors, /keyring is not as this entry recorded it: commitment/)
+    assert.match(changed.errors, /keyring differs from what this entry recorded: commitment/)
     assert.match(changed.output, /Found 1 fault\. Keep this data unchanged, and restore a backup/)
   },
 )

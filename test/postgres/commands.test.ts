@@ -382,11 +382,11 @@ test(
           ],
           [
             `INSERT INTO tallystick.documents SELECT workspace_id, kind, 'AAAAAAAAAAAAA', version, created + 1, value, listed FROM tallystick.documents ${of} AND kind = 'api-key' LIMIT 1`,
-            /no entry records API key AAAAAAAAAAAAA/,
+            /API key AAAAAAAAAAAAA is in the registry, and no entry records it/,
           ],
           [
             `UPDATE tallystick.documents SET value = replace(value, '"read"', '"admin"') ${of} AND kind = 'api-key'`,
-            /API key \w+ is not as this entry recorded it: scopes/,
+            /API key \w+ differs from what this entry recorded: scopes/,
           ],
           [
             "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER t BEFORE INSERT ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION public.f()",
@@ -411,7 +411,7 @@ test(
           [`DELETE FROM tallystick.entries ${of} AND sequence = 3000`, /entry 3000/],
           [
             `UPDATE tallystick.signed_heads SET ${flip("root", 0)}`,
-            /the database has another root/,
+            /the database has another root hash/,
           ],
         ],
       },

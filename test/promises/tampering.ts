@@ -908,9 +908,18 @@ function registryKinds(): Readonly<Record<string, Kind>> {
   const revoked = "json_extract(value, '$.revokedAt') IS NOT NULL"
   const joined = "json_extract(value, '$.joinedAt') IS NOT NULL"
   return {
-    "an API key is let in": said(/^no entry records API key stranger$/, copied("api-key")),
-    "a token is let in": said(/^no entry records token stranger$/, copied("token")),
-    "a member is let in": said(/^no entry records member stranger$/, copied("membership")),
+    "an API key is let in": said(
+      /^API key stranger is in the registry, and no entry records it$/,
+      copied("api-key"),
+    ),
+    "a token is let in": said(
+      /^token stranger is in the registry, and no entry records it$/,
+      copied("token"),
+    ),
+    "a member is let in": said(
+      /^member stranger is in the registry, and no entry records it$/,
+      copied("membership"),
+    ),
     "API keys are taken away": said(
       /^it records API key \S+, which is missing in the registry$/,
       "DELETE FROM documents WHERE kind = 'api-key' AND workspace = ?",
@@ -976,7 +985,7 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       set("setup", `json_set(value, '$.mac', ${nobody})`),
     ),
     "an invitation sets a password": said(
-      /^no entry records set-up token of .* for another password$/,
+      /^set-up token of .* for another password is in the registry, and no entry records it$/,
       set("setup", "json_set(value, '$.purpose', 'password')"),
     ),
     "a password is that of another account": said(
@@ -992,7 +1001,7 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       setOfInstance("session", "json_set(value, '$.expiresAt', '2999-01-31T09:30:00.000Z')"),
     ),
     "a session is let in": said(
-      /^no entry records session stranger$/,
+      /^session stranger is in the registry, and no entry records it$/,
       "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = 'session' AND ? IS NOT NULL LIMIT 1",
     ),
     "a role is raised": said(

@@ -97,7 +97,7 @@ function tell(
 
 function remedyOf(faults: FsckResult["faults"]): string {
   return faults.every(({ isDerived }) => isDerived)
-    ? "All of it is in the index or the search, which tallystick reindex makes again."
+    ? "The faults are in the index or the search. Run tallystick reindex, which makes both again from the entries."
     : "Keep this data unchanged, and restore a backup in which tallystick fsck finds no fault."
 }
 

@@ -93,7 +93,7 @@ export function createLinkedChain(
     const fault = takeEntry(slow, before, entry, goneAt?.(entry.sequence))
     return typeof fault === "string"
       ? fault
-      : "it was found faulty once, and good when it was checked again"
+      : "it was faulty once, and correct when it was read again: check the disk and the memory of this machine"
   }
 }
 

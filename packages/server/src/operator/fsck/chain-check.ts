@@ -194,7 +194,7 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
     grown(tree: SavedFrontier): void {
       for (const { size, root, by } of watched) {
         if (size !== tree.size) continue
-        const what = `they are not the entries that were signed: ${by} has another root for them`
+        const what = `these are not the entries that were signed: ${by} has another root hash for them`
         if (equalBytes(createFrontier(tree, sha256).root(), root)) good = size
         else faults.add(what, good + 1, size)
       }
@@ -203,7 +203,7 @@ function watchRoots(watched: readonly Watched[], faults: Faults) {
       for (const { size, by } of watched)
         if (size > entries)
           faults.add(
-            `it and all later entries are missing; by ${by}, ${size} were signed`,
+            `it and all later entries are missing; ${by} says that ${size} were signed`,
             entries + 1,
           )
     },
@@ -305,7 +305,7 @@ async function watchEdge(
     },
     ended(entries: number): void {
       if (kept !== undefined && kept.size > entries)
-        faults.add(`it is missing, and the tree in ${name} has ${kept.size} entries`, entries + 1)
+        faults.add(`it is missing, but the tree in ${name} has ${kept.size} entries`, entries + 1)
     },
   }
 }
@@ -333,10 +333,11 @@ async function checkEnd(
   for (const part of ["index", "search"] as const)
     if (derived[part] > before + entries)
       faults.add(
-        `it is missing, and ${whole.names[part]} goes up to entry ${derived[part]}`,
+        `it is missing, but ${whole.names[part]} goes up to entry ${derived[part]}`,
         entries + 1,
       )
-  if (entries === 0) faults.add("it is missing, though it creates the workspace", 1)
+  if (entries === 0)
+    faults.add("it is missing: every workspace begins with the entry that creates it", 1)
 }
 
 /** The stored checkpoint must be signed, and must say what was signed. */
@@ -368,6 +369,6 @@ function signedText(
 
 const noteWords: Readonly<Record<NoteFailure, string>> = {
   malformed: "is not a signed note",
-  unsigned: "has no signature by a key that the ledger announced",
-  signature: "has a wrong signature by a key that the ledger announced",
+  unsigned: "is not signed by any key that the ledger announced",
+  signature: "has an invalid signature by a key that the ledger announced",
 }

@@ -101,7 +101,7 @@ async function chosenOf(
   }
 }
 
-const unknown = "it has entries, but the registry has no such workspace"
+const unknown = "it has entries, but it is not in the registry"
 
 /** Result of a pass over one workspace. */
 interface PassResult {
@@ -293,7 +293,7 @@ function genesisFaults(workspace: Workspace): readonly Fault[] {
     : [
         {
           workspace: workspace.id,
-          what: "its genesis in the registry is not the one that its entries name",
+          what: "the registry has another genesis than the entries name",
         },
       ]
 }
@@ -309,8 +309,7 @@ function watchedOf(
   const former = new Set(epochs.filter(({ end }) => end !== undefined).map(({ origin }) => origin))
   const faults: Fault[] = []
   const strange = (what: string, origin: string): void => {
-    if (all)
-      faults.push({ what: `${what} belongs to the log ${origin}, which no workspace here has` })
+    if (all) faults.push({ what: ownerless(what, origin) })
   }
   for (const { by, heads } of signed)
     for (const [origin, head] of heads) {
@@ -325,11 +324,15 @@ function watchedOf(
     const list = watched.get(origin)
     if (list === undefined)
       faults.push({
-        what: `the given checkpoint belongs to the log ${origin}, which no workspace here has`,
+        what: ownerless("the given checkpoint", origin),
       })
     else list.push({ size, root, by: "the given checkpoint", note })
   }
   return { watched, faults }
+}
+
+function ownerless(what: string, origin: string): string {
+  return `${what} belongs to the log ${origin}, and no workspace has this log: a workspace is missing, or the file is of other data`
 }
 
 /** Throws for a file that is not a checkpoint: that is a wrong file, not a changed ledger. */

@@ -79,8 +79,8 @@ test("where an act commits to it, another one is a fault, in whatever document i
   assert.deepEqual(
     faults.map(({ sequence, what }) => [sequence, what]),
     [
-      [3, "API key key is not as this entry recorded it: commitment"],
-      [4, "set-up token of ada to join is not as this entry recorded it: id"],
+      [3, "API key key differs from what this entry recorded: commitment"],
+      [4, "set-up token of ada to join differs from what this entry recorded: id"],
     ],
   )
 })
@@ -110,7 +110,7 @@ test("a member who was added without an invitation is what the act says, since t
   } as const
   for (const [name, value] of Object.entries(changed))
     assert.deepEqual(await faultsOf(joined({ [name]: value })), [
-      `member ada is not as this entry recorded it: ${name}`,
+      `member ada differs from what this entry recorded: ${name}`,
     ])
 })
 
@@ -144,7 +144,11 @@ test("a verifier that packs carry is there, with the text that they name, and no
     [made, [pack, { ...verifier, value: { html: "" } }], [`verifier ${id} is not`]],
     [made, [{ ...pack, value: without }, verifier], ["evidence pack pack is not"]],
     [older, [pack], ["evidence pack pack is not"]],
-    [older, [{ ...pack, value: without }, verifier], [`no entry records verifier ${id}`]],
+    [
+      older,
+      [{ ...pack, value: without }, verifier],
+      [`verifier ${id} is in the registry, and no entry records it`],
+    ],
   ]
   for (const [act, documents, says] of cases) {
     const { faults } = await compare([act], documents)
@@ -186,7 +190,7 @@ test("a session that is there although its end is recorded is a fault; one that 
     const { faults } = await compare([opened, ...acts], [session])
     return faults.map(({ what }) => what).filter((what) => what.startsWith("session"))
   }
-  const ended = ["session session is not as this entry recorded it: isEnded"]
+  const ended = ["session session differs from what this entry recorded: isEnded"]
   assert.deepEqual(await faultsAfter(), [])
   assert.deepEqual(await faultsAfter(said("session.end", "session")), ended)
   assert.deepEqual(await faultsAfter(said("session.end", "another")), [])

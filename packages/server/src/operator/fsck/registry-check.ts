@@ -77,7 +77,10 @@ export async function compareRegistry(
       const found = made.get(key)
       made.delete(key)
       if (found === undefined)
-        faults.push({ workspace: workspace.id, what: `no entry records ${nouns[kind]} ${place}` })
+        faults.push({
+          workspace: workspace.id,
+          what: `${nouns[kind]} ${place} is in the registry, and no entry records it`,
+        })
       else {
         const member = otherMember(found, document)
         if (committedIn(document).some((name) => found.members[name] === undefined))
@@ -86,7 +89,7 @@ export async function compareRegistry(
           faults.push({
             workspace: workspace.id,
             sequence: found.sequence,
-            what: `${nouns[kind]} ${place} is not as this entry recorded it: ${member}`,
+            what: `${nouns[kind]} ${place} differs from what this entry recorded: ${member}`,
           })
       }
     }
