@@ -130,7 +130,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   /** Restarts jobs that have read the earlier state of entries or segments. */
   function drop(workspace: string): void {
     forgetJobs(workspace)
-    loop.line.add([workspace])
+    loop.queue.add([workspace])
   }
 
   function forgetJobs(workspace: string): void {
@@ -165,7 +165,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
 
   function fail(workspace: string, error: unknown): void {
     forgetJobs(workspace)
-    loop.line.retry([workspace])
+    loop.queue.retry([workspace])
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
   }
 
@@ -173,8 +173,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   async function nextSmall(): Promise<Job | undefined> {
     const seen: (readonly [string, number, number])[] = []
     let found: Job | undefined
-    for await (const workspace of loop.line.waiting()) {
-      loop.line.leave(workspace)
+    for await (const workspace of loop.queue.waiting()) {
+      loop.queue.leave(workspace)
       try {
         const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
         const due = dueOf(kept, end)

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts"
 import type { Leases } from "../store/store.ts"
 
 export interface Loop {
-  readonly line: Line
+  readonly queue: Queue
   /** These workspaces have something new, or may have. */
   poke(workspaces: readonly string[]): void
   /**
@@ -20,7 +20,7 @@ export interface Loop {
 }
 
 /** The queue of workspaces with new entries. */
-export interface Line {
+export interface Queue {
   add(workspaces: readonly string[]): void
   /** The workspaces that this process may follow; the given ones first. */
   waiting(first?: Iterable<string>): AsyncIterable<string>
@@ -53,21 +53,21 @@ export interface LoopParts {
 const retryAfterMs = 1000
 
 export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopParts): Loop {
-  const line = createLine(leases, clock, left)
+  const queue = createQueue(leases, clock, left)
   const errands: (() => Promise<void>)[] = []
   let wake = () => {}
   let closing = false
   // The caller finishes its own set-up before the first step.
   const ended = turn().then(run)
   const poke = (workspaces: readonly string[]): void => {
-    line.add(workspaces)
+    queue.add(workspaces)
     wake()
   }
   // If nothing more is written to a workspace, nothing else would report it.
   leases.onTaken((workspace) => poke([workspace]))
 
   return {
-    line,
+    queue,
     poke,
     ask: (workspace, errand) =>
       new Promise((resolve, reject) => {
@@ -89,9 +89,9 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
   async function run(): Promise<void> {
     while (!closing) {
       for (const errand of errands.splice(0)) await errand()
-      line.putBack()
+      queue.putBack()
       await step()
-      if (line.isEmpty() && errands.length === 0 && !closing) await sleep()
+      if (queue.isEmpty() && errands.length === 0 && !closing) await sleep()
       else await turn()
     }
     for (const errand of errands.splice(0)) await errand()
@@ -101,45 +101,45 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
   async function sleep(): Promise<void> {
     const { promise: woken, resolve } = Promise.withResolvers<void>()
     wake = resolve
-    const untilMs = Math.min(line.putBack(), dueMs())
+    const untilMs = Math.min(queue.putBack(), dueMs())
     if (untilMs === Infinity) await woken
     else await Promise.race([woken, clock.sleep(Math.max(untilMs - clock.elapsed(), 1))])
     wake = () => {}
   }
 }
 
-function createLine(leases: Leases, clock: Clock, left: LoopParts["left"]): Line {
-  const inLine = new Set<string>()
+function createQueue(leases: Leases, clock: Clock, left: LoopParts["left"]): Queue {
+  const queued = new Set<string>()
   const retries = new Map<string, number>()
   const retry = (workspaces: Iterable<string>): void => {
     for (const workspace of workspaces) {
-      inLine.delete(workspace)
+      queued.delete(workspace)
       retries.set(workspace, clock.elapsed() + retryAfterMs)
     }
   }
   return {
     add(workspaces) {
-      for (const workspace of workspaces) if (!retries.has(workspace)) inLine.add(workspace)
+      for (const workspace of workspaces) if (!retries.has(workspace)) queued.add(workspace)
     },
     async *waiting(first = []) {
-      for (const workspace of new Set([...first, ...inLine])) {
+      for (const workspace of new Set([...first, ...queued])) {
         const isOurs = await leases.hold(workspace)
         if (isOurs === true) yield workspace
         else if (isOurs === undefined) retry([workspace])
         else {
-          inLine.delete(workspace)
+          queued.delete(workspace)
           left(workspace)
         }
       }
     },
-    has: (workspace) => inLine.has(workspace),
-    isEmpty: () => inLine.size === 0,
-    leave: (workspace) => void inLine.delete(workspace),
+    has: (workspace) => queued.has(workspace),
+    isEmpty: () => queued.size === 0,
+    leave: (workspace) => void queued.delete(workspace),
     retry,
     putBack() {
       for (const [workspace, atMs] of retries)
-        if (atMs <= clock.elapsed() && retries.delete(workspace)) inLine.add(workspace)
-      return inLine.size > 0 ? clock.elapsed() : earliest(retries)
+        if (atMs <= clock.elapsed() && retries.delete(workspace)) queued.add(workspace)
+      return queued.size > 0 ? clock.elapsed() : earliest(retries)
     },
   }
 }

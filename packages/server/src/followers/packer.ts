@@ -96,8 +96,8 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
   /** Packs the next stretch of the workspace that has waited longest. */
   async function packSome(): Promise<void> {
     lookAtOld()
-    for await (const workspace of loop.line.waiting()) {
-      loop.line.leave(workspace)
+    for await (const workspace of loop.queue.waiting()) {
+      loop.queue.leave(workspace)
       try {
         if (!(await packNext(workspace))) continue
         // The workspace goes to the end of the queue.
@@ -105,7 +105,7 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
         await pause()
         return
       } catch (error) {
-        loop.line.retry([workspace])
+        loop.queue.retry([workspace])
         report({ kind: "not packed", detail: `${workspace}: ${detailOf(error)}` })
       }
     }
@@ -138,7 +138,7 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
   async function packableUpTo(workspace: string, head: number): Promise<number> {
     const { covered, filed } = await settledOf(store, workspace)
     // The checkpoint that covers them is being made.
-    if (covered < filed) loop.line.retry([workspace])
+    if (covered < filed) loop.queue.retry([workspace])
     // With this many more entries, a segment is being made.
     if (head - filed >= sizeOf(usualLevel)) return Math.min(covered, filed)
     const beforeMs = clock.now() - limits.packAfterMs

@@ -107,7 +107,7 @@ export function startWatching({
   }
 
   async function step(): Promise<void> {
-    for await (const workspace of loop.line.waiting()) {
+    for await (const workspace of loop.queue.waiting()) {
       if (loop.isClosing()) return
       await guarded(workspace, () => follow(workspace))
       await turn()
@@ -120,7 +120,7 @@ export function startWatching({
       else unsigned.delete(workspace)
       if (isOurs === false) left(workspace)
       // It is due again once it has been followed again.
-      if (isOurs === undefined) loop.line.retry([workspace])
+      if (isOurs === undefined) loop.queue.retry([workspace])
     }
     if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step()
   }
@@ -131,10 +131,10 @@ export function startWatching({
    */
   async function finish(): Promise<void> {
     const endMs = clock.elapsed() + limits.lastSigningMs
-    for await (const workspace of loop.line.waiting(unsigned.keys())) {
+    for await (const workspace of loop.queue.waiting(unsigned.keys())) {
       if (clock.elapsed() >= endMs) break
       // A ledger that is far behind continues at the next start.
-      for (let blocks = 0; blocks < lastBlocksMax && loop.line.has(workspace); blocks++)
+      for (let blocks = 0; blocks < lastBlocksMax && loop.queue.has(workspace); blocks++)
         await guarded(workspace, () => follow(workspace))
       if (unsigned.has(workspace)) await guarded(workspace, () => sign(workspace))
     }
@@ -142,7 +142,7 @@ export function startWatching({
   }
 
   async function follow(workspace: string): Promise<boolean> {
-    loop.line.leave(workspace)
+    loop.queue.leave(workspace)
     const followed = await followOnce(journal, all, workspace, limits)
     if (!followed.caughtUp) loop.poke([workspace])
     if (!unsigned.has(workspace))
@@ -177,7 +177,7 @@ export function startWatching({
   }
 
   async function guarded(workspace: string, act: () => Promise<unknown>): Promise<void> {
-    if (broken.has(workspace)) return loop.line.leave(workspace)
+    if (broken.has(workspace)) return loop.queue.leave(workspace)
     try {
       await act()
     } catch (error) {
@@ -188,7 +188,7 @@ export function startWatching({
         // The auditor stores the finding for other servers and later starts.
         auditor?.look(workspace, error.sequence).catch(failed(workspace))
       } else {
-        loop.line.retry([workspace])
+        loop.queue.retry([workspace])
         failed(workspace)(error)
       }
     }
@@ -196,7 +196,7 @@ export function startWatching({
 
   function leaveAlone(workspace: string): void {
     broken.add(workspace)
-    loop.line.leave(workspace)
+    loop.queue.leave(workspace)
     unsigned.delete(workspace)
   }
 }

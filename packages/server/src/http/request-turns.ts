@@ -5,7 +5,7 @@
 
 import type { Socket } from "node:net"
 import type { Clock } from "../clock.ts"
-import { PartyLines } from "../runtime/party-lines.ts"
+import { RoundRobinQueue } from "../runtime/round-robin-queue.ts"
 
 export interface RequestTurns {
   /** Undefined if a request may begin now. `sender` names the queue. */
@@ -21,7 +21,7 @@ export function createRequestTurns(
   perTurn: number,
   later: (act: () => void) => void = setImmediate,
 ): RequestTurns {
-  const lines = new PartyLines()
+  const queue = new RoundRobinQueue()
   let begun = 0
   let beganMs = 0
 
@@ -30,15 +30,15 @@ export function createRequestTurns(
   }
   const endTurn = (): void => {
     begun = 0
-    while (begun < perTurn && !lines.isEmpty) {
+    while (begun < perTurn && !queue.isEmpty) {
       begin()
-      lines.resume()
+      queue.resume()
     }
   }
 
   return {
     wait(sender) {
-      if (begun === perTurn) return lines.wait(sender())
+      if (begun === perTurn) return queue.wait(sender())
       // To ask for the end of each turn would cost a few requests as much as they cost themselves.
       const nowMs = elapsed()
       if (nowMs - beganMs >= turnMs) {

@@ -52,21 +52,21 @@ export interface Waiting {
  * into one commit.
  */
 export function takeGroup(
-  line: Submission[],
+  queue: Submission[],
   { commitEntriesMax, commitBytesMax }: Pick<Limits, "commitEntriesMax" | "commitBytesMax">,
-  linesAtOnce: number,
+  queuesAtOnce: number,
 ): readonly Submission[] {
   let [count, entries, bytes] = [0, 0, 0]
-  for (const { waiting, again } of line) {
+  for (const { waiting, again } of queue) {
     // Submissions that failed because of another one in their group are retried without new ones,
     // which could make them fail again and again.
-    if (count > 0 && line[0]?.again === true && !again) break
+    if (count > 0 && queue[0]?.again === true && !again) break
     count += 1
     entries += waiting.length
     for (const { sealed } of waiting) bytes += sealed.body.length + sealed.disclosures.length
-    if (entries * linesAtOnce >= commitEntriesMax || bytes * linesAtOnce >= commitBytesMax) break
+    if (entries * queuesAtOnce >= commitEntriesMax || bytes * queuesAtOnce >= commitBytesMax) break
   }
-  return line.splice(0, count)
+  return queue.splice(0, count)
 }
 
 /** A linked group, with the submissions of its entries. */

@@ -46,7 +46,7 @@ export interface SequencerReport {
 }
 
 /** The waiting submissions of a workspace. */
-interface Line {
+interface Queue {
   readonly workspace: string
   readonly waiting: Submission[]
   /** A group is being appended, or is about to be. */
@@ -59,10 +59,10 @@ export function createSequencer(
   limits: Limits,
   report: SequencerReport,
 ): Sequencer {
-  const lines = new Map<string, Line>()
+  const queues = new Map<string, Queue>()
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
-  let starting: Line[] = []
+  let starting: Queue[] = []
 
   return {
     submit: (chain, entries, changes = []) =>
@@ -84,13 +84,13 @@ export function createSequencer(
           reject,
         }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
-        const line = lines.get(workspace) ?? { workspace, waiting: [], isBusy: false }
-        lines.set(workspace, line)
-        line.waiting.push(submission)
-        start(line)
+        const queue = queues.get(workspace) ?? { workspace, waiting: [], isBusy: false }
+        queues.set(workspace, queue)
+        queue.waiting.push(submission)
+        start(queue)
       }),
     drained: () =>
-      lines.size === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
+      queues.size === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
   }
 
   /**
@@ -98,10 +98,10 @@ export function createSequencer(
    * share its group. After an append, answers are sent and waiting requests are read before the
    * next group is closed: larger groups cost less per entry.
    */
-  function start(line: Line): void {
-    if (line.isBusy) return
-    line.isBusy = true
-    if (starting.push(line) > 1) return
+  function start(queue: Queue): void {
+    if (queue.isBusy) return
+    queue.isBusy = true
+    if (starting.push(queue) > 1) return
     setImmediate(() => {
       const started = starting
       starting = []
@@ -109,12 +109,12 @@ export function createSequencer(
     })
   }
 
-  async function advance(line: Line, linesAtOnce: number): Promise<void> {
-    await appendGroup(takeGroup(line.waiting, limits, linesAtOnce))
-    line.isBusy = false
-    if (line.waiting.length > 0) return start(line)
-    lines.delete(line.workspace)
-    if (lines.size === 0) for (const resolve of idle.splice(0)) resolve()
+  async function advance(queue: Queue, queuesAtOnce: number): Promise<void> {
+    await appendGroup(takeGroup(queue.waiting, limits, queuesAtOnce))
+    queue.isBusy = false
+    if (queue.waiting.length > 0) return start(queue)
+    queues.delete(queue.workspace)
+    if (queues.size === 0) for (const resolve of idle.splice(0)) resolve()
   }
 
   async function appendGroup(submissions: readonly Submission[]): Promise<void> {
@@ -194,7 +194,7 @@ export function createSequencer(
     if (outcome.kind === "moved") submission.relinks += 1
     if (submission.relinks > limits.relinksMax)
       fail(submission, new Error("the head moved each time entries were linked to it"))
-    else the(lines.get(submission.chain.workspace)).waiting.unshift(submission)
+    else the(queues.get(submission.chain.workspace)).waiting.unshift(submission)
   }
 
   function fail(submission: Submission, error: unknown): void {

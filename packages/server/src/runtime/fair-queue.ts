@@ -46,7 +46,7 @@ interface Waiting {
 
 export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQueue {
   const { atOnceMax, perWorkspaceMax } = options
-  const line = createLine(clock, options)
+  const queues = createQueues(clock, options)
   const running = new Map<string, number>()
   let runningInAll = 0
 
@@ -63,8 +63,8 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
     else running.delete(workspace)
     // A workspace goes to the back when its work ends. One that arrived while the work ran has not
     // been served yet and goes first.
-    line.goBehind(workspace)
-    for (let next = line.next(mayBegin); next !== undefined; next = line.next(mayBegin)) {
+    queues.goToBack(workspace)
+    for (let next = queues.next(mayBegin); next !== undefined; next = queues.next(mayBegin)) {
       count(next.workspace)
       next.begin()
     }
@@ -74,7 +74,7 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
   const enter = (workspace: string, signal: AbortSignal | undefined): Promise<void> | undefined => {
     signal?.throwIfAborted()
     // When running work ends, it starts this work and counts it as running.
-    if (!mayBegin(workspace)) return line.wait(workspace, signal)
+    if (!mayBegin(workspace)) return queues.wait(workspace, signal)
     count(workspace)
     return undefined
   }
@@ -97,17 +97,18 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
   }
 }
 
-interface Line {
+/** The queues of waiting work, one for each workspace. */
+interface Queues {
   wait(workspace: string, signal: AbortSignal | undefined): Promise<void>
   /**
    * Removes and returns the first entry of the next workspace that may begin. That workspace then
    * goes to the back.
    */
   next(mayBegin: (workspace: string) => boolean): Waiting | undefined
-  goBehind(workspace: string): void
+  goToBack(workspace: string): void
 }
 
-function createLine(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions): Line {
+function createQueues(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions): Queues {
   /** All waiting work, oldest first; and the same by workspace, in the order of their turns. */
   const waiting = new Set<Waiting>()
   const queues = new Map<string, Set<Waiting>>()
@@ -175,7 +176,7 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions):
       }
       return undefined
     },
-    goBehind: (workspace) => moveToEnd(queues, workspace),
+    goToBack: (workspace) => moveToEnd(queues, workspace),
   }
 }
 

@@ -1,9 +1,9 @@
 // Time slices of the event loop that all requests share. Long work checks now and then whether its
 // slice is over, and then continues in a later turn of the loop. Each turn runs one slice. Parties
-// take turns, so that many requests of one party do not delay another party.
+// take turns, so that many requests of one do not delay another.
 
 import type { Clock } from "../clock.ts"
-import { PartyLines } from "./party-lines.ts"
+import { RoundRobinQueue } from "./round-robin-queue.ts"
 
 export interface Pace {
   isUp(): boolean
@@ -12,7 +12,7 @@ export interface Pace {
 }
 
 export interface SharedPace extends Pace {
-  /** The slices of a party, by its name. */
+  /** The slices of an party, by its name. */
   of(party: string): Pace
 }
 
@@ -35,7 +35,7 @@ export function createPace(
   pieceMs: number,
   later: (act: () => void) => void = setImmediate,
 ): SharedPace {
-  const lines = new PartyLines()
+  const queue = new RoundRobinQueue()
   /** When this turn's slice began. */
   let beganMs: number | undefined
 
@@ -45,9 +45,9 @@ export function createPace(
   }
   const endTurn = (): void => {
     beganMs = undefined
-    if (lines.isEmpty) return
+    if (queue.isEmpty) return
     begin()
-    lines.resume()
+    queue.resume()
   }
 
   const isUp = (): boolean => {
@@ -55,6 +55,6 @@ export function createPace(
     begin()
     return false
   }
-  const of = (party: string): Pace => ({ isUp, next: () => lines.wait(party) })
+  const of = (party: string): Pace => ({ isUp, next: () => queue.wait(party) })
   return { ...of(""), of }
 }

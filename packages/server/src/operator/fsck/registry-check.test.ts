@@ -141,9 +141,9 @@ test("a verifier that packs carry is there, with the text that they name, and no
     [made, [pack, verifier], []],
     [older, [{ ...pack, value: without }], []],
     [made, [pack], [`it records verifier ${id}, which is missing`]],
-    [made, [pack, { ...verifier, value: { html: "" } }], [`verifier ${id} is not`]],
-    [made, [{ ...pack, value: without }, verifier], ["evidence pack pack is not"]],
-    [older, [pack], ["evidence pack pack is not"]],
+    [made, [pack, { ...verifier, value: { html: "" } }], [`verifier ${id} differs`]],
+    [made, [{ ...pack, value: without }, verifier], ["evidence pack pack differs"]],
+    [older, [pack], ["evidence pack pack differs"]],
     [
       older,
       [{ ...pack, value: without }, verifier],

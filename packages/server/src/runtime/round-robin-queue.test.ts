@@ -1,26 +1,26 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { PartyLines } from "./party-lines.ts"
+import { RoundRobinQueue } from "./round-robin-queue.ts"
 
-test("parties take turns, and the work of a party keeps its order", async () => {
-  const lines = new PartyLines()
+test("parties take turns, and the work of one party keeps its order", async () => {
+  const queue = new RoundRobinQueue()
   const done: string[] = []
   for (const name of ["a1", "a2", "b1", "a3"])
-    void lines.wait(name.charAt(0)).then(() => done.push(name))
-  while (!lines.isEmpty) lines.resume()
-  void lines.wait("a").then(() => done.push("a4"))
-  lines.resume()
-  lines.resume()
+    void queue.wait(name.charAt(0)).then(() => done.push(name))
+  while (!queue.isEmpty) queue.resume()
+  void queue.wait("a").then(() => done.push("a4"))
+  queue.resume()
+  queue.resume()
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(done.join(" "), "a1 b1 a2 a3 a4")
 })
 
 test("a turn costs no more when very many wait", () => {
   const usOf = (waiting: number): number => {
-    const lines = new PartyLines()
-    for (let count = 0; count < waiting; count++) void lines.wait("a")
+    const queue = new RoundRobinQueue()
+    for (let count = 0; count < waiting; count++) void queue.wait("a")
     const before = process.cpuUsage()
-    for (let count = 0; count < 4000; count++) lines.resume()
+    for (let count = 0; count < 4000; count++) queue.resume()
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
