@@ -90,7 +90,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/has process.env/, "server/serve.ts", "const { HOST } = process.env"],
   [/has process.exit/, "server/serve.ts", "process.exit(1)"],
   [/has SQL/, "server/query/search.ts", "const statement = `\n  select sequence\n  from ${table}`"],
-  [/stands on no floor/, "server/misc.ts", ""],
+  [/is in no layer/, "server/misc.ts", ""],
   [/is dead/, "server/ledger/lane.ts", ""],
   [/exports seal, which no other file/, "server/ledger/ledger.ts", "export function seal() {}"],
   [/exports sealed, which/, "server/store/memory.ts", '"export"\nexport const sealed = true'],

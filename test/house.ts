@@ -7,10 +7,10 @@ import { readSource, type Import, type Source } from "./house-source.ts"
 // A place is a file or folder below packages/, without the `src/` in between: "server/store/" is
 // packages/server/src/store/.
 
-/** Imports only point down: a file may import from its own place and from lower floors. */
-const floors = [
+/** Imports only point down: a file may import from its own place and from lower layers. */
+const layers = [
   {
-    floor: 5,
+    layer: 5,
     places: [
       "server/main.ts",
       "server/serve.ts",
@@ -19,12 +19,12 @@ const floors = [
       "server/cli/",
     ],
   },
-  { floor: 4, places: ["server/http/"] },
-  { floor: 3, places: ["server/workspace/", "server/lifetime/"] },
-  { floor: 2, places: ["server/ledger/", "server/followers/", "server/query/"] },
-  { floor: 1, places: ["server/store/"] },
+  { layer: 4, places: ["server/http/"] },
+  { layer: 3, places: ["server/workspace/", "server/lifetime/"] },
+  { layer: 2, places: ["server/ledger/", "server/followers/", "server/query/"] },
+  { layer: 1, places: ["server/store/"] },
   {
-    floor: 0,
+    layer: 0,
     places: [
       "server/runtime/",
       "server/config.ts",
@@ -37,8 +37,8 @@ const floors = [
   },
 ]
 
-/** Places on one floor that never import each other. */
-const strangers = [
+/** Places in one layer that never import each other. */
+const separate = [
   ["server/ledger/", "server/followers/", "server/query/"],
   ["server/store/memory.ts", "server/store/sqlite/", "server/store/postgres/"],
 ]
@@ -196,9 +196,9 @@ function placeOf(path: string): string | undefined {
 function importFaults(file: File, tree: Tree): readonly string[] {
   if (file.place === undefined) return []
   const place = file.place
-  const unplaced = packageOf(place) === "server" && floorOf(place) === undefined
+  const unplaced = packageOf(place) === "server" && layerOf(place) === undefined
   return [
-    ...(unplaced ? [`${file.path} stands on no floor: say in test/house.ts where it belongs`] : []),
+    ...(unplaced ? [`${file.path} is in no layer: say in test/house.ts where it belongs`] : []),
     ...file.source.imports.flatMap((each) => {
       const target = resolve(file.path, each.from, tree)
       const fault =
@@ -262,13 +262,13 @@ function placeFault(file: File, place: string, each: Import, path: string): stri
       ? "that may only be imported as a type"
       : `${packageOf(place)} may not import that`
   }
-  const [own, other] = [floorOf(place), floorOf(target)]
+  const [own, other] = [layerOf(place), layerOf(target)]
   if (own === undefined || other === undefined) return undefined
-  if (other > own) return `imports only point down, and that is on floor ${other}, above ${own}`
+  if (other > own) return `imports only point down, and that is in layer ${other}, above ${own}`
   if (file.isTest) return undefined
   if (own < 5 && !each.isType && isAt(target, typesBelowPrograms))
     return "below the programs that may only be imported as a type"
-  const apart = strangers.find(
+  const apart = separate.find(
     (places) =>
       isAt(place, places) &&
       isAt(target, places) &&
@@ -299,7 +299,7 @@ function effectFaults(file: File): readonly string[] {
       ]
 }
 
-/** The ways into a package. */
+/** The entry points of a package. */
 function namedFiles({ manifests }: Tree): readonly string[] {
   return [...manifests].flatMap(([folder, { main, exports, bin }]) =>
     [main, ...Object.values(exports ?? {}), ...Object.values(bin ?? {})].flatMap((target) =>
@@ -365,8 +365,8 @@ function packageOf(place: string): string {
   return place.slice(0, place.indexOf("/"))
 }
 
-function floorOf(place: string): number | undefined {
-  return floors.find((each) => isAt(place, each.places))?.floor
+function layerOf(place: string): number | undefined {
+  return layers.find((each) => isAt(place, each.places))?.layer
 }
 
 /** A test stands where the file it tests stands. */
