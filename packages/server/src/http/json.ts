@@ -4,7 +4,7 @@ import { LedgerError } from "../error.ts"
 
 // Parses the JSON of requests. JSON.parse alone accepts text that two parsers read differently: a
 // member given twice, a lone surrogate, a number that no double holds exactly. Hashed text must
-// have one meaning, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 16).
+// have one meaning, so all of these are refused (docs/format.md, "JSON that the service accepts").
 //
 // On the hot path there are three passes: one over the bytes, which counts colons and checks
 // numbers, escapes, lengths and depth; JSON.parse; and one over the value, which counts members and

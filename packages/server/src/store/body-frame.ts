@@ -1,7 +1,7 @@
-// A frame: the bodies of up to 64 entries that follow each other in one ledger, compressed in
-// company. It is one zstd frame over the lines of `bodies/NNN.jsonl` (docs/format.md, 2.11), so any
-// zstd reads it. Bodies are canonical JSON: in a line nothing but quotes and backslashes is escaped,
-// and both directions are one pass over the bytes.
+// A frame: the bodies of up to 64 consecutive entries of one ledger, compressed together. It is one
+// zstd frame over the lines of `bodies/NNN.jsonl` (docs/format.md, "Evidence packs"), so any zstd
+// reads it. Bodies are canonical JSON: in a line nothing but quotes and backslashes is escaped, and
+// both directions are one pass over the bytes.
 
 import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
