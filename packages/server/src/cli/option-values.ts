@@ -1,7 +1,12 @@
-// Parses values of options.
+// Options that several commands have, and parsers of their values.
 
 import { InvalidArgumentError, Option } from "commander"
 import { isoTime, systemClock } from "../clock.ts"
+
+export const serviceUrl = new Option(
+  "--url <address>",
+  "address of the service (default: this machine, at TALLYSTICK_PORT)",
+)
 
 /** Collects the values of a repeated option. */
 export function gathered(value: string, before: readonly string[] = []): readonly string[] {
