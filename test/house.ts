@@ -14,6 +14,7 @@ const layers = [
     places: [
       "server/main.ts",
       "server/serve.ts",
+      "server/serve-lifetime.ts",
       "server/threads/",
       "server/operator/",
       "server/cli/",

@@ -5,40 +5,21 @@ import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
-import { LedgerError, StartError } from "./error.ts"
+import { LedgerError } from "./error.ts"
 import { exportBeside, type ExportingBeside } from "./threads/exporting-thread.ts"
-import {
-  startArchiver,
-  type Archiver,
-  type ArchiverParts,
-  type ArchiverReport,
-} from "./lifetime/archiver.ts"
-import { removeFromArchive } from "./lifetime/archive-segments.ts"
+import type { Archiver } from "./lifetime/archiver.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
-import { eraseAgain } from "./lifetime/erase-again.ts"
-import { startErasing, type Erasing } from "./lifetime/erasing.ts"
-import { createErasures, type ErasureParts } from "./lifetime/erasures.ts"
+import type { Erasing } from "./lifetime/erasing.ts"
 import type { Sighting } from "./followers/watching.ts"
-import { admit, guard, unknownResource } from "./http/authenticate.ts"
-import { sessionCookie } from "./http/cookie.ts"
-import { rootRoute } from "./http/docs.ts"
-import { routesOf } from "./http/endpoint.ts"
-import { limitFailures } from "./http/failure-log.ts"
 import { createLists } from "./http/lists.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
-import { createRate, networkOf } from "./http/rates.ts"
-import { createBuiltPages, type BuiltPages } from "./http/built-pages.ts"
-import { pageEndpoints } from "./http/page-endpoints.ts"
-import { routes } from "./http/routes.ts"
-import { HttpServer } from "./http/server.ts"
-import { namesWorkspace, type Service } from "./http/service.ts"
+import { createRates } from "./http/rates.ts"
+import { createBuiltPages } from "./http/built-pages.ts"
+import type { HttpServer } from "./http/server.ts"
+import type { Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
-import type { DueQuestion } from "./lifetime/due-entries.ts"
-import { createExpiry, startExpiry, type ExpiryParts } from "./lifetime/expiry.ts"
-import { createHolds } from "./lifetime/holds.ts"
-import { createPreviews } from "./lifetime/retention-preview.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { freeBytesAt } from "./runtime/folder-size.ts"
@@ -50,11 +31,9 @@ import type { VerificationSource } from "./query/verified-entries.ts"
 import { createFeed } from "./query/entry-feed.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { isSealedBy } from "./store/log-keys.ts"
-import { erasuresPath, openErasuresFile, readErasures } from "./store/erasures-file.ts"
 import { openStore, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
-import type { AdminParts } from "./workspace/admin-entries.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
 import { createAuthenticate } from "./workspace/credential-lookup.ts"
 import { createCredentialUses, type CredentialUses } from "./workspace/credential-uses.ts"
@@ -72,6 +51,8 @@ import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts
 import { createRecordIntegrityFailure } from "./workspace/integrity-entries.ts"
 import { createHealth, createSuspicions, reportsOf, type Health } from "./followers/health.ts"
 import { watchBeside, type WatchingBeside } from "./threads/watching-thread.ts"
+import { archive, beginErasing, createLifetime, expireDaily } from "./serve-lifetime.ts"
+import { listen } from "./http/listen.ts"
 
 export interface Running {
   /** The address that clients use. */
@@ -200,7 +181,7 @@ async function start(
     ...administration,
     ...lifetime,
     lists: createLists(keyring.secret),
-    rates: createRates(limits, config.keyRequestsPerMinute),
+    rates: createRates(systemClock, limits, config.keyRequestsPerMinute),
     source,
     logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
     packs: createPacks({ ...parts, ...pages, store, checkpoints, seal, pace: reads.pace }),
@@ -215,7 +196,7 @@ async function start(
       return address.url
     },
   }
-  const listening = listen(config, service, pages, options, readOnly !== undefined)
+  const listening = listen(config, service, pages, { ...options, readOnly: readOnly !== undefined })
   const { server, port } = await listening.catch(afterClosing(erasing))
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
@@ -235,7 +216,7 @@ type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
   readonly others: ReturnType<typeof hearOthers>
   readonly server: HttpServer
   readonly erasing: Erasing
-  readonly expiring: ReturnType<typeof startExpiry>
+  readonly expiring: ReturnType<typeof expireDaily>
   readonly archiver: Archiver | undefined
   readonly health: Health
   readonly watching: WatchingBeside
@@ -258,84 +239,8 @@ async function stop(parts: Stopped): Promise<void> {
   await parts.store.close()
 }
 
-type MadeHere = keyof ReturnType<typeof destroyingIn> | "erasuresFile" | "holdsOn" | "erased"
-
-interface ErasingParts extends Omit<ErasureParts, MadeHere> {
-  readonly store: Store
-  readonly workspaces: Pick<Service["workspaces"], "get">
-  readonly holds: Service["holds"]
-  readonly filing: FilingBeside
-  readonly log: Logger
-  readonly metrics: Metrics
-}
-
-/**
- * If the data is a copy from before an erasure, destroys the erased content again before anything
- * is served.
- */
-async function beginErasing(
-  { heads }: Config,
-  { filing, log, metrics, holds, ...parts }: ErasingParts,
-  readOnly: string | undefined,
-): Promise<Pick<Service, "erasures"> & { readonly erasing: Erasing }> {
-  const path = erasuresPath(heads)
-  const blocks = readErasures(path)
-  const { content } = filing
-  const erasures = createErasures({
-    ...parts,
-    ...destroyingIn(filing, parts),
-    erasuresFile: openErasuresFile(path),
-    holdsOn: (...asked) => holds.among(...asked),
-    erased: metrics.erased,
-  })
-  await eraseAgain({ ...parts, erasures, path, blocks, readOnly })
-  const erasing = startErasing({
-    ...parts,
-    erasures,
-    grown: parts.store.grown,
-    isOurs: async (workspace) => readOnly === undefined && (await content.isOurs(workspace)),
-    failed(workspace, error) {
-      metrics.erasureFailed()
-      log.error({ workspace, err: error }, "an erasure failed; it is tried again")
-    },
-  })
-  return { erasures, erasing }
-}
-
 function hostOf({ url }: { readonly url: string }): string {
   return new URL(url).hostname
-}
-
-/** Retention and holds. */
-function createLifetime(
-  parts: AdminParts & Pick<Service, "pace">,
-  store: Store,
-  filing: FilingBeside,
-): Pick<Service, "holds" | "expiry" | "previews"> {
-  const due = (question: DueQuestion) => filing.due(question)
-  const { journal } = store
-  return {
-    holds: createHolds({ ...parts, journal }),
-    expiry: createExpiry({ ...parts, store, due, ...destroyingIn(filing, parts) }),
-    previews: createPreviews({ ...parts, journal, due, secret: parts.keyring.secret }),
-  }
-}
-
-function expireDaily(
-  { expiry, store, clock, limits, halted, metrics }: Service,
-  log: Logger,
-): ReturnType<typeof startExpiry> {
-  const { registry } = store
-  return startExpiry(
-    { expiry, registry, clock, everyMs: limits.expiryEveryMs, isOff: halted },
-    {
-      ran: metrics.expired,
-      failed(workspace, error) {
-        metrics.expiryFailed()
-        log.error({ workspace, err: error }, "contents could not be expired; tried again later")
-      },
-    },
-  )
 }
 
 function placeOf({ data, databaseUrl, archive }: Config): StorePlace {
@@ -410,68 +315,12 @@ function hearOthers(
   }
 }
 
-async function listen(
-  config: Config,
-  service: Service,
-  pages: BuiltPages,
-  { log, version }: ServeOptions,
-  readOnly: boolean,
-): Promise<{ readonly server: HttpServer; readonly port: number }> {
-  const { limits, metrics, clock, publicUrl } = service
-  const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
-  const server = new HttpServer(
-    {
-      limits,
-      clock,
-      log: failures,
-      listenHost: config.host,
-      publicUrl,
-      trustProxy: trusted(config),
-      headers: readOnly ? { "ledger-state": "read-only" } : {},
-      report: metrics.request,
-    },
-    [
-      rootRoute(publicUrl),
-      ...routesOf([...routes(service, version), ...pageEndpoints(service, pages)], {
-        guard: guard(service),
-        admit: admit(service.ledger.admission),
-        pace: service.pace,
-        unknownResource,
-        refusalTime: (endpoint) =>
-          namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined,
-        limits,
-      }),
-    ],
-  )
-  const port = await server.listen(config.host, config.port).catch((cause: unknown) => {
-    throw cannotListen(cause, config)
-  })
-  if (!sessionCookie(publicUrl).isSecure)
-    log.warn(
-      "members sign in over plain HTTP: anyone on the network path can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
-    )
-  return { server, port }
-}
-
 /** Otherwise an erasure that finds the store closed would be logged as a failure. */
 function afterClosing({ close }: Pick<Erasing, "close">): (error: unknown) => Promise<never> {
   return async (error) => {
     await close()
     throw error
   }
-}
-
-/** An error that names the setting to correct, if there is one. */
-function cannotListen(cause: unknown, { host, port }: Config): unknown {
-  const sentences: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} of ${host} is in use; stop what listens there, or set TALLYSTICK_PORT to another one (0 takes a free one)`,
-    EACCES: `port ${port} is reserved by the system; set TALLYSTICK_PORT to 1024 or more`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine; set TALLYSTICK_HOST to one that is`,
-    ENOTFOUND: `${host} is not a name that can be looked up; set TALLYSTICK_HOST to an address of this machine`,
-  }
-  const sentence =
-    cause instanceof Error && "code" in cause ? sentences[String(cause.code)] : undefined
-  return sentence === undefined ? cause : new StartError(sentence, { cause })
 }
 
 function createAdministration(parts: WorkspaceParts, rootKeys: RootKeys) {
@@ -539,21 +388,6 @@ function createReading(limits: Limits): Service["reading"] {
   })
 }
 
-function createRates(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
-  const rate = (of: string, perMinute: number, bucketOf = (id: string) => id) =>
-    createRate(systemClock, { bucketsMax: limits.rateAddressesMax, bucketOf, perMinute, of })
-  const { anonymousReadsPerMinute, failedLoginsPerMinute, packDownloadsPerMinute } = limits
-  return {
-    reads: rate("reads without a credential from this address", anonymousReadsPerMinute, networkOf),
-    logins: rate("failed log-ins from this address", failedLoginsPerMinute, networkOf),
-    keys:
-      keyRequestsPerMinute === undefined
-        ? undefined
-        : rate("requests with this key", keyRequestsPerMinute),
-    downloads: rate("downloads with this token", packDownloadsPerMinute),
-  }
-}
-
 async function watch(
   config: Config,
   store: Store,
@@ -571,45 +405,8 @@ async function watch(
   return notWatching
 }
 
-/** The places where contents are destroyed: the database, the archive and the search. */
-function destroyingIn(
-  filing: FilingBeside,
-  parts: AdminParts,
-): Pick<ExpiryParts, "content" | "forget" | "removeFromArchive"> {
-  const { archiving, content } = filing
-  return {
-    content,
-    forget: (...asked) => filing.forget(...asked),
-    removeFromArchive: (...asked) => removeFromArchive({ ...parts, archiving }, ...asked),
-  }
-}
-
 /** Longer than writing a segment into a folder takes. */
 const archiverCloseMs = 1000
-
-function archive(
-  parts: ArchiverParts,
-  { metrics, health: { broken } }: Pick<Service, "metrics" | "health">,
-  { content }: FilingBeside,
-  log: Logger,
-  readOnly: string | undefined,
-): Archiver | undefined {
-  if (readOnly !== undefined) return undefined
-  const report = (said: ArchiverReport): void => {
-    if (said.kind === "swept") metrics.archived(said.state)
-    else if (said.kind === "archived")
-      log.info({ workspace: said.workspace, entries: said.entries }, "archived entries")
-    else {
-      metrics.archiveFailure()
-      log.error({ workspace: said.workspace, err: said.error }, "entries could not be archived")
-    }
-  }
-  return startArchiver(parts, {
-    isOurs: (workspace) => content.isOurs(workspace),
-    isHalted: (workspace) => broken.has(workspace),
-    report,
-  })
-}
 
 function fileAndPack(
   config: Config,
@@ -659,10 +456,4 @@ function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | 
     "integrity_failure",
     "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
   )
-}
-
-function trusted({ trustProxy }: Config): boolean | string[] {
-  return typeof trustProxy === "boolean"
-    ? trustProxy
-    : trustProxy.split(",").map((part) => part.trim())
 }

@@ -3,6 +3,7 @@
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Limits } from "../limits.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
 export interface Rate {
@@ -25,6 +26,32 @@ export interface RateOptions {
 interface Bucket {
   left: number
   atMs: number
+}
+
+export interface Rates {
+  readonly reads: Rate
+  readonly logins: Rate
+  readonly keys: Rate | undefined
+  readonly downloads: Rate
+}
+
+export function createRates(
+  clock: Clock,
+  limits: Limits,
+  keyRequestsPerMinute: number | undefined,
+): Rates {
+  const rate = (of: string, perMinute: number, bucketOf = (id: string) => id) =>
+    createRate(clock, { bucketsMax: limits.rateAddressesMax, bucketOf, perMinute, of })
+  const { anonymousReadsPerMinute, failedLoginsPerMinute, packDownloadsPerMinute } = limits
+  return {
+    reads: rate("reads without a credential from this address", anonymousReadsPerMinute, networkOf),
+    logins: rate("failed log-ins from this address", failedLoginsPerMinute, networkOf),
+    keys:
+      keyRequestsPerMinute === undefined
+        ? undefined
+        : rate("requests with this key", keyRequestsPerMinute),
+    downloads: rate("downloads with this token", packDownloadsPerMinute),
+  }
 }
 
 export function createRate(

@@ -45,7 +45,7 @@ import type { Workspaces } from "../workspace/workspaces.ts"
 import { placeOf, type Endpoint, type Handled, type RouteName } from "./endpoint.ts"
 import type { Lists, Page } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
-import type { Rate } from "./rates.ts"
+import type { Rates } from "./rates.ts"
 import type { Shape } from "./shapes/check.ts"
 import { paramsOf, type ParamsOf } from "./shapes/path.ts"
 import type { SignIns } from "./sign-ins.ts"
@@ -86,12 +86,7 @@ export interface Service {
    * Rate limits. By address: reads without a credential, and wrong passwords and set-up tokens. By
    * API key, if it has a quota: requests. By scoped token: downloads of evidence packs.
    */
-  readonly rates: {
-    readonly reads: Rate
-    readonly logins: Rate
-    readonly keys: Rate | undefined
-    readonly downloads: Rate
-  }
+  readonly rates: Rates
   /** Limits how many passwords are checked at once. */
   readonly signIns: SignIns
   readonly lists: Lists
