@@ -18,7 +18,8 @@ import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
 import { startErasing } from "./erasing.ts"
-import { createErasures, type ErasureParts } from "./erasures.ts"
+import { createErasures } from "./erasures.ts"
+import type { ErasureParts } from "./erasure-survey.ts"
 import { createHolds } from "./holds.ts"
 
 const workspace = testWorkspace("acme", { personalKeys: ["note"] })
