@@ -14,36 +14,14 @@ import {
   type Stats,
 } from "node:fs"
 import { join } from "node:path"
-import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { isInData } from "../operator/check-places.ts"
-import { allWorkspaces, endsBefore, missingOf } from "../operator/check-store.ts"
-import { isoTime, systemClock } from "../clock.ts"
+import { systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
-import { knownSecrets } from "../operator/secret-files.ts"
-import type { Keyring } from "../secrets/keyring.ts"
-import { recheck } from "../ledger/recheck.ts"
-import { sha256 } from "../runtime/sha256.ts"
-import { epochsOf } from "../store/epochs.ts"
-import { readHeads } from "../store/heads.ts"
-import { isSealedBy } from "../store/log-keys.ts"
-import { closing } from "../runtime/closing.ts"
-import type { Snapshot } from "../store/offline.ts"
-import { checkServer, openSnapshot } from "../store/open-offline.ts"
-import type { Workspace } from "../store/documents.ts"
-import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import { checkServer } from "../store/open-offline.ts"
 import { addressOf } from "./service-calls.ts"
-import { configOf, counted, type Terminal } from "./terminal.ts"
-
-interface Verdict {
-  readonly state: "ok" | "warn" | "bad"
-  readonly found: string
-  readonly advice?: string
-}
-
-interface CheckResult extends Verdict {
-  readonly name: string
-}
+import { configOf, type Terminal } from "./terminal.ts"
+import { bad, check, ok, statsOf, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
+import { checkLedger } from "./doctor-ledger.ts"
 
 /** Returns the exit code: 1 if anything is bad. */
 export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
@@ -68,29 +46,6 @@ async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
     ...(await check("service", () => checkService(config))),
   ]
 }
-
-/** Runs a check, which may consist of others. A check that throws is bad; the others still run. */
-async function check(
-  name: string,
-  act: () => Verdict | readonly CheckResult[] | Promise<Verdict | readonly CheckResult[]>,
-): Promise<readonly CheckResult[]> {
-  try {
-    const found = await act()
-    return "state" in found ? [{ name, ...found }] : found
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return [{ name, ...bad(message, "check the file, its owner, and its disk") }]
-  }
-}
-
-/** Undefined if nothing is there. Throws if a permission is missing. */
-function statsOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
-}
-
-const ok = (found: string): Verdict => ({ state: "ok", found })
-const warn = (found: string, advice: string): Verdict => ({ state: "warn", found, advice })
-const bad = (found: string, advice: string): Verdict => ({ state: "bad", found, advice })
 
 // Node and SQLite ---------------------------------------------------------------------------------
 
@@ -259,173 +214,7 @@ async function checkDatabase(config: Config): Promise<Verdict> {
     : ok(`PostgreSQL ${found.version}, with the settings that keep what was acknowledged`)
 }
 
-// The ledger --------------------------------------------------------------------------------------
-
-async function checkLedger(config: Config): Promise<Verdict | readonly CheckResult[]> {
-  const { data, databaseUrl, heads } = config
-  if (databaseUrl === undefined && statsOf(join(data, "journal.db")) === undefined) {
-    if ((await readHeads(heads)).size === 0)
-      return warn(`${data} holds no ledger`, "the first start creates one")
-    return bad(
-      `${data} holds no ledger, and ${heads} says that something was signed`,
-      "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
-    )
-  }
-  await using snapshot = closing(await openSnapshot(config))
-  const workspaces = await allWorkspaces(snapshot.registry)
-  return [
-    ...(await check("keys", () => checkKeys(config, snapshot, workspaces))),
-    ...(await check("chains", () => checkChains(config, snapshot, workspaces))),
-    ...(await check("checkpoints", () => checkHeads(config, snapshot, workspaces))),
-    ...(await check("clock", () => checkClock(snapshot, workspaces))),
-  ]
-}
-
-/** The secret must open the newest key of every workspace, or nothing can be signed. */
-async function checkKeys(
-  config: Config,
-  { registry }: Snapshot,
-  workspaces: readonly Workspace[],
-): Promise<Verdict> {
-  const { secret, previous } = knownSecrets(config)
-  const advice =
-    "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
-  if (secret === undefined)
-    return bad(
-      `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`,
-      advice,
-    )
-  const keyring = await keyringOf(registry, { secret, previous })
-  if (keyring instanceof StartError) return bad(keyring.message, advice)
-  for (const { id } of workspaces) {
-    const [newest] = await registry.list("log-key", id, undefined, 1)
-    if (newest === undefined)
-      return bad(`workspace ${id} has no key to sign with`, "restore a backup")
-    if (!isSealedBy(keyring)(newest.value))
-      return bad(`the secret does not open the signing key of workspace ${id}`, advice)
-  }
-  const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
-  return keyring.before === undefined
-    ? ok(found)
-    : warn(
-        `${found}, and its rotation is not finished`,
-        "stop the service, and run `tallystick secret rotate` again to finish",
-      )
-}
-
-async function keyringOf(
-  registry: Snapshot["registry"],
-  secrets: GivenSecrets,
-): Promise<Keyring | StartError> {
-  try {
-    return await openKeyring(registry, secrets)
-  } catch (error) {
-    if (error instanceof StartError) return error
-    throw error
-  }
-}
-
-async function checkChains(
-  { limits }: Config,
-  snapshot: Snapshot,
-  workspaces: readonly Workspace[],
-): Promise<Verdict> {
-  for (const workspace of workspaces) {
-    const wrong = await recheck(snapshot, workspace, limits.recheckEntries)
-    if (wrong !== undefined)
-      return bad(wrong, "stop the service, keep this data unchanged, and restore a backup")
-  }
-  return ok(
-    `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} pass their integrity check`,
-  )
-}
-
-async function checkHeads(
-  { heads: path }: Config,
-  { journal }: Snapshot,
-  workspaces: readonly Workspace[],
-): Promise<Verdict> {
-  const heads = await readHeads(path)
-  let signed = 0
-  let hashed = 0
-  for (const workspace of workspaces) {
-    const [{ origin, before }] = epochsOf(workspace)
-    const { id } = workspace
-    const head = heads.get(origin)
-    const entries = (await journal.head(id))?.sequence ?? 0
-    if (head === undefined) continue
-    const lost = endsBefore(id, entries, before + head.size)
-    if (lost !== undefined)
-      return bad(
-        lost,
-        "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume continues from here in a new epoch",
-      )
-    signed += 1
-    if (head.size > hashedEntriesMax) continue
-    hashed += 1
-    if (!equalBytes(await rootOf(journal, id, before, head.size), head.root))
-      return bad(
-        `entries ${before + 1} to ${before + head.size} of workspace ${id} are not those that were signed`,
-        "stop the service, keep this data unchanged, and run tallystick fsck",
-      )
-  }
-  const missing = missingOf(heads, workspaces)
-  if (missing.length > 0)
-    return (workspaces.length === 0 ? bad : warn)(
-      `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
-      "if this is the wrong disk or part of the data is missing, put it back; if you gave these ledgers up, remove their lines from that file",
-    )
-  const by =
-    hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
-  return ok(
-    `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`,
-  )
-}
-
-/** For one workspace. Hashing them takes some tenths of a second. */
-const hashedEntriesMax = 100_000
-const recordsPerRead = 4096
-
-/**
- * Root of the tree over the first `size` records of an epoch, or over fewer if the data ends
- * earlier.
- */
-async function rootOf(
-  journal: Snapshot["journal"],
-  workspace: string,
-  before: number,
-  size: number,
-): Promise<Uint8Array> {
-  const tree = createFrontier(undefined, sha256)
-  while (tree.size < size) {
-    const records = await journal.records(
-      workspace,
-      before + tree.size + 1,
-      Math.min(recordsPerRead, size - tree.size),
-    )
-    for (let at = 0; at < records.length; at += recordBytes)
-      tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
-    if (records.length === 0) break
-  }
-  return tree.root()
-}
-
-const clockBackMs = 1000
-
-async function checkClock(
-  { journal }: Snapshot,
-  workspaces: readonly Workspace[],
-): Promise<Verdict> {
-  const nowMs = systemClock.now()
-  let lastMs = 0
-  for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
-  if (lastMs > nowMs + clockBackMs)
-    return bad(
-      `the clock says ${isoTime(nowMs)}, and the last entry was recorded at ${isoTime(lastMs)}`,
-      "set the clock right; until it passes that time, every entry gets that time",
-    )
-  return ok(lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`)
-}
+// The time service --------------------------------------------------------------------------------
 
 /**
  * systemd-timesyncd makes this file when it has set the clock. Other time services have no sign

@@ -1,0 +1,36 @@
+// What a check of `tallystick doctor` says, and how one runs.
+
+import { statSync, type Stats } from "node:fs"
+
+export interface Verdict {
+  readonly state: "ok" | "warn" | "bad"
+  readonly found: string
+  readonly advice?: string
+}
+
+export interface CheckResult extends Verdict {
+  readonly name: string
+}
+
+/** Runs a check, which may consist of others. A check that throws is bad; the others still run. */
+export async function check(
+  name: string,
+  act: () => Verdict | readonly CheckResult[] | Promise<Verdict | readonly CheckResult[]>,
+): Promise<readonly CheckResult[]> {
+  try {
+    const found = await act()
+    return "state" in found ? [{ name, ...found }] : found
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return [{ name, ...bad(message, "check the file, its owner, and its disk") }]
+  }
+}
+
+export const ok = (found: string): Verdict => ({ state: "ok", found })
+export const warn = (found: string, advice: string): Verdict => ({ state: "warn", found, advice })
+export const bad = (found: string, advice: string): Verdict => ({ state: "bad", found, advice })
+
+/** Undefined if nothing is there. Throws if a permission is missing. */
+export function statsOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
