@@ -22,7 +22,7 @@ const receipts = await Promise.all(
 const honest = await expectChain(acme.reader, acme.id, receipts)
 
 /** A client that sees some answers of the service changed. */
-function lying(
+function lyingClient(
   about: RegExp,
   change: (bytes: Buffer) => Buffer | string,
 ): { client: Client; told: () => number } {
@@ -172,14 +172,14 @@ const lies: readonly (readonly [
 
 for (const [about, path, change] of lies) {
   test(`a lie is detected: ${about}`, async () => {
-    const { client, told } = lying(path, change)
+    const { client, told } = lyingClient(path, change)
     await assert.rejects(expectChain(client, acme.id, [receipts[7], receipts[250]]))
     assert.ok(told() > 0, "the lie was told")
   })
 }
 
 test("honest answers pass", async () => {
-  const { client, told } = lying(/./, (bytes) => bytes)
+  const { client, told } = lyingClient(/./, (bytes) => bytes)
   await expectChain(client, acme.id, [receipts[7], receipts[250]])
   assert.ok(told() > 5)
 })

@@ -8,7 +8,7 @@ import { connect } from "node:net"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { startWatched } from "../api/watched.ts"
-import { groundOf } from "../promises/bad-input.ts"
+import { makeExisting } from "../promises/bad-input.ts"
 import { createAskers, torn, type Asked } from "../promises/bad-requests.ts"
 import { createChance, type Chance } from "../chance.ts"
 import { makeWorkspace, startService, type Service } from "../service.ts"
@@ -42,7 +42,7 @@ const last = Buffer.from("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection
 const quietMs = 3000
 
 await using first = await startWatched({ environment, program, arguments: ["serve"] })
-const ground = await groundOf(
+const existing = await makeExisting(
   first,
   [await makeWorkspace(first), await makeWorkspace(first)],
   Number(values.seed),
@@ -59,7 +59,7 @@ await using before = await startService({
 })
 await using after = await startService({ environment, data: copy })
 
-const askers = createAskers(ground, chance)
+const askers = createAskers(existing, chance)
 const statuses = new Map<string, number>()
 const differences = new Map<string, { count: number; readonly example: string }>()
 const started = performance.now()

@@ -48,13 +48,13 @@ export async function failAgainAndAgain({
     const workspaces = await Promise.all(
       Array.from({ length: workspacesCount }, () => makeWorkspace(first)),
     )
-    const lines = workspaces.map((workspace, at) => createLine(workspace, at, chance))
+    const writers = workspaces.map((workspace, at) => createWriter(workspace, at, chance))
     for (let point = 0; point < points; point++) {
-      const goesOn = await failOnce(service, failingOf(point, data), lines, seen)
+      const goesOn = await failOnce(service, failingOf(point, data), writers, seen)
       if (!goesOn) service = await startProgram({ data }, fault)
-      await Promise.all(lines.map((line) => line.finish(service)))
+      await Promise.all(writers.map((writer) => writer.finish(service)))
     }
-    const writes = lines.flatMap(({ written }) => written)
+    const writes = writers.flatMap(({ written }) => written)
     const audited = await audit(service, { workspaces, writes, chance })
     return { ...audited, ...seen, points, acknowledged: writes.length }
   } finally {
@@ -89,7 +89,7 @@ interface Seen {
 async function failOnce(
   service: Service,
   failing: Failing,
-  lines: readonly Line[],
+  writers: readonly Writer[],
   seen: Seen,
 ): Promise<boolean> {
   const exited = new Promise<"exited">((resolve) =>
@@ -98,7 +98,7 @@ async function failOnce(
   const tracer = await failCalls(service.process.pid ?? 0, failing)
   try {
     for (let round = 0; round < 6; round++) {
-      const answers = await Promise.all(lines.map((line) => line.step(service)))
+      const answers = await Promise.all(writers.map((writer) => writer.step(service)))
       const failed = answers.filter((good) => !good).length
       seen.failed += failed
       if (failing.when === "1+")
@@ -127,7 +127,7 @@ async function failOnce(
   }
 }
 
-interface Line {
+interface Writer {
   readonly written: readonly Write[]
   /** Sends a write and returns whether it was acknowledged. */
   step(service: Service): Promise<boolean>
@@ -135,11 +135,11 @@ interface Line {
   finish(service: Service): Promise<void>
 }
 
-function createLine(workspace: Workspace, number: number, chance: Chance): Line {
+function createWriter(workspace: Workspace, number: number, chance: Chance): Writer {
   const written: Write[] = []
   let underWay: Write | undefined
   const step = async (service: Service): Promise<boolean> => {
-    underWay ??= eventWrite(workspace.id, `line-${number}-write-${written.length}`, chance)
+    underWay ??= eventWrite(workspace.id, `writer-${number}-write-${written.length}`, chance)
     const reply = await unlessCut(send(service.client(workspace.writer.bearer), [underWay]))
     if (reply === undefined) return false
     if (reply.status === 503) {

@@ -59,7 +59,7 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   for (let kill = 0; kill < options.kills; kill++) {
     await some()
     await database.kill()
-    await expectRed(servers)
+    await expectNotReady(servers)
     await database.restart()
     await expectReady(servers)
   }
@@ -67,7 +67,7 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
     await some()
     await database.hang()
     try {
-      await expectRed(servers)
+      await expectNotReady(servers)
       await expectRefusals(servers)
     } finally {
       // A stopped process would never end.
@@ -107,7 +107,7 @@ async function written(seen: Crowded, count: number): Promise<void> {
 
 const backWithinMs = 30_000
 
-async function expectRed({ all }: Servers): Promise<void> {
+async function expectNotReady({ all }: Servers): Promise<void> {
   for (const service of all) {
     await eventually("a server to say that its database is away", async () => {
       const { status, text } = await service.client().get("/readyz?verbose")

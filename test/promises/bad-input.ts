@@ -7,7 +7,7 @@ import type { Fault } from "../crash/faults.ts"
 import { faultyProgram } from "../program.ts"
 import { join as invite, setUpFirst } from "../people.ts"
 import { eventFor, make, makeWorkspace, type Reply, type Workspace } from "../service.ts"
-import { createAskers, torn, type Asked, type Credentials, type Ground } from "./bad-requests.ts"
+import { createAskers, torn, type Asked, type Credentials, type Existing } from "./bad-requests.ts"
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "../chance.ts"
 
@@ -61,8 +61,8 @@ export async function sendBadInput({
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
   await using service = await startWatched({ environment: unlimited, ...planted })
   const [home, other] = [await makeWorkspace(service), await makeWorkspace(service)]
-  const ground = await groundOf(service, [home, other], seed, chance)
-  const askers = createAskers(ground, chance)
+  const existing = await makeExisting(service, [home, other], seed, chance)
+  const askers = createAskers(existing, chance)
   const run = createRun(service, chance)
   let sent = 0
   const ask = async (): Promise<void> => {
@@ -100,12 +100,12 @@ export async function sendBadInput({
 // What there is -----------------------------------------------------------------------------------
 
 /** Existing things and credentials to make requests of. */
-export async function groundOf(
+export async function makeExisting(
   service: Watched,
   [home, other]: readonly [Workspace, Workspace],
   seed: number,
   chance: Chance,
-): Promise<Ground> {
+): Promise<Existing> {
   const there = [await thingsIn(service, home), await thingsIn(service, other)] as const
   return {
     document: service.described.document,

@@ -41,7 +41,7 @@ interface Operation {
 const slow = /\/(session|setup|password)$/
 const slowPerMille = 12
 
-export interface Ground {
+export interface Existing {
   readonly document: Schema
   readonly known: (isChange: boolean) => Known
   readonly credentials: Credentials
@@ -50,7 +50,7 @@ export interface Ground {
 
 /** Makes requests from the shapes, then changes one or two things. */
 export function createAskers(
-  { document, known, credentials, odd }: Ground,
+  { document, known, credentials, odd }: Existing,
   chance: Chance,
 ): Askers {
   const operations = Object.entries(document["paths"] as Schema).flatMap(([path, methods]) =>

@@ -281,11 +281,11 @@ async function sendAtOnce(
     counts.replayed += atOnce - recorded
     counts.atOnce += atOnce
   }
-  learn(model, [fresh, await fight(client, id, counts, chance)])
+  learn(model, [fresh, await race(client, id, counts, chance)])
 }
 
 /** The first body has the key; the other is refused each time. */
-async function fight(
+async function race(
   client: Client,
   workspaceId: string,
   counts: Counts,

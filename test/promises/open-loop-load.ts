@@ -74,12 +74,12 @@ async function send(given: OpenLoopLoad): Promise<LoadResult> {
     acceptedMs: [],
   }
   const { hostname, port } = new URL(given.url)
-  const free: Line[] = []
+  const free: Connection[] = []
   const lines = await Promise.all(
     Array.from({ length: given.connections }, async () => {
       const socket = connect({ host: hostname, port: Number(port), noDelay: true })
       await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject))
-      return lineOn(socket, given, count, free)
+      return connectionOn(socket, given, count, free)
     }),
   )
   free.push(...lines)
@@ -113,16 +113,21 @@ async function send(given: OpenLoopLoad): Promise<LoadResult> {
   }
 }
 
-interface Line {
+interface Connection {
   ask(): void
 }
 
-function lineOn(socket: Socket, given: OpenLoopLoad, count: Count, free: Line[]): Line {
+function connectionOn(
+  socket: Socket,
+  given: OpenLoopLoad,
+  count: Count,
+  free: Connection[],
+): Connection {
   let askedMs = 0
   let head = ""
   let missing = 0
   let status = ""
-  const line: Line = {
+  const connection: Connection = {
     ask() {
       askedMs = performance.now()
       socket.write(requestOf(given, count.sent++))
@@ -137,7 +142,7 @@ function lineOn(socket: Socket, given: OpenLoopLoad, count: Count, free: Line[])
       count.overloaded += 1
       count.refusedMs.push(tookMs)
     } else count.others[status] = (count.others[status] ?? 0) + 1
-    free.push(line)
+    free.push(connection)
   }
   socket.on("error", () => {})
   socket.on("close", () => (count.others["0"] = (count.others["0"] ?? 0) + 1))
@@ -156,7 +161,7 @@ function lineOn(socket: Socket, given: OpenLoopLoad, count: Count, free: Line[])
     head = ""
     if (missing <= 0) done()
   })
-  return line
+  return connection
 }
 
 // Requests differ in their keys only, so the rest is made once: the generator shares its cores with

@@ -139,7 +139,7 @@ async function restoreOnce(
   await rename(data, aside)
   const heads = await readFile(`${data}.heads`, "utf8")
   await expectBehind(scene, early)
-  await expectGoneOn(scene, early, answers, isLong)
+  await expectContinued(scene, early, answers, isLong)
   if (isLong) await expectWithoutHeads(scene, late)
   await writeFile(`${data}.heads`, heads)
   await expectResumed(scene, late)
@@ -186,7 +186,7 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
  * The copy continues as another ledger. In a long round that ledger is also restored from a copy,
  * so a third one continues it.
  */
-async function expectGoneOn(
+async function expectContinued(
   scene: Scene,
   early: string,
   answers: readonly Answer[],
@@ -203,7 +203,7 @@ async function expectGoneOn(
     for (const { id } of workspaces)
       await record(service, workspaces, eventWrite(id, `in-the-second-epoch-${id}`, chance), here)
     await expectChains(service, scene, here)
-    await expectSignedNoMore(data, signed)
+    await expectNothingSigned(data, signed)
     await expectLost(service, scene, answers)
     if (isLong) await backUp(scene, second)
     // The idempotency key of a lost entry is unused.
@@ -220,7 +220,7 @@ async function expectGoneOn(
   for (const { id } of workspaces)
     await record(service, workspaces, eventWrite(id, `in-the-third-epoch-${id}`, chance), here)
   await expectChains(service, scene, here)
-  await expectSignedNoMore(data, again)
+  await expectNothingSigned(data, again)
   await expectLost(service, scene, answers)
   counted.laterEpochs += workspaces.length
   assert.equal(await service.end(), 0)
@@ -322,7 +322,7 @@ async function expectEpochs(
 }
 
 /** Nothing is signed again under the name of a ledger that lost its end. */
-async function expectSignedNoMore(
+async function expectNothingSigned(
   data: string,
   before: ReadonlyMap<string, string>,
 ): Promise<void> {

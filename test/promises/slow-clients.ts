@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { eventFor, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
-import { gather, kindOf, kinds, type Kind } from "./slow-crowd.ts"
+import { startCrowd, kindOf, kinds, type Kind } from "./slow-crowd.ts"
 import { median } from "../median.ts"
 
 // Many clients that are slow on purpose: they send headers or bodies slowly, or read answers
@@ -64,7 +64,7 @@ export async function besideSlowClients({
   for (let turn = 0; turn < turns; turn++) {
     quiet.push(await p99Of(workspace, requests))
     {
-      await using crowd = gather({
+      await using crowd = startCrowd({
         url: service.url,
         bearer: workspace.writer.bearer ?? "",
         sockets,

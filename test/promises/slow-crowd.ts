@@ -33,7 +33,7 @@ export interface Crowd extends AsyncDisposable {
   readonly cut: Readonly<Record<Kind, number>>
 }
 
-export function gather(options: CrowdOptions): Crowd {
+export function startCrowd(options: CrowdOptions): Crowd {
   const cut = none()
   const worker = new Worker(import.meta.filename, { workerData: options })
   worker.on("message", (counts: Readonly<Record<Kind, number>>) => Object.assign(cut, counts))
@@ -43,7 +43,7 @@ export function gather(options: CrowdOptions): Crowd {
   return {
     cut,
     async [Symbol.asyncDispose]() {
-      worker.postMessage("go home")
+      worker.postMessage("stop")
       await ended
     },
   }
@@ -110,7 +110,7 @@ function beginningOf(kind: Kind, host: string, bearer: string): string {
 
 if (!isMainThread && parentPort !== null) {
   const port = parentPort
-  // Only `gather` starts it.
+  // Only `startCrowd` starts it.
   const options = workerData as CrowdOptions
   const cut = none()
   const crowd = Array.from({ length: options.sockets }, (_, at) =>
