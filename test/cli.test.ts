@@ -20,7 +20,8 @@ import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
-import { freePort, startProgram } from "./crash/programs.ts"
+import { startProgram } from "./crash/programs.ts"
+import { freePort } from "./free-port.ts"
 import { program, tallystick } from "./program.ts"
 import {
   eventFor,

@@ -17,11 +17,11 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
+import { freePort } from "./free-port.ts"
 import { postgresBinaries } from "./postgres-binaries.ts"
 import { run } from "./program.ts"
 
@@ -426,23 +426,6 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
-  }
-}
-
-/**
- * Below the ports that systems give to outgoing connections: one of those could take ours while the
- * server restarts.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + (randomBytes(2).readUInt16BE() % 12_000)
-    const probe = createServer()
-    const isFree = await new Promise<boolean>((resolve) =>
-      probe
-        .once("error", () => resolve(false))
-        .listen(port, "127.0.0.1", () => probe.close(() => resolve(true))),
-    )
-    if (isFree) return port
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { createServer } from "node:net"
+import { freePort } from "../free-port.ts"
 import { engineSettings } from "../engine.ts"
 import { faultyProgram, tallystick, type Ended } from "../program.ts"
 import { settingsOf, startService, type Service, type ServiceOptions } from "../service.ts"
@@ -39,18 +39,4 @@ export async function expectFsckClean(service: Service): Promise<void> {
   const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
   const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)
-}
-
-/**
- * A port below the range for outgoing connections, which could take it while the service is down,
- * and above 10080, the highest port that fetch refuses.
- */
-export async function freePort(): Promise<number> {
-  const port = 10_081 + Math.floor(Math.random() * 20_000)
-  const isFree = await new Promise<boolean>((resolve) => {
-    const probe = createServer()
-    probe.once("error", () => resolve(false))
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)))
-  })
-  return isFree ? port : freePort()
 }

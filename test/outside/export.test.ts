@@ -14,7 +14,8 @@ import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { freePort, startProgram } from "../crash/programs.ts"
+import { startProgram } from "../crash/programs.ts"
+import { freePort } from "../free-port.ts"
 import { program, run, tallystick as runCommand, type Ended } from "../program.ts"
 import {
   eventually,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -11,6 +10,7 @@ import type { S3Place } from "../../packages/server/src/config.ts"
 import { formatSegment } from "../../packages/server/src/store/archive/segment-file.ts"
 import { openS3Storage } from "../../packages/server/src/store/archive/s3-storage.ts"
 import { archiveContract } from "../../packages/server/src/store/contract/archive-contract.ts"
+import { freePort } from "../free-port.ts"
 import { eventually } from "../service.ts"
 import { goProgram } from "./go.ts"
 import { pythonWith } from "./python.ts"
@@ -94,12 +94,3 @@ with pyzstd.SeekableZstdFile(sys.argv[1]) as file:
   )
   assert.equal(stdout, `line 200\n${texts.join("").length}\n`, stderr)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  assert.ok(address !== null && typeof address === "object")
-  return address.port
-}
