@@ -151,6 +151,18 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
   }
 }
 
+/** Alters answers to the page on their way, as somebody between it and the service could. */
+export function alterAnswers(
+  page: Page,
+  address: string,
+  alter: (text: string) => string,
+): Promise<unknown> {
+  return page.route(address, async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, body: alter(await answer.text()) })
+  })
+}
+
 /** What axe finds in both themes, at the current width. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test"
 import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import { expectAccessible, noBrowser, openBrowser, watch } from "./browser.ts"
+import { alterAnswers, expectAccessible, noBrowser, openBrowser, watch } from "./browser.ts"
 
 const skip = noBrowser
 const own = { id: "usr_1", type: "user", email: "ada@example.com" }
@@ -215,10 +215,7 @@ test(
     const { page } = watched
     let alter: (text: string) => string = (text) =>
       text.replace("auth.session.created", "auth.session.ended")
-    await page.route("**/v1/**", async (route) => {
-      const answer = await route.fetch()
-      await route.fulfill({ response: answer, body: alter(await answer.text()) })
-    })
+    await alterAnswers(page, "**/v1/**", (text) => alter(text))
     await page.goto(origin)
     await sum(page).getByText("Not what was recorded: 1 of the 50 entries below").waitFor()
     assert.equal(await page.locator(".show.broken").count(), 1)

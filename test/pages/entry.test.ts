@@ -6,6 +6,7 @@ import type { Page } from "playwright-core"
 import { join, type Person } from "../people.ts"
 import { writeMany } from "../service.ts"
 import {
+  alterAnswers,
   expectAccessible,
   expectFits,
   expectNarrow,
@@ -91,14 +92,9 @@ test(
   async () => {
     await using watched = await watch(browser, { origin: service.url })
     const { page } = watched
-    await page.route("**/v1/**/events?**", async (route) => {
-      const answer = await route.fetch()
-      const text = (await answer.text()).replace(
-        '"action":"auth.password.changed"',
-        '"action":"auth.password.kept"',
-      )
-      await route.fulfill({ response: answer, body: text })
-    })
+    await alterAnswers(page, "**/v1/**/events?**", (text) =>
+      text.replace('"action":"auth.password.changed"', '"action":"auth.password.kept"'),
+    )
     await explore(watched)
     await recomputed(page, "1 of 60 rows on this page is broken")
     assert.equal(await page.locator("tr .notch.broken").count(), 1)
@@ -114,12 +110,11 @@ test(
 test("entry: a link that was altered on its way cracks the stick", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
-  await page.route("**/v1/**/events?**", async (route) => {
-    const answer = await route.fetch()
-    const json = (await answer.json()) as { events: { previousHash: string }[] }
-    const third = json.events[2]
+  await alterAnswers(page, "**/v1/**/events?**", (text) => {
+    const page = JSON.parse(text) as { events: { previousHash: string }[] }
+    const third = page.events[2]
     if (third !== undefined) third.previousHash = "c44e".repeat(16)
-    await route.fulfill({ response: answer, json })
+    return JSON.stringify(page)
   })
   await explore(watched)
   await page.getByText("Link broken.").waitFor()

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { test } from "node:test"
 import { make, makeKey, writeMany, type Client } from "../service.ts"
-import { expectAccessible, expectNarrow, tabTo, watch } from "./browser.ts"
+import { alterAnswers, expectAccessible, expectNarrow, tabTo, watch } from "./browser.ts"
 import { browser, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
 const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
@@ -79,14 +79,9 @@ test(
       projectId: "core",
       subject: own.id,
     })
-    await page.route("**/v1/**", async (route) => {
-      const answer = await route.fetch()
-      const text = await answer.text()
-      await route.fulfill({
-        response: answer,
-        body: text.replace("auth.session.created", "auth.session.ended"),
-      })
-    })
+    await alterAnswers(page, "**/v1/**", (text) =>
+      text.replace("auth.session.created", "auth.session.ended"),
+    )
     await page.goto(activityUrl)
     await page
       .locator(".sum")
@@ -105,11 +100,10 @@ test("activity: an entry without its proof is not called recomputed", { skip }, 
     projectId: "core",
     subject: own.id,
   })
-  await page.route("**/v1/**", async (route) => {
-    const answer = await route.fetch()
-    const { events, ...rest } = (await answer.json()) as { events: { proof?: object }[] }
+  await alterAnswers(page, "**/v1/**", (text) => {
+    const { events, ...rest } = JSON.parse(text) as { events: { proof?: object }[] }
     delete events[0]?.proof
-    await route.fulfill({ response: answer, json: { ...rest, events } })
+    return JSON.stringify({ ...rest, events })
   })
   await page.goto(activityUrl)
   await page
@@ -225,13 +219,7 @@ test(
     await page.getByRole("link", { name: "Version 1", exact: true }).click()
     await page.getByRole("heading", { name: "Policy, version 1" }).waitFor()
 
-    await page.route("**/v1/**", async (route) => {
-      const answer = await route.fetch()
-      await route.fulfill({
-        response: answer,
-        body: (await answer.text()).replace("seven", "eleven"),
-      })
-    })
+    await alterAnswers(page, "**/v1/**", (text) => text.replace("seven", "eleven"))
     await page.reload()
     await page.getByText("Its text does not hash to what the server names").waitFor()
     await expectNarrow(page)

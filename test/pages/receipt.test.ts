@@ -6,7 +6,14 @@ import { readFile } from "node:fs/promises"
 import { test } from "node:test"
 import type { Page } from "playwright-core"
 import { eventFor, eventually } from "../service.ts"
-import { expectAccessible, expectFits, expectNarrow, tabTo, watch } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  expectFits,
+  expectNarrow,
+  tabTo,
+  watch,
+} from "./browser.ts"
 import { browser, scene, service, skip, workspace } from "./scene.ts"
 
 const hostile = "\u202Egnp.exe\u200B<img src=x onerror=alert(1)>"
@@ -41,17 +48,6 @@ const pageOf = (id: string): string => `${service.url}/r/${workspace.id}/${id}`
 const title = (page: Page) => page.locator("main h1")
 const check = (page: Page, name: string) =>
   page.locator(".checks > li").filter({ has: page.locator("b", { hasText: name }) })
-
-/** Changes an answer between the service and the browser. */
-async function alter(page: Page, change: (text: string) => string): Promise<void> {
-  await page.route("**/v1/**", async (route) => {
-    const answer = await route.fetch()
-    const text = await answer.text()
-    const altered = change(text)
-    assert.notEqual(altered, text, "the answer was altered")
-    await route.fulfill({ response: answer, body: altered })
-  })
-}
 
 test(
   "verificationUrl leads a browser to the page: consistent, then genuine with a trusted key, by keyboard alone",
@@ -136,7 +132,11 @@ test(
     const { page } = watched
     for (const [change, sentence, values] of cases) {
       await page.unroute("**/v1/**")
-      await alter(page, change)
+      await alterAnswers(page, "**/v1/**", (text) => {
+        const altered = change(text)
+        assert.notEqual(altered, text, "the answer was altered")
+        return altered
+      })
       await page.goto(pageOf(receipt.receipt))
       await title(page).getByText("Not genuine").waitFor()
       assert.match(String(await page.locator(".verdict p").textContent()), sentence)
@@ -209,13 +209,9 @@ test("a receipt that no checkpoint covers yet waits for one by itself", { skip }
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
   let answers = 0
-  await page.route("**/v1/**", async (route) => {
-    const answer = await route.fetch()
-    const whole = await answer.text()
-    const isFirst = answers++ === 0
-    const pending = whole.replace(/"tlogProof":"[^"]*"/, '"tlogProof":null')
-    await route.fulfill({ response: answer, body: isFirst ? pending : whole })
-  })
+  await alterAnswers(page, "**/v1/**", (text) =>
+    answers++ === 0 ? text.replace(/"tlogProof":"[^"]*"/, '"tlogProof":null') : text,
+  )
   await page.goto(pageOf(receipt.receipt))
   await title(page).getByText("Recorded, not yet sealed").waitFor()
   await title(page).getByText("Consistent, key not confirmed").waitFor()

@@ -925,63 +925,63 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       "DELETE FROM documents WHERE kind = 'api-key' AND workspace = ?",
     ),
     "an API key may do more": said(
-      /^API key .* recorded it: scopes$/,
+      /^API key .* recorded: scopes$/,
       set("api-key", `json_set(value, '$.scopes', json('["admin"]'))`),
     ),
     "an API key reaches more": said(
-      /^API key .* recorded it: projectIds$/,
+      /^API key .* recorded: projectIds$/,
       set("api-key", "json_remove(value, '$.projectIds')", revoked),
     ),
     "an API key lives again": said(
-      /^API key .* recorded it: isRevoked$/,
+      /^API key .* recorded: isRevoked$/,
       set("api-key", "json_remove(value, '$.revokedAt')", revoked),
     ),
     "a token opens something else": said(
-      /^token .* recorded it: bound$/,
+      /^token .* recorded: bound$/,
       set("token", "json_set(value, '$.bound.projectId', 'shop')"),
     ),
     "a token outlives whoever made it": said(
-      /^token .* recorded it: createdBy$/,
+      /^token .* recorded: createdBy$/,
       set("token", `json_set(value, '$.minter', json('{"kind":"api-key","id":"0123456789ABC"}'))`),
     ),
     "a token is one of a newer instance key": said(
-      /^token .* recorded it: minter$/,
+      /^token .* recorded: minter$/,
       set("token", `json_set(value, '$.minter.mac', ${nobody})`),
     ),
     "a token is of another time": said(
-      /^token .* recorded it: createdAt$/,
+      /^token .* recorded: createdAt$/,
       set("token", `json_set(value, '$.createdAt', ${later})`),
     ),
     "an evidence pack is of other projects": said(
-      /^evidence pack .* recorded it: projects$/,
+      /^evidence pack .* recorded: projects$/,
       set("pack", `json_set(value, '$.projectIds', json('["elsewhere"]'))`),
     ),
     "the verifier of a pack is another one": said(
-      /^verifier [0-9a-f]{64} .* recorded it: text$/,
+      /^verifier [0-9a-f]{64} .* recorded: text$/,
       set("verifier", "json_set(value, '$.html', 'genuine')"),
     ),
     "a member is shown by another e-mail": said(
-      /^member .* recorded it: email$/,
+      /^member .* recorded: email$/,
       set("membership", "json_set(value, '$.email', 'nobody@example.com')"),
     ),
     "a member has belonged for longer": said(
-      /^member .* recorded it: joinedAt$/,
+      /^member .* recorded: joinedAt$/,
       set("membership", "json_set(value, '$.joinedAt', '2020-01-31T09:30:00.000Z')", joined),
     ),
     "a workspace may have more projects": said(
-      /^the workspace .* recorded it: projectsMax$/,
+      /^the workspace .* recorded: projectsMax$/,
       set("workspace", "json_set(value, '$.projectsMax', 1000000)"),
     ),
     "an API key is recognised by what another is": said(
-      /^API key .* recorded it: commitment$/,
+      /^API key .* recorded: commitment$/,
       set("api-key", another("api-key", "mac")),
     ),
     "a token is recognised by something else": said(
-      /^token .* recorded it: commitment$/,
+      /^token .* recorded: commitment$/,
       set("token", `json_set(value, '$.mac', ${nobody})`),
     ),
     "an invitation is recognised by something else": said(
-      /^set-up token of .* recorded it: commitment$/,
+      /^set-up token of .* recorded: commitment$/,
       set("setup", `json_set(value, '$.mac', ${nobody})`),
     ),
     "an invitation sets a password": said(
@@ -989,15 +989,15 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       set("setup", "json_set(value, '$.purpose', 'password')"),
     ),
     "a password is that of another account": said(
-      /^account .* recorded it: commitment$/,
+      /^account .* recorded: commitment$/,
       setOfInstance("member", another("member", "password")),
     ),
     "a session speaks for another account": said(
-      /^session .* recorded it: memberIds$/,
+      /^session .* recorded: memberIds$/,
       setOfInstance("session", another("session", "memberIds")),
     ),
     "a session lives on": said(
-      /^session .* recorded it: expiresAt$/,
+      /^session .* recorded: expiresAt$/,
       setOfInstance("session", "json_set(value, '$.expiresAt', '2999-01-31T09:30:00.000Z')"),
     ),
     "a session is let in": said(
@@ -1005,23 +1005,23 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = 'session' AND ? IS NOT NULL LIMIT 1",
     ),
     "a role is raised": said(
-      /^member .* recorded it: role$/,
+      /^member .* recorded: role$/,
       set("membership", "json_set(value, '$.role', 'admin')"),
     ),
     "an invitation is taken up by nobody": said(
-      /^member .* recorded it: hasJoined$/,
+      /^member .* recorded: hasJoined$/,
       set("membership", "json_set(value, '$.joinedAt', '2026-01-31T09:30:00.000Z')"),
     ),
     "receipts become public": said(
-      /^project core .* recorded it: receipts$/,
+      /^project core .* recorded: receipts$/,
       set("project", "json_set(value, '$.receipts', 'public')"),
     ),
     "a log becomes public": said(
-      /^the workspace .* recorded it: transparency$/,
+      /^the workspace .* recorded: transparency$/,
       set("workspace", "json_set(value, '$.transparency', 'public')"),
     ),
     "a policy is written anew": said(
-      /^policy core:1 .* recorded it: text$/,
+      /^policy core:1 .* recorded: text$/,
       set("policy", "json_set(value, '$.sections[0].body', 'All of it.')"),
     ),
   }
