@@ -8,9 +8,9 @@ import { after, test } from "node:test"
 import { createClient, type ExportEnd, type ListedEntry } from "@tallystick/client"
 import { expectChain, readChain } from "../chain.ts"
 import { openDuckDb } from "../duckdb.ts"
-import { createChance, seedOf, type Chance } from "../chance.ts"
+import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeKey, makeWorkspace, writeMany, type Client } from "../service.ts"
-import { find, writeAll, type Parameters } from "./pages.ts"
+import { filters, find, listed, randomEvent, writeAll, type Parameters } from "./pages.ts"
 import { startWatched } from "./watched.ts"
 
 // GET …/events/export: what a list of the same filters has, oldest first, in one file.
@@ -48,48 +48,16 @@ async function entriesOf(client: Client, path: string, parameters: Parameters = 
   return lines.map((line) => JSON.parse(line) as ListedEntry)
 }
 
-/** What a list has, oldest first. */
-async function listed(client: Client, path: string, filter: Parameters) {
-  const found: unknown[] = []
-  for (let cursor = 0; ;) {
-    const page = await find(client, path, { ...filter, cursor, limit: 100 })
-    found.push(...page.events)
-    if (!page.hasMore) return found.toReversed()
-    cursor = page.nextCursor
-  }
-}
-
 /** Without what changes when an entry is signed or filed. */
 const settled = (entries: readonly unknown[]): unknown =>
   JSON.parse(JSON.stringify(entries).replaceAll('"integrity":"pending"', '"integrity":"verified"'))
 
-const filters: readonly Parameters[] = [
-  {},
-  { projectId: "desk" },
-  { query: "actor:usr_7" },
-  { query: "label-1 -project:core" },
-  { lane: "security" },
-  { includeSystem: true, storage: "all" },
-  { userVisible: true },
-  { query: "nobody-has-this" },
-]
-
-function someEvent(chance: Chance, place: number): object {
-  return {
-    projectId: chance.percent(30) ? "desk" : "core",
-    action: chance.percent(10) ? "auth.login.start" : "billing.invoice.approve",
-    actor: { id: `usr_${chance.below(10)}`, type: "user", email: `usr${place}@example.com` },
-    userVisible: chance.percent(20),
-    metadata: { label: `label-${place % 5}` },
-  }
-}
-
 test("an export has what a list has, oldest first, from any sequence on", async (t) => {
   const chance = createChance(seedOf(t))
   const acme = await makeWorkspace(service)
-  await writeMany(acme, 1500, { changes: (place) => someEvent(chance, place) })
+  await writeMany(acme, 1500, { changes: (place) => randomEvent(chance, place) })
   for (const filter of filters) {
-    const expected = (await listed(acme.reader, acme.path, filter)) as ListedEntry[]
+    const expected = await listed(acme.reader, acme.path, filter)
     const from = chance.below(800)
     for (const after of [0, from]) {
       const found = await entriesOf(acme.reader, acme.path, { ...filter, after })

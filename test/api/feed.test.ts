@@ -12,7 +12,15 @@ import {
   type Client,
   writeMany,
 } from "../service.ts"
-import { find, writeAll, type Page, type Parameters } from "./pages.ts"
+import {
+  filters,
+  find,
+  listed,
+  randomEvent,
+  writeAll,
+  type Page,
+  type Parameters,
+} from "./pages.ts"
 import { startWatched } from "./watched.ts"
 
 // GET …/events/feed: what a list of the same filters has, oldest first, and as it is recorded.
@@ -43,48 +51,14 @@ async function feed(client: Client, path: string, parameters: Parameters = {}): 
 const sequences = (events: readonly { readonly sequence: number }[]): readonly number[] =>
   events.map(({ sequence }) => sequence)
 
-/** What a list has, oldest first. */
-async function listed(client: Client, path: string, filter: Parameters) {
-  const found: number[] = []
-  for (let cursor = 0; ;) {
-    const page = await find(client, path, { ...filter, cursor, limit: 100 })
-    found.push(...sequences(page.events))
-    if (!page.hasMore) return found.toReversed()
-    cursor = page.nextCursor
-  }
-}
-
-const filters: readonly Parameters[] = [
-  {},
-  { projectId: "desk" },
-  { query: "actor:usr_7" },
-  { query: "label-1 -project:core" },
-  { lane: "security" },
-  { includeSystem: true, storage: "all" },
-  { projectId: "system" },
-  { userVisible: true },
-  { query: "nobody-has-this" },
-]
-
-/** A random event that one of the filters matches. */
-function someEvent(chance: Chance, place: number): object {
-  return {
-    projectId: chance.percent(30) ? "desk" : "core",
-    action: chance.percent(10) ? "auth.login.start" : "billing.invoice.approve",
-    actor: { id: `usr_${chance.below(10)}`, type: "user" },
-    userVisible: chance.percent(20),
-    metadata: { label: `label-${place % 5}` },
-  }
-}
-
 test("pages of a feed have the entries of a list, oldest first", async (t) => {
   const chance = createChance(seedOf(t))
   const acme = await makeWorkspace(service)
-  await writeMany(acme, 700, { changes: (place) => someEvent(chance, place) })
+  await writeMany(acme, 700, { changes: (place) => randomEvent(chance, place) })
   const newest = (await find(acme.reader, acme.path, { includeSystem: true })).nextCursor
   assert.ok(newest > 600)
   for (const filter of filters) {
-    const expected = await listed(acme.reader, acme.path, filter)
+    const expected = sequences(await listed(acme.reader, acme.path, filter))
     const from = chance.below(300)
     const found: number[] = []
     for (let at = from; ;) {
@@ -201,13 +175,13 @@ test("streams that are cut miss nothing and show nothing twice, while others wri
   const write = async (): Promise<void> => {
     for (let round = 0; round < 30; round++) {
       if (chance.percent(50))
-        await writeMany(acme, 20, { changes: (place) => someEvent(chance, place) })
-      else await acme.writer.write(eventFor(acme.id, someEvent(chance, round)))
+        await writeMany(acme, 20, { changes: (place) => randomEvent(chance, place) })
+      else await acme.writer.write(eventFor(acme.id, randomEvent(chance, round)))
     }
   }
   await Promise.all([write(), write(), write()])
   for (const { filter, reader, seen } of followers) {
-    const expected = await listed(reader, acme.path, filter)
+    const expected = sequences(await listed(reader, acme.path, filter))
     await eventually(`all of ${JSON.stringify(filter)}`, async () =>
       seen.length >= expected.length ? true : undefined,
     )
@@ -292,7 +266,7 @@ test("as many clients as the limit allows follow one workspace, and each sees ev
     return undefined
   })
   await writeMany(acme, 300, { atOnce: 10 })
-  const expected = await listed(acme.reader, acme.path, {})
+  const expected = sequences(await listed(acme.reader, acme.path, {}))
   await eventually("all have seen all", async () =>
     seen.every(({ length }) => length >= 300) ? true : undefined,
   )

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import type { Chance } from "../chance.ts"
 import { writeEvent, type Client, type Workspace } from "../service.ts"
 
 // For tests of the read side: writes entries under labels, and finds them by these.
@@ -44,6 +45,44 @@ export async function find(
   assert.equal(page.returned, page.events.length)
   assert.equal(page.nextCursor, page.events.at(-1)?.sequence ?? 0)
   return page
+}
+
+/** All entries of a list, oldest first. */
+export async function listed(
+  client: Client,
+  path: string,
+  filter: Parameters,
+): Promise<readonly Entry[]> {
+  const found: Entry[] = []
+  for (let cursor = 0; ;) {
+    const page = await find(client, path, { ...filter, cursor, limit: 100 })
+    found.push(...page.events)
+    if (!page.hasMore) return found.toReversed()
+    cursor = page.nextCursor
+  }
+}
+
+/** Filters that find none, some or all of the events of `randomEvent`. */
+export const filters: readonly Parameters[] = [
+  {},
+  { projectId: "desk" },
+  { query: "actor:usr_7" },
+  { query: "label-1 -project:core" },
+  { lane: "security" },
+  { includeSystem: true, storage: "all" },
+  { projectId: "system" },
+  { userVisible: true },
+  { query: "nobody-has-this" },
+]
+
+export function randomEvent(chance: Chance, place: number): object {
+  return {
+    projectId: chance.percent(30) ? "desk" : "core",
+    action: chance.percent(10) ? "auth.login.start" : "billing.invoice.approve",
+    actor: { id: `usr_${chance.below(10)}`, type: "user", email: `usr${place}@example.com` },
+    userVisible: chance.percent(20),
+    metadata: { label: `label-${place % 5}` },
+  }
 }
 
 /** What tests call their entries. */
