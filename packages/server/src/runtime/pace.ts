@@ -12,7 +12,7 @@ export interface Pace {
 }
 
 export interface SharedPace extends Pace {
-  /** The slices of an party, by its name. */
+  /** The slices of a party, by its name. */
   of(party: string): Pace
 }
 
