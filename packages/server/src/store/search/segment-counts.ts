@@ -154,6 +154,7 @@ function* addValues(
   counts: Counts,
 ): Steps<void> {
   const seen = seenBy(matches)
+  for (const owner of owners) seen[owner].spread()
   const groups = yield* openGroups(segment, counting.field)
   for (let work = 0; ;) {
     const same = lowest(groups)
