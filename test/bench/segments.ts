@@ -16,8 +16,8 @@ import {
   countIn,
   type Counts,
 } from "../../packages/server/src/store/search/segment-counts.ts"
+import { createPartCache } from "../../packages/server/src/store/search/part-cache.ts"
 import {
-  createPartCache,
   openSegment,
   packSegment,
   runSteps,

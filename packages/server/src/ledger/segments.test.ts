@@ -8,8 +8,8 @@ import type { Counted, Counting, Filed, Wanted } from "../store/search/search.ts
 import { filedOf } from "../store/search/searchable-fields.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { addCounts, countedOf, countIn, type Counts } from "../store/search/segment-counts.ts"
+import { createPartCache } from "../store/search/part-cache.ts"
 import {
-  createPartCache,
   headerOf,
   packPart,
   sumOf,

@@ -4,8 +4,8 @@ import { strict as assert } from "node:assert"
 import { findableOf, matches } from "../store/search/matching.ts"
 import { filedOf } from "../store/search/searchable-fields.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { createPartCache } from "../store/search/part-cache.ts"
 import {
-  createPartCache,
   openMade,
   openSegment,
   packSegment,

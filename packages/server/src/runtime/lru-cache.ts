@@ -6,14 +6,24 @@ export interface Lru<V> {
   delete(key: string): void
 }
 
-/** `most` is the largest total weight. By default each value weighs 1. */
-export function createLru<V>(most: number, weigh: (value: V) => number = () => 1): Lru<V> {
+/**
+ * `most` is the largest total weight. By default each value weighs 1. `gone` is told each value that
+ * is not cached any more.
+ */
+export function createLru<V>(
+  most: number,
+  weigh: (value: V) => number = () => 1,
+  gone: (value: V) => void = () => {},
+): Lru<V> {
   // A map keeps the order in which its keys were set.
   const values = new Map<string, V>()
   let weight = 0
   const remove = (key: string): void => {
     const value = values.get(key)
-    if (value !== undefined && values.delete(key)) weight -= weigh(value)
+    if (value === undefined) return
+    values.delete(key)
+    weight -= weigh(value)
+    gone(value)
   }
   return {
     get(key) {

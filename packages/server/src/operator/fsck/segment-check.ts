@@ -3,8 +3,8 @@
 import { equalBytes, eventHash } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
 import { createSegmentBuilder } from "../../store/search/segment-builder.ts"
+import { createPartCache } from "../../store/search/part-cache.ts"
 import {
-  createPartCache,
   hashOfHeader,
   headerOf,
   openSegment,

@@ -104,6 +104,10 @@ export function finderQuestions(
       unfinished.delete(search)
       return turn(search, turns, also)
     },
-    drop: (search) => void unfinished.delete(search),
+    drop(search) {
+      // It ends now, where it has paused, as one that fails.
+      void unfinished.get(search)?.return(undefined)
+      unfinished.delete(search)
+    },
   }
 }

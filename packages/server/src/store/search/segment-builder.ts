@@ -10,8 +10,8 @@ import type { StreamPart } from "./key-stream.ts"
 import { PostingTable } from "./posting-table.ts"
 import type { Filed } from "./search.ts"
 import { filedOf, missing } from "./searchable-fields.ts"
+import { createPartCache } from "./part-cache.ts"
 import {
-  createPartCache,
   openMade,
   openSegment,
   packSegment,

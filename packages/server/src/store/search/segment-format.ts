@@ -40,10 +40,10 @@
 // compressed, so a header does not depend on the version of zstd.
 
 import { hash } from "node:crypto"
-import { createLru, type Lru } from "../../runtime/lru-cache.ts"
 import { packZstd, peekZstd, unpackZstd } from "../../runtime/zstd.ts"
 import { ByteWriter } from "./byte-writer.ts"
 import { varintAt, type StreamPart } from "./key-stream.ts"
+import { createPartCache, type PartCache } from "./part-cache.ts"
 import {
   SegmentDamaged,
   SegmentGone,
@@ -182,14 +182,6 @@ export interface Segment extends OpenSegment {
   held(place: PartPlace): Uint8Array | undefined
   /** The same part, which is asked for if it is not. */
   raw(place: PartPlace): Steps<Uint8Array>
-}
-
-/** What is remembered of parts, by any number of segments together. */
-export type PartCache = Pick<Lru<Uint8Array>, "get" | "set">
-
-/** Remembers the parts that were used last, up to so many bytes. */
-export function createPartCache(bytesMax: number): PartCache {
-  return createLru<Uint8Array>(bytesMax, ({ length }) => length)
 }
 
 /** Opens a segment by its header. Throws `SegmentDamaged` if it is not one that was made here. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { missing } from "./searchable-fields.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
+import { createPartCache } from "./part-cache.ts"
 import {
-  createPartCache,
   headerOf,
   openSegment,
   openSource,

@@ -10,7 +10,7 @@ import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
 import { createSegmentSearch } from "./segment-search.ts"
 import type { SegmentKeeper, SegmentName, SegmentReader, Turns } from "./segments.ts"
 import { recordedAs } from "./unfiled-entries.ts"
-import { createChance, seedOf } from "../../../../../test/chance.ts"
+import { createChance, seedOf, type Chance } from "../../../../../test/chance.ts"
 
 interface House extends OpenedSearch {
   readonly segments: SegmentKeeper
@@ -18,8 +18,20 @@ interface House extends OpenedSearch {
   keep(workspace: string, name: SegmentName): Promise<void>
 }
 
+/** Runs a search to the end. */
+type Run = <T>(begin: () => Turns<T | undefined>) => Promise<T | undefined>
+
+interface HouseOptions {
+  readonly elapsed?: () => number
+  readonly cacheBytes?: number
+  readonly run?: Run
+}
+
 /** `keeps`: after entries were filed, whether all of them are kept, or what is due, or none. */
-function openHouse(keeps: "all" | "due" | "none"): House {
+function openHouse(
+  keeps: "all" | "due" | "none",
+  { elapsed = () => 0, cacheBytes = 2 ** 20, run = (begin) => allOf(begin()) }: HouseOptions = {},
+): House {
   const entries = new Map<string, Filed[]>()
   const of = (workspace: string): readonly Filed[] => entries.get(workspace) ?? []
   const segments = createMemorySegments()
@@ -39,16 +51,16 @@ function openHouse(keeps: "all" | "due" | "none"): House {
           ),
     },
     segments,
-    clock: { elapsed: () => 0 },
-    cacheBytes: 2 ** 20,
+    clock: { elapsed },
+    cacheBytes,
   })
   const house: House = {
     segments,
     search: {
       find: (...[workspace, wanted, before, limit]) =>
-        allOf(searching.find(workspace, wanted, before, limit)),
+        run(() => searching.find(workspace, wanted, before, limit)),
       count: (...[workspace, wanted, counting]) =>
-        allOf(searching.count(workspace, wanted, counting)),
+        run(() => searching.count(workspace, wanted, counting)),
     },
     async keep(workspace, name) {
       const some = of(workspace).slice(firstOf(name) - 1, lastOf(name))
@@ -90,6 +102,77 @@ for (const [keeps, entries, questions, leastAnswered] of [
     const answered = await compareByChance(openHouse(keeps), chance, entries, questions)
     assert.ok(answered > leastAnswered, `${answered} questions had an answer`)
   })
+}
+
+test("searches that pause while others read, with hardly any memory, have the answers of the plain filter", async (context) => {
+  const chance = createChance(seedOf(context))
+  const { run, end, counts } = runBeside(chance)
+  let elapsedMs = 0
+  const house = openHouse("all", {
+    // Every turn is up with its first step.
+    elapsed: () => (elapsedMs += 1000),
+    cacheBytes: 1024 * (1 + chance.below(200)),
+    run,
+  })
+  const file: House["file"] = async (...more) => {
+    await end()
+    await house.file(...more)
+  }
+  await compareByChance({ ...house, file }, chance, 9000, 90)
+  await end()
+  context.diagnostic(JSON.stringify(counts))
+  assert.ok(counts.most > 2 && counts.compared > 100 && counts.dropped > 0, JSON.stringify(counts))
+})
+
+interface Running {
+  /** True if it has ended with this step. */
+  step(): Promise<boolean>
+  drop(): Promise<unknown>
+}
+
+/**
+ * Asks everything twice. What is not waited for is taken further now and then, beside many others
+ * that have paused, or dropped. It must have the same answer.
+ */
+function runBeside(chance: Pick<Chance, "below">) {
+  const under: Running[] = []
+  const counts = { most: 0, compared: 0, dropped: 0 }
+  const goOn = async (): Promise<void> => {
+    const at = chance.below(under.length)
+    const one = under[at] ?? assert.fail("it is under way")
+    const isDropped = chance.below(100) === 0
+    if (isDropped) counts.dropped++
+    if (isDropped) await one.drop()
+    if (isDropped || (await one.step())) under.splice(at, 1)
+  }
+  const run: Run = async <T>(begin: () => Turns<T | undefined>) => {
+    const answers: (T | undefined)[] = []
+    const start = (): Running => {
+      const turns = begin()
+      return {
+        async step() {
+          const { done, value } = await turns.next()
+          if (done !== true) return false
+          if (answers.push(value) < 2) return true
+          assert.deepEqual(answers[0], answers[1])
+          counts.compared++
+          return true
+        },
+        drop: () => turns.return(undefined),
+      }
+    }
+    const asked = start()
+    under.push(start())
+    counts.most = Math.max(counts.most, under.length)
+    for (;;) {
+      if (under.length > 0 && chance.below(2) === 0) await goOn()
+      else if (await asked.step()) return answers.at(-1)
+    }
+  }
+  const end = async (): Promise<void> => {
+    while (under.length > 0) await goOn()
+  }
+  return { run, end, counts }
 }
 
 /** A search in an engine that is a round trip away. Counts the trips on which it waited. */

@@ -7,7 +7,8 @@ import { createLru } from "../../runtime/lru-cache.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
 import { matches } from "./matching.ts"
 import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
-import { createPartCache, openSegment, runInTurns, type Segment } from "./segment-format.ts"
+import { createFreedParts } from "./part-cache.ts"
+import { openSegment, runInTurns, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf, sizeOf } from "./segment-plan.ts"
 import { groupsOf, matchesIn } from "./segment-query.ts"
 import {
@@ -194,7 +195,7 @@ interface AskedKept {
 }
 
 function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boolean) {
-  const parts = createPartCache(cacheBytes)
+  const parts = createFreedParts(cacheBytes)
   const headers = createLru<Segment>(openedMax, ({ count }) => count)
 
   return async function* each(
@@ -212,8 +213,14 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
           const asked = { ...unbounded(wanted), ...bounds }
           const steps = asking.steps(await opened(workspace, one), asked)
           const read = (part: number) => segments.part(workspace, one, part)
-          const note = yield* runInTurns(steps, isUp, read)
-          note(isWhole ? one : undefined)
+          // What is noted has nothing of a part.
+          const end = parts.read()
+          try {
+            const note = yield* runInTurns(steps, isUp, read)
+            note(isWhole ? one : undefined)
+          } finally {
+            end()
+          }
         }
         cursor = firstOf(one) - 1
       } catch (error) {
