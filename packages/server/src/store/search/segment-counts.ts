@@ -193,8 +193,9 @@ interface Group {
 
 function* openGroups(segment: Segment, field: string): Steps<Group[]> {
   const groups: Group[] = []
+  const prefixes = yield* fieldPrefixes(segment, field, true)
   for (const owner of owners)
-    for (const prefix of fieldPrefixes(segment, field, owner, true)) {
+    for (const prefix of prefixes[owner]) {
       const keys = new ListedKeys(segment, "keys", yield* findPrefix(segment, "keys", prefix))
       if (!keys.advance()) yield* keys.load()
       groups.push({ keys, valueAt: prefix.length, owner })

@@ -1,7 +1,16 @@
 // Finds keys and words in a segment, and reads their lists.
 
 import { strict as assert } from "node:assert"
-import { filterPrefix, joinedNames, nameEnd, nameJoin, tagsOf, type Filter } from "./key-groups.ts"
+import { createLru, type Lru } from "../../runtime/lru-cache.ts"
+import {
+  filterPrefix,
+  joinedNames,
+  nameEnd,
+  nameJoin,
+  owners,
+  tagsOf,
+  type Filter,
+} from "./key-groups.ts"
 import { compareBytes, KeyCursor, placeOfKey } from "./key-stream.ts"
 import { ListCursor } from "./list-stream.ts"
 import { NumberSet } from "./number-set.ts"
@@ -283,7 +292,8 @@ export function* addFiltered(
   set: NumberSet,
 ): Steps<void> {
   const key = Buffer.concat([filterPrefix(filter), value])
-  yield* addLists(segment, "keys", yield* findExact(segment, "keys", key), set)
+  const range = yield* findExact(segment, "keys", key)
+  if (range.from < range.end) yield* addLists(segment, "keys", range, set)
 }
 
 /** All values of a filter: where they stand, and where the value begins in their keys. */
@@ -295,15 +305,42 @@ export function* filterValues(
   return { values: yield* findPrefix(segment, "keys", prefix), valueAt: prefix.length }
 }
 
+/** What keys of a field begin with, of each owner. */
+export type FieldPrefixes = Readonly<Record<Owner, readonly Buffer[]>>
+
 /**
- * What the keys of an owner's field begin with, whichever other names it has; `isLast`: where this
- * is the last of its names.
+ * What the keys of a field begin with, whichever other names it has, of those that the segment has;
+ * `isLast`: where this is the last of its names.
  */
-export function fieldPrefixes(
+export function* fieldPrefixes(
+  segment: Segment,
+  field: string,
+  isLast = false,
+): Steps<FieldPrefixes> {
+  const asked = `${isLast} ${field}`
+  const ofSegment = knownPrefixes.get(segment) ?? createLru<FieldPrefixes>(fieldsMax)
+  knownPrefixes.set(segment, ofSegment)
+  const known = ofSegment.get(asked)
+  if (known !== undefined) return known
+  const found: Record<Owner, Buffer[]> = { nobody: [], actor: [], target: [] }
+  for (const owner of owners)
+    for (const prefix of prefixesBy(segment, field, owner, isLast)) {
+      const { from, end } = yield* findPrefix(segment, "keys", prefix)
+      if (from < end) found[owner].push(prefix)
+    }
+  ofSegment.set(asked, found)
+  return found
+}
+
+/** To find them costs more than to look a value up. Most searches name one of few fields. */
+const knownPrefixes = new WeakMap<Segment, Lru<FieldPrefixes>>()
+const fieldsMax = 64
+
+function prefixesBy(
   segment: Segment,
   field: string,
   owner: Owner,
-  isLast = false,
+  isLast: boolean,
 ): readonly Buffer[] {
   const join = Buffer.of(nameJoin)
   const sought = Buffer.concat([join, Buffer.from(field), join])

@@ -191,12 +191,13 @@ function* applyTerms(
 /** Adds the entries that a term is true of, as if it had no `-`. */
 function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet): Steps<void> {
   const isWhole = owners.every((owner) => sight[owner] === undefined)
+  const prefixes = term.kind === "field" ? yield* fieldPrefixes(segment, term.field) : undefined
   for (const owner of owners) {
     // What all entries have is mostly in the values of one owner, and those may be very many.
     if (isWhole && found.isFull()) return
     const of = isWhole ? found : new NumberSet(segment.count)
     if (term.kind === "text") yield* addText(segment, term, owner, of)
-    else yield* addField(segment, term, owner, of)
+    else yield* addField(segment, term, prefixes?.[owner] ?? [], of)
     const seen = sight[owner]
     if (seen !== undefined) of.intersect(seen)
     if (of !== found) found.unite(of)
@@ -206,29 +207,46 @@ function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet):
 }
 
 /** Values that have these words in a row, of those that somebody owns, and their entries. */
-function* addText(
-  segment: Segment,
-  { words, isPrefix }: TextTerm,
-  owner: Owner,
-  found: NumberSet,
-): Steps<void> {
-  const tag = Buffer.of(textTagOf(owner))
-  const bytes = words.map((word) => Buffer.from(word))
+function* addText(segment: Segment, term: TextTerm, owner: Owner, found: NumberSet): Steps<void> {
+  const { isPrefix } = term
+  const { words, keys } = wordBytesOf(term)
   const ranges: Range[] = []
-  for (const [place, word] of bytes.entries()) {
+  for (let place = 0; place < words.length; place++) {
     const isStart = isPrefix && place === words.length - 1
-    const key = Buffer.concat([tag, word])
+    const key = keys[owner][place] ?? noKey
     const range = yield* isStart
       ? findPrefix(segment, "words", key)
       : findExact(segment, "words", key)
     if (range.from === range.end) return
     ranges.push(range)
   }
-  const keys = (yield* fewHaving(segment, ranges)) ?? (yield* allHaving(segment, ranges))
+  const having = (yield* fewHaving(segment, ranges)) ?? (yield* allHaving(segment, ranges))
   const isPhrase = (key: Buffer, length: number): boolean =>
-    hasPhrase(key, key.indexOf(nameEnd) + 2, length, bytes, isPrefix)
-  const chosen = words.length === 1 ? keys : yield* keysThat(segment, keys, isPhrase)
+    hasPhrase(key, key.indexOf(nameEnd) + 2, length, words, isPrefix)
+  const chosen = words.length === 1 ? having : yield* keysThat(segment, having, isPhrase)
   yield* addLists(segment, "keys", chosen, found)
+}
+
+const noKey = Buffer.alloc(0)
+
+/** The words of a term, and their keys for each owner: the same in all segments of a search. */
+interface WordBytes {
+  readonly words: readonly Buffer[]
+  readonly keys: Readonly<Record<Owner, readonly Buffer[]>>
+}
+
+const madeWordBytes = new WeakMap<TextTerm, WordBytes>()
+
+function wordBytesOf(term: TextTerm): WordBytes {
+  const made = madeWordBytes.get(term)
+  if (made !== undefined) return made
+  const words = term.words.map((word) => Buffer.from(word))
+  const keysFor = (owner: Owner): readonly Buffer[] =>
+    words.map((word) => Buffer.concat([Buffer.of(textTagOf(owner)), word]))
+  const keys = { nobody: keysFor("nobody"), actor: keysFor("actor"), target: keysFor("target") }
+  const bytes = { words, keys }
+  madeWordBytes.set(term, bytes)
+  return bytes
 }
 
 /** Values that are looked at sooner than the lists of further words. */
@@ -258,16 +276,16 @@ function* allHaving(segment: Segment, ranges: readonly Range[]): Steps<NumberSet
 
 function* addField(
   segment: Segment,
-  { field, value, isPrefix }: FieldTerm,
-  owner: Owner,
+  { value, isPrefix }: FieldTerm,
+  prefixes: readonly Buffer[],
   found: NumberSet,
 ): Steps<void> {
   const sought = Buffer.from(value.toLowerCase())
-  for (const prefix of fieldPrefixes(segment, field, owner)) {
+  for (const prefix of prefixes) {
     const key = Buffer.concat([prefix, sought])
     const range = yield* isPrefix
       ? findPrefix(segment, "keys", key)
       : findExact(segment, "keys", key)
-    yield* addLists(segment, "keys", range, found)
+    if (range.from < range.end) yield* addLists(segment, "keys", range, found)
   }
 }
