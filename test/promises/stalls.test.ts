@@ -205,3 +205,39 @@ test("a batch of 8 MiB that is accepted, or refused event by event, stalls no ot
   await expectNoStall("one event of 8 MiB", "/v1/events/batch", () => tooLarge, [202])
   await expectChain(service.root, acme.id)
 })
+
+test("an entry of 256 KiB that is compared with a hundred holds", async () => {
+  const events = {
+    "many words": { a: "a ".repeat(32_000), b: "a ".repeat(32_000), c: "a ".repeat(32_000) },
+    "many members": Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`m${at}`, "a"])),
+  }
+  for (let hold = 0; hold < 100; hold++) {
+    const terms = Array.from({ length: 32 }, (_, at) => `-z${hold % 2 === 0 ? ":" : ""}${at}`)
+    const filter = { query: `${terms.join(" ")}${hold}` }
+    const placed = await service.root.post(`${acme.path}/holds`, {
+      name: `Case ${hold}`,
+      reason: "Lawsuit",
+      filter,
+    })
+    assert.equal(placed.status, 201, placed.text)
+  }
+  for (const [about, metadata] of Object.entries(events)) {
+    const written = await acme.writer.post(
+      "/v1/events",
+      { ...eventFor(acme.id), metadata },
+      { "idempotency-key": crypto.randomUUID() },
+    )
+    assert.equal(written.status, 202, written.text)
+    const { receipt } = written.json<{ receipt: string }>()
+    for (const path of ["events?limit=1", `receipts/${receipt}`]) {
+      const turns: number[] = []
+      do {
+        await longestTurnMs()
+        const shown = await acme.reader.get(`${acme.path}/${path}`)
+        turns.push(await longestTurnMs())
+        assert.match(shown.text, /"held":true/)
+      } while ((turns.at(-1) ?? 0) > stallMsMax && turns.length < tries)
+      assert.ok(Math.min(...turns) <= stallMsMax, `${about}, ${path}: ${turns.join(", ")} ms`)
+    }
+  }
+})

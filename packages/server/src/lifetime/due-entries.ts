@@ -9,6 +9,7 @@ import {
   type SequenceRange,
 } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
+import type { Pace } from "../runtime/pace.ts"
 import type { RetentionRule } from "../store/documents.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
@@ -49,8 +50,6 @@ export interface DueEntries {
 }
 
 const entriesPerRead = 1000
-/** Entries in one read. Each is compared with up to a hundred holds. */
-const entriesPerReadIfHeld = 50
 /**
  * Entries in one step: some hundred milliseconds of work, and an entry of some ten kilobytes to
  * record them.
@@ -58,23 +57,22 @@ const entriesPerReadIfHeld = 50
 const entriesMax = 32_768
 const rangesMax = 2000
 
-/** `turn` lets others run between two reads. */
 export async function findDue(
   journal: Pick<JournalReader, "after">,
   { workspace, rules, holds, after, upTo, nowMs }: DueQuestion,
-  turn: () => Promise<void>,
+  pace: Pace,
 ): Promise<DueEntries> {
   const before = rules.map((rule) => expiredBefore(rule, nowMs))
   const latest = Math.max(...before)
   const found = createFound(rules.length)
-  const holdsOf = createHoldsOf(holds)
-  const perRead = holds.length === 0 ? entriesPerRead : entriesPerReadIfHeld
+  const holdsOf = createHoldsOf(holds, pace)
   let last = after
   while (last < upTo && last - after < entriesMax && found.ranges() < rangesMax) {
-    const entries = await journal.after(workspace, last, Math.min(perRead, upTo - last))
+    const entries = await journal.after(workspace, last, Math.min(entriesPerRead, upTo - last))
     if (entries.length === 0) return found.result(last, true)
     for (const stored of entries) {
       if (stored.sequence > upTo) break
+      if (pace.isUp()) await pace.next()
       const record = parseRecord(stored.record)
       // Times never decrease along a chain.
       if ((record?.timeMs ?? Infinity) >= latest) return found.result(last, true)
@@ -83,10 +81,9 @@ export async function findDue(
       if (record === undefined || said === undefined) continue
       const rule = ruleOf(rules, { kind: record.kind, ...said })
       if (rule === undefined || record.timeMs >= (before[rule] ?? 0)) continue
-      if (holdsOf(stored).length > 0) found.addHeld()
+      if ((await holdsOf(stored)).length > 0) found.addHeld()
       else found.add(rule, stored, said, record.timeMs)
     }
-    await turn()
   }
   return found.result(last, last >= upTo)
 }

@@ -7,7 +7,7 @@ import { startFiling } from "../followers/filing.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
-import { unpaced, type Pace } from "../runtime/pace.ts"
+import { unpaced, type Pace, type SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { cacheRegistry } from "../store/cached-documents.ts"
 import { readGone } from "../store/destroyed.ts"
@@ -299,9 +299,10 @@ test("erasure requests of one workspace run one after the other, and let other w
 test("holds are compared with a person's entries in turns, until the client leaves", async () => {
   let turns = 0
   const left = new AbortController()
-  const pace: Pace = {
+  const pace: SharedPace = {
     isUp: () => true,
     next: async () => void (++turns === 50 && left.abort(new Error("the client has left"))),
+    of: () => pace,
   }
   await using house = openHouse()
   await house.write(Array.from({ length: 100 }, () => testEvent({ actor: ada, target: bob })))

@@ -4,6 +4,7 @@ import { parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
 import { systemClock, type Clock } from "../clock.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { cacheRegistry } from "../store/cached-documents.ts"
+import { unpaced } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Change } from "../store/documents.ts"
@@ -40,7 +41,7 @@ async function openHouse() {
   } as unknown as Store
   let covered = count
 
-  const findAll: ExpiryParts["due"] = (question) => findDue(journal, question, async () => {})
+  const findAll: ExpiryParts["due"] = (question) => findDue(journal, question, unpaced)
   const startProcess = ({ due = findAll, destroys = async () => {} } = {}) => {
     let elapsedMs = 0
     let isDying = false

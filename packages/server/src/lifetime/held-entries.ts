@@ -2,6 +2,7 @@
 // that it names.
 
 import { wantedIn } from "../query/entry-filter.ts"
+import type { Pace } from "../runtime/pace.ts"
 import type { HeldSubject, HoldScope } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import { findableOf, matches, type Findable } from "../store/search/matching.ts"
@@ -15,14 +16,20 @@ export interface ActiveHold {
 /**
  * The ids of the holds that cover an entry. Of an entry without its body only the receipt is known.
  */
-export type HoldsOf = (stored: Stored) => readonly string[]
+export type HoldsOf = (stored: Stored) => Promise<readonly string[]>
 
-export function createHoldsOf(holds: readonly ActiveHold[]): HoldsOf {
+/** `pace` lets others run between two holds: each may be a search through a large entry. */
+export function createHoldsOf(holds: readonly ActiveHold[], pace: Pace): HoldsOf {
   const covering = holds.map(({ id, scope }) => [id, coverOf(scope)] as const)
-  return (stored) => {
+  return async (stored) => {
     if (covering.length === 0) return []
     const findable = findableOf(filedOf(stored))
-    return covering.flatMap(([id, covers]) => (covers(stored, findable) ? [id] : []))
+    const ids: string[] = []
+    for (const [id, covers] of covering) {
+      if (pace.isUp()) await pace.next()
+      if (covers(stored, findable)) ids.push(id)
+    }
+    return ids
   }
 }
 

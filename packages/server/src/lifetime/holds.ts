@@ -3,7 +3,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../runtime/pace.ts"
+import type { SharedPace } from "../runtime/pace.ts"
 import { every } from "../store/all-documents.ts"
 import {
   changed,
@@ -59,14 +59,14 @@ export interface HoldParts extends Pick<AdminParts, "registry" | "ledger" | "clo
   /**
    * Entries that are compared before others run: each with a hundred holds, which may be searches.
    */
-  readonly pace: Pace
+  readonly pace: SharedPace
 }
 
 /** Entries that are read at once: some milliseconds of work. */
 const readAtOnce = 64
 const readBytesMax = 4 * 1024 * 1024
 
-const none: HoldsOf = () => []
+const none: HoldsOf = async () => []
 
 export function createHolds(parts: HoldParts): Holds {
   const { registry, ledger, limits, journal, pace } = parts
@@ -84,15 +84,14 @@ export function createHolds(parts: HoldParts): Holds {
         holds.flatMap(({ id, scope }) => (concernsPerson(scope, subject) ? [id] : [])),
       )
       const open = holds.filter(({ id }) => !found.has(id))
-      const holdsOf = createHoldsOf(open)
+      const holdsOf = createHoldsOf(open, pace.of(workspace))
       // Each hold is listed once; without holds there is nothing to read.
       for (let at = 0; at < sequences.length && found.size < holds.length;) {
         const some = sequences.slice(at, at + readAtOnce)
         const entries = await journal.at(workspace, some, readBytesMax)
         for (const entry of entries) {
-          if (pace.isUp()) await pace.next()
           signal?.throwIfAborted()
-          if (entry !== undefined) for (const id of holdsOf(entry)) found.add(id)
+          if (entry !== undefined) for (const id of await holdsOf(entry)) found.add(id)
         }
         at += entries.length
       }
@@ -104,7 +103,7 @@ export function createHolds(parts: HoldParts): Holds {
       if (value.holds === 0) return none
       const last = known.get(workspace)
       if (last?.version === version) return last.holdsOf
-      const holdsOf = active(workspace).then(createHoldsOf)
+      const holdsOf = active(workspace).then((holds) => createHoldsOf(holds, pace.of(workspace)))
       known.set(workspace, { version, holdsOf })
       holdsOf.catch(() => known.delete(workspace))
       return holdsOf

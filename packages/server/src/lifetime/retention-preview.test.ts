@@ -3,6 +3,7 @@ import test from "node:test"
 import { setImmediate } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
+import { unpaced } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { findDue } from "./due-entries.ts"
@@ -21,7 +22,8 @@ test("a workspace's previews are counted one after the other", async () => {
     secret: testKeyring.secret,
     async due(question) {
       most = Math.max(most, ++under)
-      const found = await findDue(journal, question, () => setImmediate())
+      await setImmediate()
+      const found = await findDue(journal, question, unpaced)
       under -= 1
       return found
     },

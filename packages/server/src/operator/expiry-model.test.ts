@@ -106,7 +106,7 @@ async function openHouse(chance: Chance) {
   let looks = 0
   const due = (question: Parameters<typeof findDue>[1]) => {
     looks += 1
-    return findDue(journal, question, async () => {})
+    return findDue(journal, question, unpaced)
   }
   const segments = createSegmentArchiving(filing, storage, clock)
   const archiving = {

@@ -100,7 +100,7 @@ export async function buildPage(
           workspace,
           sight: sightOf(found.opened?.content, wanted),
           vkey,
-          isHeld,
+          isHeld: await isHeld?.(found.stored),
         }),
       )
       // Bytes that are read count too: a reader who may see little must not cause unlimited reads.
@@ -120,7 +120,7 @@ export interface ShownRow {
   readonly workspace: Document<"workspace">
   readonly sight: Sight
   readonly vkey: string | undefined
-  readonly isHeld?: IsHeld | undefined
+  readonly isHeld?: boolean | undefined
 }
 
 /**

@@ -301,7 +301,7 @@ export function showReceipt(
   vkey: string,
   publicUrl: string,
   clear: boolean,
-  isHeld?: IsHeld,
+  isHeld?: boolean,
 ): ShownReceipt {
   const { stored, integrity, present } = found
   const sight = clear ? "all" : "none"
@@ -323,15 +323,14 @@ export function seenEntry(
   found: VerifiedEntry,
   { id }: Document<"workspace">,
   sight: Sight,
-  isHeld: IsHeld = notHeld,
+  isHeld?: boolean,
 ): Complete<Entry> {
   const view = viewOf(found, id, sight)
-  return entryOf(view, found.present, found.integrity, isHeld(found.stored))
+  return entryOf(view, found.present, found.integrity, isHeld)
 }
 
 /** Whether a hold covers an entry, for readers who may see holds. */
-export type IsHeld = (stored: Stored) => boolean
-const notHeld: IsHeld = () => false
+export type IsHeld = (stored: Stored) => Promise<boolean>
 
 export function showProof(found: VerifiedEntry, vkey: string): string {
   const { record, body, bodySalt } = found.stored

@@ -5,7 +5,6 @@ import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
-import { turn } from "../followers/loop.ts"
 import { findDue, type DueEntries, type DueQuestion } from "../lifetime/due-entries.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { startPacker, type PackerReport } from "../followers/packer.ts"
@@ -15,6 +14,7 @@ import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
+import { createPace } from "../runtime/pace.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
 import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
 
@@ -100,6 +100,7 @@ const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   lowerPriority(niceness)
   const store = await openFiling(options.place)
+  const pace = createPace(systemClock, options.limits.pieceMs)
   const storage = openArchive(archiveOf(options.place), systemClock)
   const filing = startFiling({
     store,
@@ -123,7 +124,7 @@ if (options !== undefined) {
   const report = answer<FilingQuestions, FilingReport | PackerReport>(
     {
       ...filing,
-      due: (question) => findDue(store.journal, question, turn),
+      due: (question) => findDue(store.journal, question, pace),
       ...store.content,
       isOurs: async (workspace) => (await store.leases.hold(workspace)) === true,
       ...createSegmentArchiving(store, storage, systemClock),

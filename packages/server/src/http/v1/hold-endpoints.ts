@@ -96,7 +96,7 @@ export async function heldFor(
 ): Promise<IsHeld | undefined> {
   if (caller === undefined || caller.kind === "token") return undefined
   const holdsOf = await holds.on(workspace)
-  return (stored) => holdsOf(stored).length > 0
+  return async (stored) => (await holdsOf(stored)).length > 0
 }
 
 function scopeOf({ filter, subject, receiptIds }: wire.HoldScope): HoldScope {

@@ -102,13 +102,14 @@ export async function receiptAnswer(
 ): Promise<string> {
   const { workspace, found, clear } = await look(service, caller, params, signal)
   const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
+  const isHeld = clear ? await heldFor(service, caller, workspace.id) : undefined
   const { receipt, entry, verified, proof, disclosures } = showReceipt(
     found,
     workspace,
     vkey,
     service.publicUrl,
     clear,
-    clear ? await heldFor(service, caller, workspace.id) : undefined,
+    await isHeld?.(found.stored),
   )
   return `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
 }

@@ -4,17 +4,18 @@
 import { wordsOf, type FieldTerm, type Term, type TextTerm } from "@tallystick/client/grammar"
 import type { Field, Filed, Instant, Owner, Wanted } from "./search.ts"
 
-/** An entry whose words are split once, at the first search that needs them. */
+/** An entry whose fields are prepared once, at the first search that needs them. */
 export interface Findable {
   readonly filed: Filed
-  readonly fields: Readonly<Record<Owner, readonly Words[]>>
+  readonly fields: Readonly<Record<Owner, Prepared>>
 }
 
-interface Words {
-  readonly field: Field
-  /** In lower case. */
-  readonly value: string
-  readonly words: readonly string[]
+/** An entry may have 100,000 words, and be compared with thousands of terms. */
+interface Prepared {
+  /** The words of all texts. Each word stands between spaces, each text on a line. */
+  readonly words: string
+  /** By name, in lower case. */
+  readonly values: ReadonlyMap<string, readonly string[]>
 }
 
 export function findableOf(filed: Filed): Findable {
@@ -24,21 +25,27 @@ export function findableOf(filed: Filed): Findable {
     get fields() {
       const { nobody, actor, target } = filed.fields
       fields ??= {
-        nobody: nobody.map(wordsIn),
-        actor: actor.map(wordsIn),
-        target: target.map(wordsIn),
+        nobody: prepare(nobody),
+        actor: prepare(actor),
+        target: prepare(target),
       }
       return fields
     },
   }
 }
 
-function wordsIn(field: Field): Words {
-  return {
-    field,
-    value: field.value.toLowerCase(),
-    words: field.isText ? wordsOf(field.value) : [],
+function prepare(fields: readonly Field[]): Prepared {
+  const values = new Map<string, string[]>()
+  const texts: string[] = []
+  for (const { names, value, isText } of fields) {
+    if (isText) texts.push(` ${wordsOf(value).join(" ")} `)
+    for (const name of names) {
+      const known = values.get(name)
+      if (known === undefined) values.set(name, [value.toLowerCase()])
+      else known.push(value.toLowerCase())
+    }
   }
+  return { words: texts.join("\n"), values }
 }
 
 export function matches(findable: Findable, wanted: Wanted): boolean {
@@ -76,9 +83,9 @@ export function matches(findable: Findable, wanted: Wanted): boolean {
     (query === undefined ||
       query.terms.length === 0 ||
       holds(query.terms, [
-        ...findable.fields.nobody,
-        ...(subject === undefined || asActor ? findable.fields.actor : []),
-        ...(subject === undefined || asTarget ? findable.fields.target : []),
+        findable.fields.nobody,
+        ...(subject === undefined || asActor ? [findable.fields.actor] : []),
+        ...(subject === undefined || asTarget ? [findable.fields.target] : []),
       ]))
   )
 }
@@ -88,8 +95,8 @@ function isBefore({ occurredMs, occurredNs }: Filed, { ms, ns }: Instant): boole
 }
 
 /** All terms must match; of several terms for one field without `-`, one is enough. */
-function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
-  const isMet = (term: Term): boolean => fields.some((field) => meets(field, term))
+function holds(terms: readonly Term[], fields: readonly Prepared[]): boolean {
+  const isMet = (term: Term): boolean => fields.some((some) => meets(some, term))
   return terms.every((term) => {
     if (term.not) return !isMet(term)
     if (isMet(term)) return true
@@ -100,25 +107,15 @@ function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
   })
 }
 
-function meets({ field, value, words }: Words, term: Term): boolean {
-  return term.kind === "text"
-    ? field.isText && hasWords(words, term)
-    : field.names.includes(term.field) && hasValue(value, term)
+function meets({ words, values }: Prepared, term: Term): boolean {
+  return term.kind === "text" ? hasWords(words, term) : hasValue(values.get(term.field) ?? [], term)
 }
 
-function hasWords(words: readonly string[], { words: wanted, isPrefix }: TextTerm): boolean {
-  return words.some((_, at) =>
-    wanted.every((word, place) => {
-      const found = words[at + place]
-      return (
-        found !== undefined &&
-        (isPrefix && place === wanted.length - 1 ? found.startsWith(word) : found === word)
-      )
-    }),
-  )
+function hasWords(words: string, { words: wanted, isPrefix }: TextTerm): boolean {
+  return words.includes(` ${wanted.join(" ")}${isPrefix ? "" : " "}`)
 }
 
-function hasValue(found: string, { value: wanted, isPrefix }: FieldTerm): boolean {
+function hasValue(values: readonly string[], { value: wanted, isPrefix }: FieldTerm): boolean {
   const sought = wanted.toLowerCase()
-  return isPrefix ? found.startsWith(sought) : found === sought
+  return isPrefix ? values.some((value) => value.startsWith(sought)) : values.includes(sought)
 }
