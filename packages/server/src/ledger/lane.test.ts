@@ -80,3 +80,16 @@ for (const [action, rules, lane] of cases) {
     )
   })
 }
+
+test("each rule is read once, however many segments an action has", () => {
+  let reads = 0
+  const rule = {
+    get prefix() {
+      reads += 1
+      return "billing"
+    },
+    lane: "data",
+  } as const
+  assert.equal(laneOf("a".repeat(100).split("").join("."), [rule]), "operations")
+  assert.equal(reads, 1)
+})

@@ -24,22 +24,23 @@ const builtInLanes: ReadonlyMap<string, Lane> = new Map(
  */
 export function laneOf(action: string, rules: LaneRules): Lane {
   const lowered = action.toLowerCase()
-  const own =
-    rules.length === 0
-      ? undefined
-      : longest(
-          lowered,
-          (prefix) => rules.find((rule) => rule.prefix.toLowerCase() === prefix)?.lane,
-        )
-  return own ?? longest(lowered, (prefix) => builtInLanes.get(prefix)) ?? "operations"
+  return ownLane(lowered, rules) ?? builtInLane(lowered) ?? "operations"
 }
 
-function longest(
-  action: string,
-  laneOfPrefix: (prefix: string) => Lane | undefined,
-): Lane | undefined {
+/** Reads each rule once: every event passes here, and an action may have a hundred segments. */
+function ownLane(action: string, rules: LaneRules): Lane | undefined {
+  let [longest, own]: [string, Lane | undefined] = ["", undefined]
+  for (const { prefix, lane } of rules) {
+    const lowered = prefix.toLowerCase()
+    const matches = action === lowered || action.startsWith(`${lowered}.`)
+    if (matches && lowered.length > longest.length) [longest, own] = [lowered, lane]
+  }
+  return own
+}
+
+function builtInLane(action: string): Lane | undefined {
   for (let end = action.length; end > 0; end = action.lastIndexOf(".", end - 1)) {
-    const lane = laneOfPrefix(action.slice(0, end))
+    const lane = builtInLanes.get(action.slice(0, end))
     if (lane !== undefined) return lane
   }
   return undefined
