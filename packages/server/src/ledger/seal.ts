@@ -208,10 +208,11 @@ function sealedMetadata(
     topDigests.push(conceal("metadata", canonicalize(metadata)))
     return undefined
   }
+  const personal = new Set(personalKeys)
   const open: Record<string, JsonObject[string]> = {}
   const digests: string[] = []
   for (const [key, value] of Object.entries(metadata)) {
-    if (personalKeys.includes(key)) digests.push(conceal(key, canonicalize(value)))
+    if (personal.has(key)) digests.push(conceal(key, canonicalize(value)))
     else open[key] = value
   }
   return canonicalize(digests.length === 0 ? open : { _sd: digests.toSorted(), ...open })
