@@ -112,7 +112,11 @@ function meets({ words, values }: Prepared, term: Term): boolean {
 }
 
 function hasWords(words: string, { words: wanted, isPrefix }: TextTerm): boolean {
-  return words.includes(` ${wanted.join(" ")}${isPrefix ? "" : " "}`)
+  const sought = `${wanted.join(" ")}${isPrefix ? "" : " "}`
+  // Many texts have more spaces than any letter, so the space before a word is checked last.
+  for (let at = words.indexOf(sought); at !== -1; at = words.indexOf(sought, at + 1))
+    if (words[at - 1] === " ") return true
+  return false
 }
 
 function hasValue(values: readonly string[], { value: wanted, isPrefix }: FieldTerm): boolean {
