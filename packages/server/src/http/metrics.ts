@@ -88,6 +88,8 @@ export function createMetrics(gauges: Gauges): Metrics {
   // Each format has a series before its first export.
   for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(instruments, gauges.clock, audited.left)
+  let making: Promise<string> | undefined
+  const make = async () => (await registry.metrics()) + durations.text()
   return {
     failure: () => failures.inc(),
     request: durations.observe,
@@ -103,7 +105,8 @@ export function createMetrics(gauges: Gauges): Metrics {
     packed: countPacking(instruments),
     exported: (format, entries) => exports.inc({ format }, entries),
     ...countArchiving(instruments),
-    text: async () => (await registry.metrics()) + durations.text(),
+    // Anyone may ask, as often as they like, and a text takes a millisecond of the main thread.
+    text: () => (making ??= make().finally(() => (making = undefined))),
     lastCommits,
   }
 }
