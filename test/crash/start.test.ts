@@ -63,6 +63,18 @@ test("a first start that is cut short, at any moment, does not prevent the next 
   await audit(service, { workspaces: [workspace], writes, chance })
 })
 
+test("every start says where the instance key is, because the start that made it may have failed", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using other = await startProgram()
+  const data = join(folder.path, "data")
+  const taken = { TALLYSTICK_PORT: new URL(other.url).port }
+  assert.equal((await startInVain({ TALLYSTICK_DATA: data, ...taken })).code, 1)
+  const environment = { TALLYSTICK_ROOT_KEY: undefined }
+  await using service = await startProgram({ data, environment })
+  const said = `The instance key is in ${join(data, "root-key")}\n`
+  await eventually("the place is told", async () => service.output().includes(said) || undefined)
+})
+
 test("compiled code is cached while the service runs, so the next start after a kill has it", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })

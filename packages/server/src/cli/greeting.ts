@@ -8,7 +8,8 @@ import type { Running } from "../serve.ts"
 
 interface Greeting {
   readonly demo: boolean
-  readonly newRootKeyPath: string | undefined
+  /** The file of the instance key; undefined if it is configured. */
+  readonly rootKeyPath: string | undefined
   readonly say: (text: string) => void
 }
 
@@ -16,13 +17,13 @@ const demoWorkspace = "demo"
 
 export async function greet(
   { url, listensOn, service }: Running,
-  { demo, newRootKeyPath, say }: Greeting,
+  { demo, rootKeyPath, say }: Greeting,
 ): Promise<void> {
   const [anyWorkspace] = await service.store.registry.list("workspace", undefined, undefined, 1)
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   say(`Documentation of the API: ${url}/docs\n`)
-  if (newRootKeyPath !== undefined) say(`The new instance key is in ${newRootKeyPath}\n`)
+  if (rootKeyPath !== undefined) say(`The instance key is in ${rootKeyPath}\n`)
   if (service.halted() !== undefined) return
   const token = await service.accounts.offerFirst()
   const commands = [

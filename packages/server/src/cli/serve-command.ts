@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8"
 import { systemClock } from "../clock.ts"
 import type { Environment } from "../config.ts"
 import { checkPlaces, isInData } from "../operator/check-places.ts"
-import { keepSecrets } from "../operator/secret-files.ts"
+import { keepSecrets, rootKeyPath } from "../operator/secret-files.ts"
 import { createLog } from "../log.ts"
 import { serve, type Running, type ServeOptions } from "../serve.ts"
 import { greet } from "./greeting.ts"
@@ -81,7 +81,7 @@ export async function runServe({
   // at once.
   await greet(running, {
     demo,
-    newRootKeyPath: secrets.newRootKeyPath,
+    rootKeyPath: config.rootKey === undefined ? rootKeyPath(config) : undefined,
     say: (text) => writeSync(1, text),
   })
   log.info({ url: running.url, data: config.data, version }, "listening")

@@ -24,8 +24,6 @@ export interface Secrets {
   readonly rootKey: string
   /** The old instance key, which still works. */
   readonly previousRootKey: string | undefined
-  /** The file of the instance key, if it was made just now. */
-  readonly newRootKeyPath: string | undefined
 }
 
 type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "previousRootKey">
@@ -33,16 +31,14 @@ type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "pr
 /** Makes the secrets that neither the configuration nor the data folder has. */
 export function keepSecrets(config: Given): Secrets {
   if (config.secret === undefined) keep(secretPath(config), makeSecret)
-  const isNew = config.rootKey === undefined && keep(rootKeyPath(config), makeRootKey)
+  if (config.rootKey === undefined) keep(rootKeyPath(config), makeRootKey)
   const { secret, previous } = knownSecrets(config)
   const { previousRootKey } = config
-  const newRootKeyPath = isNew ? rootKeyPath(config) : undefined
   return {
     secret: present(secret),
     previous,
     rootKey: present(knownRootKey(config)),
     previousRootKey,
-    newRootKeyPath,
   }
 }
 
@@ -128,24 +124,23 @@ function secretPath({ data }: Given): string {
   return join(data, "secret")
 }
 
-/** Makes the file unless it exists. Returns true if this call made it. */
-function keep(path: string, make: () => string): boolean {
-  return !existsSync(path) && place(path, make())
+/** Makes the file unless it exists. */
+function keep(path: string, make: () => string): void {
+  if (!existsSync(path)) place(path, make())
 }
 
 /**
  * Makes the file, unless another process was faster. It appears complete or not at all: a crash
  * must not leave half a secret.
  */
-function place(path: string, text: string): boolean {
+function place(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Two processes that start at once each write a file of their own.
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   writeSynced(fresh, `${text}\n`, "wx")
-  const isFirst = linked(fresh, path)
+  linkUnlessThere(fresh, path)
   rmSync(fresh, { force: true })
   syncPath(dirname(path))
-  return isFirst
 }
 
 /** Removes what a kill left behind, perhaps an old secret. The caller holds the folder's lock. */
@@ -159,13 +154,11 @@ export function removeUnplaced(data: string): void {
 }
 
 /** Links, because a rename would replace the file of a faster process. */
-function linked(from: string, to: string): boolean {
+function linkUnlessThere(from: string, to: string): void {
   try {
     linkSync(from, to)
-    return true
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
-    throw error
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
   }
 }
 
