@@ -74,3 +74,20 @@ test("a plan that checks for its document may lose a race against every other on
   assert.equal((await registry.get("project", acme.id, "core"))?.version, before + 12)
   await expectChain(journal, acme.id)
 })
+
+test("many changes of one document at the same time are planned a few times each", async () => {
+  const { journal, registry, parts, acme } = await openHouse()
+  let plans = 0
+  const change = () =>
+    recordPlanned(parts, acme, async () => {
+      plans += 1
+      const core = await registry.get("project", acme.id, "core")
+      return {
+        ...act,
+        changes: [{ kind: "project", id: "core", version: core?.version ?? 0, value }],
+      }
+    })
+  await Promise.all(Array.from({ length: 100 }, change))
+  assert.ok(plans <= 300, `${plans} plans`)
+  await expectChain(journal, acme.id)
+})

@@ -8,6 +8,7 @@ import type { OpenedEntry, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import { createOneAtATime, type OneAtATime } from "../runtime/one-at-a-time.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import type { Change, Workspace } from "../store/documents.ts"
@@ -74,30 +75,26 @@ type Entries = readonly [OpenedEntry, ...OpenedEntry[]]
 
 /**
  * Plans a change from the current documents and records it. If another change wins the race, it
- * plans again; one change wins each race, so this ends. A plan may return undefined if there is
- * nothing to do. A plan that creates a document must check first that it does not exist.
+ * plans again, in turn with the others of its workspace that have lost one: otherwise all would plan
+ * again at once, and one would win. A plan may return undefined if there is nothing to do. A plan
+ * that creates a document must check first that it does not exist.
  */
 export async function recordPlanned<P extends Plan | undefined>(
-  { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
+  parts: Pick<AdminParts, "ledger" | "clock">,
   workspace: Workspace,
   plan: (nowMs: number) => Promise<P>,
 ): Promise<Recorded<P>> {
-  for (let races = 0; races < racesMax; races++) {
-    const nowMs = clock.now()
-    const planned = await plan(nowMs)
-    // TypeScript does not narrow a type that depends on a type parameter.
-    if (planned === undefined) return planned as Recorded<P>
-    try {
-      const { acts, changes } = "acts" in planned ? planned : { acts: [planned], changes: [] }
-      const entries = await recordActs(ledger, workspace, acts, nowMs, changes)
-      return { ...planned, entries } as unknown as Recorded<P>
-    } catch (error) {
-      if (!isConflict(error)) throw error
+  const first = await planOnce(parts, workspace, plan)
+  if (first !== "lost") return first
+  return losersOf(parts.ledger)(workspace.id, async () => {
+    for (let races = 1; races < racesMax; races++) {
+      const recorded = await planOnce(parts, workspace, plan)
+      if (recorded !== "lost") return recorded
     }
-  }
-  assert.fail(
-    "a plan lost every race: it creates a document that is already there, without checking for it",
-  )
+    assert.fail(
+      "a plan lost every race: it creates a document that is already there, without checking for it",
+    )
+  })
 }
 
 /**
@@ -105,6 +102,34 @@ export async function recordPlanned<P extends Plan | undefined>(
  * changes wins a race earlier.
  */
 const racesMax = 10_000
+
+/** By ledger: those who lost a race there, one at a time for each workspace. */
+const losers = new WeakMap<Ledger, OneAtATime>()
+
+function losersOf(ledger: Ledger): OneAtATime {
+  const inTurn = losers.get(ledger) ?? createOneAtATime()
+  losers.set(ledger, inTurn)
+  return inTurn
+}
+
+async function planOnce<P extends Plan | undefined>(
+  { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
+  workspace: Workspace,
+  plan: (nowMs: number) => Promise<P>,
+): Promise<Recorded<P> | "lost"> {
+  const nowMs = clock.now()
+  const planned = await plan(nowMs)
+  // TypeScript does not narrow a type that depends on a type parameter.
+  if (planned === undefined) return planned as Recorded<P>
+  try {
+    const { acts, changes } = "acts" in planned ? planned : { acts: [planned], changes: [] }
+    const entries = await recordActs(ledger, workspace, acts, nowMs, changes)
+    return { ...planned, entries } as unknown as Recorded<P>
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    return "lost"
+  }
+}
 
 /** Records acts in one commit. Throws `conflict` if a document has changed meanwhile. */
 export async function recordActs(
