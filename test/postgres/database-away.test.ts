@@ -52,6 +52,26 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
 })
 
 test(
+  "the database is asked for its state once, however many ask at the same time",
+  onOwnServer,
+  async () => {
+    await using database = await startOwnPostgres({ settings: { log_statement: "all" } })
+    const databaseUrl = await database.createDatabase()
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
+    try {
+      const asked = (): number => database.log().split("pg_is_in_recovery()").length - 1
+      const before = asked()
+      await Promise.all(Array.from({ length: 50 }, () => store.ready()))
+      await eventually("it is logged", async () => asked() > before || undefined)
+      assert.equal(asked() - before, 1)
+    } finally {
+      await store.close()
+    }
+  },
+)
+
+test(
   "a listener that begins while the database is away hears of all workspaces when it is back",
   onOwnServer,
   async () => {

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { DatabaseState } from "../store/store.ts"
 import { followers, type FollowerMetrics } from "../followers/health.ts"
+import { singleFlight } from "../runtime/single-flight.ts"
 import { createInstruments, type Instruments } from "./instruments.ts"
 import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
@@ -88,8 +89,6 @@ export function createMetrics(gauges: Gauges): Metrics {
   // Each format has a series before its first export.
   for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(instruments, gauges.clock, audited.left)
-  let making: Promise<string> | undefined
-  const make = async () => (await registry.metrics()) + durations.text()
   return {
     failure: () => failures.inc(),
     request: durations.observe,
@@ -106,7 +105,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     exported: (format, entries) => exports.inc({ format }, entries),
     ...countArchiving(instruments),
     // Anyone may ask, as often as they like, and a text takes a millisecond of the main thread.
-    text: () => (making ??= make().finally(() => (making = undefined))),
+    text: singleFlight(async () => (await registry.metrics()) + durations.text()),
     lastCommits,
   }
 }

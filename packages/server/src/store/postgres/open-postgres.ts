@@ -4,6 +4,7 @@
 import { systemClock, type Clock } from "../../clock.ts"
 import type { Config } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
+import { singleFlight } from "../../runtime/single-flight.ts"
 import { startThread, startWhenAsked } from "../../runtime/worker-thread.ts"
 import { openArchivedBodies, withArchived } from "../archive/archived-bodies.ts"
 import { cacheRegistry } from "../cached-documents.ts"
@@ -90,7 +91,8 @@ export async function openPostgres(
       ...findWith(lists, searches),
     },
     readOnly: undefined,
-    ready: () => stateOf(database, isCluster, systemClock),
+    // Anyone may ask, as often as they like.
+    ready: singleFlight(() => stateOf(database, isCluster, systemClock)),
     findings: () => findingsOf(database),
     databaseBytes: () => sizeOf(database),
     async close() {
