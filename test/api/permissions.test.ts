@@ -555,6 +555,24 @@ function templateOf(ask: string): string {
     .replace(/\?.*/, "")
 }
 
+test("a refusal says what is needed", async () => {
+  const [nobody, { reader, writer }] = [service.client(), ours]
+  const rows = [
+    [nobody, "GET /v1/session", "a session"],
+    [reader, "GET /v1/session", "a session"],
+    [nobody, `GET ${ours.path}/activity`, "an activity token"],
+    [reader, `GET ${ours.path}/activity`, "an activity token"],
+    [nobody, `GET ${ours.path}/events`, "the scope read"],
+    [writer, `GET ${ours.path}/events`, "the scope read"],
+    [reader, "POST /v1/events", "the scope write"],
+    [reader, `GET ${ours.path}/api-keys`, "the scope admin"],
+    [reader, "GET /v1/system", "the instance key"],
+  ] as const
+  await expectRows(
+    rows.map(([as, ask, needed]) => ({ as, ask, gets: as === nobody ? 401 : 403, has: [needed] })),
+  )
+})
+
 test("a refusal about another tenant does not depend on whether the resource exists", async () => {
   const asks = [
     ["GET", (id: string) => `/v1/workspaces/${id}`],

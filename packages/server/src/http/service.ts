@@ -206,7 +206,19 @@ export function permit(
   tokens?: readonly TokenType[],
 ): asserts caller is Principal {
   const code = refusal(caller, action, workspace, tokens)
-  if (code !== undefined) throw new LedgerError(code, sentences[code])
+  if (code === undefined) return
+  const lacks = code === "unauthorized" || code === "insufficient_scope"
+  const needed = action === "open" || !lacks ? undefined : needs[action]
+  throw new LedgerError(code, needed === undefined ? sentences[code] : `this needs ${needed}`)
+}
+
+const needs: Readonly<Record<Exclude<Action, "open">, string>> = {
+  write: "an API key with the scope write, as Authorization: Bearer",
+  read: "an API key with the scope read or admin, as Authorization: Bearer, or a session",
+  administer: "an API key with the scope admin, as Authorization: Bearer, or an admin's session",
+  preside: "the instance key, as Authorization: Bearer, or the session of an admin of the instance",
+  redeem: "an activity token, as Authorization: Bearer",
+  account: "a session: sign in",
 }
 
 export function permitProject(caller: Principal, projectId: string): void {
