@@ -35,7 +35,7 @@ import type { ListPlace } from "../documents.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"
-import { journalReads } from "./reads.ts"
+import { documentReads, journalReads } from "./reads.ts"
 
 /** Open stores and folders, to be cleaned up after each test. */
 const openStores = new Set<OpenedStore>()
@@ -390,6 +390,29 @@ function tests(): void {
     assert.deepEqual(await idsBehind(), ["d", "a"])
     assert.deepEqual(await idsBehind(await served.registry.get("project", "acme", "a")), ["c", "b"])
     await expectChain(served.journal, "acme")
+  })
+
+  test("a credential is looked up by its id as fast as by its workspace too, however many there are", () => {
+    const folder = freshFolder()
+    openForWriting(join(folder, "journal.db"), "journal", "full").close()
+    alter(
+      folder,
+      "journal.db",
+      `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+       INSERT INTO documents (kind, workspace, id, version, value, created)
+       SELECT 'api-key', 'acme', 'key' || i, 1, '{}', i FROM n`,
+    )
+    using journal = openForReading(join(folder, "journal.db"))
+    const { get, workspaceOf } = documentReads(journal)
+    assert.equal(workspaceOf("api-key", "key9999"), "acme")
+    const timeOf = (read: (id: string) => unknown): number => {
+      const beganMs = performance.now()
+      for (let at = 1; at <= 500; at++) read(`other${at}`)
+      return performance.now() - beganMs
+    }
+    const byBoth = timeOf((id) => get("api-key", "acme", id))
+    const byId = timeOf((id) => workspaceOf("api-key", id))
+    assert.ok(byId < 20 * byBoth, `by its id in ${byId} ms, by its workspace too in ${byBoth} ms`)
   })
 
   test("a full disk causes a refusal before anything is written", async () => {
