@@ -2,6 +2,7 @@
 // have created keys and members, which may have created others. Scoped tokens need no revocation
 // here: they end with their maker.
 
+import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { Document, Membership, Workspace } from "../store/documents.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
@@ -30,29 +31,33 @@ const entriesAtOnce = 1000
 
 export function createCascade(parts: AdminParts): Cascade {
   const { registry, clock } = parts
+  /** Each reads all keys and members of its workspace, of which there may be very many. */
+  const inTurn = createOneAtATime()
   return {
-    madeBy,
-    async revoke(by, workspace, keyId) {
-      const ended = new Map<string, Document<"api-key"> | Membership>()
-      // Requests that were running during one commit may have made more: the next round finds it.
-      for (;;) {
-        const round = await recordPlanned(parts, workspace, async (nowMs) => {
-          const key = await registry.get("api-key", workspace.id, keyId)
-          const { keys, members } = await madeBy(workspace.id, keyId)
-          const ending = [...(key === undefined ? [] : [key]), ...keys]
-            .filter(isUnrevoked)
-            .slice(0, entriesAtOnce)
-          const leaving = members.slice(0, entriesAtOnce - ending.length)
-          const acts = [
-            ...ending.map((one) => revocationOf(by, one, nowMs)),
-            ...(await Promise.all(leaving.map((one) => memberRemoval(registry, by, one)))),
-          ]
-          return acts.length === 0 ? undefined : { acts, ending: [...ending, ...leaving] }
-        })
-        if (round === undefined) return byKind(ended.values())
-        for (const one of round.ending) if (one.id !== keyId) ended.set(one.id, one)
-      }
-    },
+    madeBy: (workspace, keyId) => inTurn(workspace, () => madeBy(workspace, keyId)),
+    revoke: (by, workspace, keyId) => inTurn(workspace.id, () => revoke(by, workspace, keyId)),
+  }
+
+  async function revoke(by: Principal, workspace: Workspace, keyId: string): Promise<MadeByKey> {
+    const ended = new Map<string, Document<"api-key"> | Membership>()
+    // Requests that were running during one commit may have made more: the next round finds it.
+    for (;;) {
+      const round = await recordPlanned(parts, workspace, async (nowMs) => {
+        const key = await registry.get("api-key", workspace.id, keyId)
+        const { keys, members } = await madeBy(workspace.id, keyId)
+        const ending = [...(key === undefined ? [] : [key]), ...keys]
+          .filter(isUnrevoked)
+          .slice(0, entriesAtOnce)
+        const leaving = members.slice(0, entriesAtOnce - ending.length)
+        const acts = [
+          ...ending.map((one) => revocationOf(by, one, nowMs)),
+          ...(await Promise.all(leaving.map((one) => memberRemoval(registry, by, one)))),
+        ]
+        return acts.length === 0 ? undefined : { acts, ending: [...ending, ...leaving] }
+      })
+      if (round === undefined) return byKind(ended.values())
+      for (const one of round.ending) if (one.id !== keyId) ended.set(one.id, one)
+    }
   }
 
   async function madeBy(workspace: string, keyId: string): Promise<MadeByKey> {
