@@ -117,4 +117,26 @@ test("a cursor reveals nothing, and works for its own list only", async () => {
   }
 })
 
+test("the lists of a workspace wait for their turn, like its other reads", async () => {
+  await using tight = await startWatched({
+    environment: {
+      TALLYSTICK_LIMIT_READS_OF_WORKSPACE_MAX: "1",
+      TALLYSTICK_LIMIT_READS_WAITING_MAX: "1",
+    },
+  })
+  const { path } = await makeWorkspace(tight)
+  const projectIds = Array.from({ length: 1000 }, (_, at) => `project-${at}`)
+  const name = { name: "many", scopes: ["read"], projectIds }
+  for (let key = 0; key < 10; key++) await make(tight.root, `${path}/api-keys`, name)
+  for (const list of ["api-keys", "projects", "published-policy"]) {
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => tight.root.get(`${path}/${list}`)),
+    )
+    const refused = replies.filter(({ status }) => status !== 200)
+    assert.ok(refused.length > 0 && refused.length < 50, `${refused.length} ${list}`)
+    for (const reply of refused) assert.equal(reply.json().error, "overloaded")
+  }
+  await tight.finish()
+})
+
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -186,7 +186,7 @@ export const defaultLimits = {
   /** A page of entries, which has at least one entry: a client downloads it in a second. */
   pageBytesMax: 4 * 1024 * 1024,
   /**
-   * Pages, receipts and tiles that are read at once, in all and for one workspace. More would share
+   * Pages, lists, receipts and tiles that are read at once, in all and for one workspace. More would share
    * the same thread, and a page holds some megabytes.
    */
   readsAtOnceMax: 8,

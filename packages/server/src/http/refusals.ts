@@ -31,7 +31,7 @@ export const ofChanges: readonly ErrorCode[] = [
 ]
 
 export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
-  const { method, access, headers, body, refuses = [] } = endpoint
+  const { method, access, query, headers, body, refuses = [] } = endpoint
   const isWrite = access.action === "write"
   const isChange = method !== "GET"
   const isOfWorkspace = namesWorkspace(endpoint)
@@ -51,6 +51,8 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     // The quota of a key, and the rate limits of an address.
     [access.unmetered !== true, "rate_limited"],
     [isChange, ...ofChanges],
+    // Pages of lists wait for their turn.
+    [isOfWorkspace && "cursor" in propertiesOf(query), "overloaded"],
   ]
   return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]
 }

@@ -182,10 +182,10 @@ interface ListCall {
 
 /**
  * A page of the documents of this kind in the workspace, newest first. `name` is that of the list,
- * to which its cursors belong.
+ * to which its cursors belong. It waits for its turn, like every read of more than one document.
  */
 export async function pageOf<K extends Exclude<DocumentKind, "workspace">>(
-  { workspaces, lists, store }: Service,
+  { workspaces, reading, lists, store }: Service,
   kind: K,
   { params, query, incoming: { signal } }: ListCall,
   name = `${kind}s`,
@@ -195,7 +195,7 @@ export async function pageOf<K extends Exclude<DocumentKind, "workspace">>(
   const read = (before: ListPlace | undefined, limit: number) =>
     // TypeScript does not resolve a conditional type of a type parameter.
     store.registry.list(kind, id as ListedIn<K>, before, limit)
-  return lists.page(`${id}/${name}`, query, signal, read, sees)
+  return reading.run(id, signal, () => lists.page(`${id}/${name}`, query, signal, read, sees))
 }
 
 /** Throws if the caller may not do this. `tokens` are the types of scoped tokens that may. */

@@ -60,6 +60,9 @@ export interface Projects {
   ): Promise<Document<"project"> | undefined>
 }
 
+/** Of a key's projects, a thousand at most. */
+const readAtOnce = 50
+
 export function createProjects(parts: AdminParts): Projects {
   const { registry, ledger } = parts
   /** By workspace, so that each project counts those before it. */
@@ -73,10 +76,13 @@ export function createProjects(parts: AdminParts): Projects {
 
     async list(workspace, before, limit, ids) {
       if (ids === undefined) return registry.list("project", workspace, before, limit)
-      const found = await Promise.all(ids.map((id) => find(workspace, id)))
-      const known = found.flatMap((project) =>
-        project !== undefined && project.created < (before?.created ?? Infinity) ? [project] : [],
-      )
+      const known: Document<"project">[] = []
+      for (let at = 0; at < ids.length; at += readAtOnce) {
+        const some = ids.slice(at, at + readAtOnce)
+        for (const project of await Promise.all(some.map((id) => find(workspace, id))))
+          if (project !== undefined && project.created < (before?.created ?? Infinity))
+            known.push(project)
+      }
       return known.toSorted((a, b) => b.created - a.created).slice(0, limit)
     },
 

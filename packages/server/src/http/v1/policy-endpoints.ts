@@ -3,7 +3,7 @@
 import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import type { Document } from "../../store/documents.ts"
+import type { Document, ListPlace } from "../../store/documents.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { unknownResource } from "../authenticate.ts"
 import { created, ok } from "../endpoint.ts"
@@ -72,16 +72,14 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       }) {
         const { id } = await service.workspaces.get(workspaceId)
         permitProject(caller, projectId)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/policies/${projectId}`,
-          page,
-          signal,
-          async (before, limit) =>
-            // A list of policies is ordered by version.
-            (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
-              ...policy,
-              created: policy.value.version,
-            })),
+        // A list of policies is ordered by version.
+        const read = async (before: ListPlace | undefined, limit: number) =>
+          (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
+            ...policy,
+            created: policy.value.version,
+          }))
+        const { items, nextCursor } = await service.reading.run(id, signal, () =>
+          service.lists.page(`${id}/policies/${projectId}`, page, signal, read),
         )
         return ok({ policies: items.map(versionJson), nextCursor })
       },

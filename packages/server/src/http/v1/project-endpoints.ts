@@ -1,6 +1,6 @@
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import type { Document } from "../../store/documents.ts"
+import type { Document, ListPlace } from "../../store/documents.ts"
 import { mayTouch, reachOf } from "../../workspace/permissions.ts"
 import { created, ok } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -37,11 +37,10 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
         const reach = reachOf(caller)
-        const { items, nextCursor } = await service.lists.page(
-          `${id}/projects`,
-          query,
-          signal,
-          (before, limit) => service.projects.list(id, before, limit, reach),
+        const read = (before: ListPlace | undefined, limit: number) =>
+          service.projects.list(id, before, limit, reach)
+        const { items, nextCursor } = await service.reading.run(id, signal, () =>
+          service.lists.page(`${id}/projects`, query, signal, read),
         )
         return ok({ projects: items.map(projectJson), nextCursor })
       },
