@@ -68,7 +68,7 @@ test("every start says where the instance key is, because the start that made it
   await using other = await startProgram()
   const data = join(folder.path, "data")
   const taken = { TALLYSTICK_PORT: new URL(other.url).port }
-  assert.equal((await startInVain({ TALLYSTICK_DATA: data, ...taken })).code, 1)
+  assert.equal((await failedStart({ TALLYSTICK_DATA: data, ...taken })).code, 1)
   const environment = { TALLYSTICK_ROOT_KEY: undefined }
   await using service = await startProgram({ data, environment })
   const said = `The instance key is in ${join(data, "root-key")}\n`
