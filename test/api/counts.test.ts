@@ -137,6 +137,13 @@ test("an invalid count is refused with a sentence", async () => {
       "timeline?from=2026-01-31T09:00:00.000000002Z&to=2026-01-31T09:00:00.000000001Z",
       /^to must be later than from/,
     ],
+    ...[
+      "from=0000-01-01T00:00:00%2B23:59&to=2026-01-31T09:00:00Z",
+      "from=2026-01-31T09:00:00Z&to=9999-12-31T23:59:59-00:01",
+    ].map(
+      (times) =>
+        [`timeline?${times}`, /^from and to must be in the years 0000 to 9999 of UTC/] as const,
+    ),
     [`timeline?${day}&buckets=241`, /buckets/],
     [`timeline?${day}&by=actor`, /by/],
     ["values", /field/],

@@ -78,8 +78,8 @@ A key makes it safe to run the command again: what is recorded is not recorded t
 \`idempotencyKey\`. Without one, the key is made from the event's content, so events with the same content are one event. An event by options
 without --occurred-at occurs now and is a new one each time, unless you give --idempotency-key.
 
-JSON is as POST /v1/events takes it; options fill in what an event leaves out. It is sent while it arrives, in batches. A refused line does not stop
-the others. If no answer comes, the command tries again with the same keys. It goes on if nobody reads its output any more.
+JSON is as POST /v1/events takes it; the options that you give fill in what an event leaves out, and defaults do not. It is sent while it arrives,
+in batches. A refused line does not stop the others. If no answer comes, the command tries again with the same keys. It goes on if nobody reads its output any more.
 
 ${keyHelp("write")}
 

@@ -5,6 +5,7 @@ import { queryFields } from "@tallystick/client/grammar"
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
+import { instantOf } from "../../store/instant.ts"
 import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
 import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -60,6 +61,10 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
 
 type TimelineCounting = Extract<Counting, { readonly kind: "timeline" }>
 
+const [earliestMs = 0, latestMs = 0] = ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"].map(
+  (time) => instantOf(time)?.ms,
+)
+
 /** Buckets of whole seconds, at most as many as requested. */
 function timelineOf(
   { from, to }: Pick<Wanted, "from" | "to">,
@@ -68,6 +73,9 @@ function timelineOf(
   assert(from !== undefined && to !== undefined, "the shape requires both")
   if (to.ms < from.ms || (to.ms === from.ms && to.ns <= from.ns))
     throw new LedgerError("invalid_field", "to must be later than from")
+  // The start of a bucket is said in UTC, whatever zone was asked for.
+  if (from.ms < earliestMs || to.ms > latestMs)
+    throw new LedgerError("invalid_field", "from and to must be in the years 0000 to 9999 of UTC")
   const { ms: fromMs } = from
   // Entries have nanoseconds, so a last millisecond that is only partly in the range counts too.
   const spanMs = to.ms + Math.sign(to.ns) - fromMs
