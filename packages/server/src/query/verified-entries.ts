@@ -115,10 +115,18 @@ export async function* findEntries(
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed, neighbours)
   const goneAt = await readGone(source.registry, workspace.id, bodiless(entries))
+  const readLeaves = async (from: number): Promise<void> =>
+    readLeavesOf(source.leaves, placed.slice(from, from + leavesAtOnce), wholeTiles)
+  let reading = readLeaves(0)
   for (const [at, place] of placed.entries()) {
-    // Some at once, so that reads of the tree alternate with those of other requests.
-    if (at % leavesAtOnce === 0)
-      await readLeavesOf(source.leaves, placed.slice(at, at + leavesAtOnce), wholeTiles)
+    // Some at once, so that reads of the tree alternate with those of other requests; the next ones
+    // while these are verified.
+    if (at % leavesAtOnce === 0) {
+      await reading
+      reading = readLeaves(at + leavesAtOnce)
+      // Nobody may wait for them: an error is then of no entry.
+      reading.catch(() => {})
+    }
     if (pace.isUp()) await pace.next()
     const { epoch, proven, stored } = place
     const record = parseRecord(stored.record)
