@@ -125,9 +125,10 @@ const newest: ListPlace = { created: Number.MAX_SAFE_INTEGER, id: "" }
 export function documentReads(journal: DatabaseSync) {
   const columns = "created, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
-  // By itself, SQLite would read every document of the kind, in an index that has the workspace.
+  // Told nothing, SQLite would read every document of the kind, in an index that has the workspace.
+  // If the index of ids is named and somebody has dropped it, nothing can be read.
   const byId = journal.prepare(
-    "SELECT workspace FROM documents INDEXED BY documents_by_id WHERE kind = ? AND id = ? LIMIT 1",
+    "SELECT workspace FROM documents WHERE kind = ? AND unlikely(id = ?) LIMIT 1",
   )
   // A list leaves out the sequences of a pack, of which there may be ten thousand.
   const listedValue = `CASE kind WHEN 'pack' THEN
