@@ -17,7 +17,7 @@ import type { Thread } from "../../runtime/worker-thread.ts"
 
 type Found = Hits | readonly Counted[]
 /** Hits as they are sent. */
-type SentHits = Omit<Hits, "held"> & { readonly held: SentHeld | undefined }
+type SentHits = Omit<Hits, "held"> & { readonly held?: SentHeld }
 /** Undefined means what it means in `Finder.find`. A number names a search that has not ended. */
 type Answered = SentHits | readonly Counted[] | undefined | number
 type Also = AlsoRead | undefined
@@ -63,8 +63,8 @@ async function inTurns<T extends Found>(
     }
   }
   const found =
-    answered !== undefined && "sequences" in answered
-      ? { ...answered, held: answered.held && receivedHeld(answered.held) }
+    answered !== undefined && "sequences" in answered && answered.held !== undefined
+      ? { ...answered, held: receivedHeld(answered.held) }
       : answered
   // It ends as what it began as.
   return found as T | undefined
@@ -92,7 +92,9 @@ export function finderQuestions(
     }
     if (value === undefined || !("sequences" in value)) return value
     const { held, ...hits } = await withHeld(store, value, also)
-    return { ...hits, held: held && also && sentHeld(also.log, held) }
+    return held === undefined || also === undefined
+      ? hits
+      : { ...hits, held: sentHeld(also.log, held) }
   }
   return {
     find: (also, ...asked) => turn(++begun, find(...asked), also),
