@@ -137,11 +137,19 @@ export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] 
   return sight === "all" || all.length === 0 ? all : ofParty(all, parsedBody(stored.body), sight)
 }
 
-/** The content that a reader sees; undefined if its bytes are malformed. */
-export function contentFor(stored: Stored, sight: Exclude<Sight, "all">): Content | undefined {
+/**
+ * The content of an entry, opened with all disclosures, that a reader sees; undefined if its bytes
+ * are malformed.
+ */
+export function contentFor(
+  stored: Stored,
+  { content }: OpenedEntry,
+  sight: Exclude<Sight, "all">,
+): Content | undefined {
+  const all = disclosuresOf(stored)
   const body = parsedBody(stored.body)
-  const seen = sight === "none" ? [] : ofParty(disclosuresOf(stored), body, sight)
-  return openContent(body, seen)?.content
+  const seen = sight === "none" ? [] : ofParty(all, body, sight)
+  return seen.length === all.length ? content : openContent(body, seen)?.content
 }
 
 function ofParty(
