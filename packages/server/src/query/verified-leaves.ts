@@ -25,8 +25,8 @@ export interface Leaves {
 const hashBytes = 32
 
 /**
- * More leaves of a tile are not fewer hashes than the whole: two for an entry, of which 38 hashes
- * prove a part of 32.
+ * An entry needs two leaves, its own and the one before, and 38 hashes prove the 32 around them.
+ * From five entries on, the whole tile is about as cheap.
  */
 const fewMax = 8
 /** Leaves that were read alone: those of some pages. */
@@ -104,12 +104,12 @@ export function createLeaves(
     async load(log, tree, indexes, wholeTiles) {
       const asked = indexes.filter((index) => known(log, index) === undefined)
       const few: number[] = []
-      const reading: Promise<unknown>[] = []
+      const reads: Promise<unknown>[] = []
       for (const [of, some] of Map.groupBy(asked, (index) => Math.floor(index / tileWidth)))
         if (!wholeTiles && areFew(log, tree, of, some.length)) few.push(...some)
-        else reading.push(tile(log, tree, of))
-      if (few.length > 0) reading.push(loadFew(log, tree, few))
-      await Promise.all(reading)
+        else reads.push(tile(log, tree, of))
+      if (few.length > 0) reads.push(loadFew(log, tree, few))
+      await Promise.all(reads)
     },
     prove: createProofs(index, tile),
     async at(log, tree, index) {
