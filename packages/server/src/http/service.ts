@@ -180,22 +180,32 @@ interface ListCall {
   readonly incoming: { readonly signal: AbortSignal }
 }
 
+interface ListOptions<K extends DocumentKind, Shown> {
+  /** The name of the list, to which its cursors belong. */
+  readonly name?: string
+  readonly sees?: ((item: Listed<K>) => boolean) | undefined
+  /** What is shown of the documents, in their order. It may look others up. */
+  readonly show: (items: readonly Listed<K>[]) => readonly Shown[] | Promise<readonly Shown[]>
+}
+
 /**
- * A page of the documents of this kind in the workspace, newest first. `name` is that of the list,
- * to which its cursors belong. It waits for its turn, like every read of more than one document.
+ * A page of the documents of this kind in the workspace, newest first. It waits for its turn, like
+ * every read of more than one document.
  */
-export async function pageOf<K extends Exclude<DocumentKind, "workspace">>(
+export async function pageOf<K extends Exclude<DocumentKind, "workspace">, Shown>(
   { workspaces, reading, lists, store }: Service,
   kind: K,
   { params, query, incoming: { signal } }: ListCall,
-  name = `${kind}s`,
-  sees?: (item: Listed<K>) => boolean,
-): Promise<Page<Listed<K>>> {
+  { name = `${kind}s`, sees, show }: ListOptions<K, Shown>,
+): Promise<Page<Shown>> {
   const { id } = await workspaces.get(params.workspaceId)
   const read = (before: ListPlace | undefined, limit: number) =>
     // TypeScript does not resolve a conditional type of a type parameter.
     store.registry.list(kind, id as ListedIn<K>, before, limit)
-  return reading.run(id, signal, () => lists.page(`${id}/${name}`, query, signal, read, sees))
+  return reading.run(id, signal, async () => {
+    const page = await lists.page(`${id}/${name}`, query, signal, read, sees)
+    return { ...page, items: await show(page.items) }
+  })
 }
 
 /** Throws if the caller may not do this. `tokens` are the types of scoped tokens that may. */

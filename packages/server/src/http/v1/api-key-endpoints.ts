@@ -38,8 +38,9 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: ListQuery,
       answers: { 200: ApiKeyList },
       async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "api-key", call)
-        return ok({ apiKeys: await keysJson(service, items), nextCursor })
+        const show = (keys: readonly Document<"api-key">[]) => keysJson(service, keys)
+        const { items, nextCursor } = await pageOf(service, "api-key", call, { show })
+        return ok({ apiKeys: items, nextCursor })
       },
     }),
     endpoint({

@@ -44,8 +44,10 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: ListQuery,
       answers: { 200: ErasureList },
       async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "erasure", call)
-        return ok({ erasures: items.map(erasureJson), nextCursor })
+        const { items, nextCursor } = await pageOf(service, "erasure", call, {
+          show: (erasures) => erasures.map(erasureJson),
+        })
+        return ok({ erasures: items, nextCursor })
       },
     }),
     endpoint({

@@ -49,9 +49,10 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: ListQuery,
       answers: { 200: HoldList },
       async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "hold", call)
-        const holds = await Promise.all(items.map((hold) => holdJson(service, hold)))
-        return ok({ holds, nextCursor })
+        const { items, nextCursor } = await pageOf(service, "hold", call, {
+          show: (holds) => Promise.all(holds.map((hold) => holdJson(service, hold))),
+        })
+        return ok({ holds: items, nextCursor })
       },
     }),
     endpoint({

@@ -52,8 +52,11 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: ListQuery,
       answers: { 200: MemberList },
       async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "membership", call, "members")
-        return ok({ members: await membersJson(service, items), nextCursor })
+        const { items, nextCursor } = await pageOf(service, "membership", call, {
+          name: "members",
+          show: (members) => membersJson(service, members),
+        })
+        return ok({ members: items, nextCursor })
       },
     }),
     endpoint({

@@ -73,8 +73,9 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
           reachOf(caller) === undefined
             ? undefined
             : (pack: Listed<"pack">) => reaches(caller, pack)
-        const { items, nextCursor } = await pageOf(service, "pack", call, "packs", sees)
-        return ok({ packs: items.map(packJson), nextCursor })
+        const show = (packs: readonly Listed<"pack">[]) => packs.map(packJson)
+        const { items, nextCursor } = await pageOf(service, "pack", call, { sees, show })
+        return ok({ packs: items, nextCursor })
       },
     }),
     endpoint({

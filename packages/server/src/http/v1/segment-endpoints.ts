@@ -18,13 +18,16 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: ListQuery,
       answers: { 200: ArchiveSegmentList },
       async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "archive-segment", call, "segments")
-        const segments = items.map(({ value: { first, last, ...segment } }) => ({
-          ...segment,
-          firstSequence: first,
-          lastSequence: last,
-        }))
-        return ok({ segments, nextCursor })
+        const { items, nextCursor } = await pageOf(service, "archive-segment", call, {
+          name: "segments",
+          show: (segments) =>
+            segments.map(({ value: { first, last, ...segment } }) => ({
+              ...segment,
+              firstSequence: first,
+              lastSequence: last,
+            })),
+        })
+        return ok({ segments: items, nextCursor })
       },
     }),
   ]

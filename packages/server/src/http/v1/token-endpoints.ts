@@ -6,7 +6,7 @@ import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
-import type { Subject, TokenBound, Document, Workspace } from "../../store/documents.ts"
+import type { Document, Listed, Subject, TokenBound, Workspace } from "../../store/documents.ts"
 import type { CredentialUse } from "../../store/index-state.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
@@ -191,21 +191,16 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: TokenList },
       async handle(call) {
         const { packId } = call.query
-        const { items, nextCursor } =
-          packId === undefined
-            ? await pageOf(service, "token", call)
-            : await pageOf(
-                service,
-                "token",
-                call,
-                `tokens of ${packId}`,
-                ({ value: { bound } }) => bound.type === "evidence" && bound.packId === packId,
-              )
-        const uses = await service.uses.of(items.map((item) => item.id))
-        const tokens = await Promise.all(
-          items.map((item) => tokenJson(service, item, uses.get(item.id))),
-        )
-        return ok({ tokens, nextCursor })
+        const ofPack = {
+          name: `tokens of ${packId}`,
+          sees: ({ value: { bound } }: Listed<"token">) =>
+            bound.type === "evidence" && bound.packId === packId,
+        }
+        const { items, nextCursor } = await pageOf(service, "token", call, {
+          ...(packId === undefined ? {} : ofPack),
+          show: (tokens) => tokensJson(service, tokens),
+        })
+        return ok({ tokens: items, nextCursor })
       },
     }),
     endpoint({
@@ -269,6 +264,14 @@ function fieldsOf({
     createdAt,
     expiresAt,
   }
+}
+
+async function tokensJson(
+  service: Service,
+  tokens: readonly Document<"token">[],
+): Promise<wire.Token[]> {
+  const uses = await service.uses.of(tokens.map(({ id }) => id))
+  return Promise.all(tokens.map((token) => tokenJson(service, token, uses.get(token.id))))
 }
 
 async function tokenJson(
