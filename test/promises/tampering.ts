@@ -827,8 +827,11 @@ function besideKinds(): Readonly<Record<string, Kind>> {
           .all(number, level, k)
         const { rowid, bytes } = files.chance.pick(parts)
         const value = blob(bytes)
-        const at = files.chance.below(value.length)
-        value[at] = (value[at] ?? 0) ^ (1 << files.chance.below(8))
+        const before = unpacked(value)
+        do {
+          const at = files.chance.below(value.length)
+          value[at] = (value[at] ?? 0) ^ (1 << files.chance.below(8))
+        } while (before !== undefined && unpacked(value) === before)
         const apply = () =>
           run(files.search, "UPDATE parts SET bytes = ? WHERE rowid = ?", value, Number(rowid))
         return { expected: [firstOf({ level, k }), lastOf({ level, k })], apply }
@@ -1046,6 +1049,18 @@ async function makeSegments(data: string, workspace: string, level: number): Pro
 
 interface AnySegment extends SegmentName {
   readonly number: number
+}
+
+/**
+ * What zstd makes of a part; undefined for a header, and for what it cannot read. It reads some bits
+ * of a part in vain: with others it makes the same of it.
+ */
+function unpacked(part: Uint8Array): string | undefined {
+  try {
+    return zstdDecompressSync(part).toString("latin1")
+  } catch {
+    return undefined
+  }
 }
 
 function anySegment({ search, id, chance }: Files): AnySegment {
