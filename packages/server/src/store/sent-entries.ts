@@ -2,13 +2,17 @@
 // string and object costs more than its bytes: so all byte strings are sent as one, and an entry
 // costs a quarter.
 
+import { concat } from "@tallystick/proof"
 import type { Stored } from "./entries.ts"
 
 export interface SentEntries {
   readonly workspace: string
   /** For each entry its sequence, and the lengths of its record, its salt and its body. */
   readonly numbers: readonly number[]
-  /** The records, salts and bodies, concatenated. */
+  /**
+   * The records, salts and bodies, concatenated, in memory of their own: a small `Buffer` would share
+   * 64 KiB with others, and all of it would be sent.
+   */
   readonly bytes: Uint8Array
   /** For each entry its receipt, its idempotency key and its disclosures. */
   readonly texts: readonly (string | undefined)[]
@@ -31,7 +35,7 @@ export function sentOf(workspace: string, entries: readonly (Stored | undefined)
     }
     texts.push(receipt, idem, disclosures)
   }
-  return { workspace, numbers, bytes: Buffer.concat(parts), texts }
+  return { workspace, numbers, bytes: concat(...parts), texts }
 }
 
 export function receivedOf({
