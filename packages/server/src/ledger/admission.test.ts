@@ -187,6 +187,14 @@ test("small bodies go before large ones, within bounds", async () => {
   assert.equal(through.filter((name) => name === "b").length, 1)
 })
 
+test("a large body takes no more of a turn than its first slice, so small ones go before it", async () => {
+  const { take, through, due } = openTurns()
+  take("large", 5000)
+  for (let at = 0; at < 40; at++) take("small", 3)
+  assert.equal(through.filter((name) => name === "small").length, 34)
+  assert.equal(due.length, 1)
+})
+
 test("a waiting body is refused in the next turn once its queue is full, and bodies beyond the limit are refused at once", async () => {
   const { admission, take, turn, through } = openTurns()
   for (const name of ["a", "b", "c", "d"]) take(name, 100)

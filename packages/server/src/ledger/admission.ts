@@ -133,7 +133,8 @@ export class Admission {
 
   #begin(bytes: number): void {
     if (this.#turnBytes === 0) this.#later(() => this.#nextTurn())
-    this.#turnBytes += bytes
+    // A large body is parsed in slices, of which only the first belongs to this turn.
+    this.#turnBytes += Math.min(bytes, this.#limits.turnBytesMax)
   }
 
   #nextTurn(): void {
