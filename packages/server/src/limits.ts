@@ -57,10 +57,11 @@ export const defaultLimits = {
   /** Bodies that have arrived and wait to be parsed: three tenths of a second of work. */
   turnsWaitingBytesMax: 4 * 1024 * 1024,
   /**
-   * Work on large bodies, pages and packs before other requests run. One event of 256 KiB cannot be
+   * Work on large bodies, pages and packs before other requests run: each of them waits for it once
+   * or twice. Shorter pieces would cost more turns of the event loop. One event of 256 KiB cannot be
    * divided and takes up to 40 ms.
    */
-  pieceMs: 10,
+  pieceMs: 3,
   /**
    * Connections at once, some 20 KB each: more than the machines that write to one ledger, fewer
    * than the files that a process may open.

@@ -1,6 +1,7 @@
 // Time slices of the event loop that all requests share. Long work checks now and then whether its
-// slice is over, and then continues in a later turn of the loop. Each turn runs one slice. Parties
-// take turns, so that many requests of one do not delay another.
+// slice is over, and then continues in a later turn of the loop. Every second turn runs one slice:
+// in the turn between, what arrived during a slice is read, and its entries go on to their commit.
+// Senders take turns, so that many requests of one do not delay another.
 
 import type { Clock } from "../clock.ts"
 import { RoundRobinQueue } from "./round-robin-queue.ts"
@@ -36,14 +37,14 @@ export function createPace(
   later: (act: () => void) => void = setImmediate,
 ): SharedPace {
   const queue = new RoundRobinQueue()
-  /** When this turn's slice began. */
+  /** When the slice of this turn, or of the turn before, began. */
   let beganMs: number | undefined
 
   const begin = (): void => {
     beganMs = elapsed()
-    later(endTurn)
+    later(() => later(end))
   }
-  const endTurn = (): void => {
+  const end = (): void => {
     beganMs = undefined
     if (queue.isEmpty) return
     begin()
