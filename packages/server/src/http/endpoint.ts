@@ -249,7 +249,7 @@ class EndpointRoute<Access, Caller> implements Route {
 
   #paceOf(place: Place | undefined): Pace {
     const { pace = unpaced } = this.#options
-    return place === undefined ? pace : pace.of(place.party)
+    return place === undefined ? pace : pace.of(place.sender)
   }
 
   async #readLarge(bytes: Buffer, pace: Pace): Promise<unknown> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
-import { Admission, type AdmissionLimits, type Party, type Place } from "./admission.ts"
+import { Admission, type AdmissionLimits, type Sender, type Place } from "./admission.ts"
 
 const limits: AdmissionLimits = {
   queuedEventsMax: 5000,
@@ -13,9 +13,9 @@ const limits: AdmissionLimits = {
 }
 const open = (changes: Partial<AdmissionLimits> = {}, later?: (act: () => void) => void) =>
   new Admission({ ...limits, ...changes }, later)
-const known = (name: string): Party => ({ name, isStranger: false, isWriter: false })
-const stranger = (name: string): Party => ({ name, isStranger: true, isWriter: false })
-const writer = (name: string): Party => ({ name, isStranger: false, isWriter: true })
+const known = (name: string): Sender => ({ name, isStranger: false, isWriter: false })
+const stranger = (name: string): Sender => ({ name, isStranger: true, isWriter: false })
+const writer = (name: string): Sender => ({ name, isStranger: false, isWriter: true })
 
 const isOverloaded = (error: unknown): boolean =>
   error instanceof LedgerError && error.code === "overloaded"
@@ -64,7 +64,7 @@ test("a single workspace can use the whole queue at once, and never more", () =>
 
 test("a refused workspace is refused before its body is read until an entry was written, and only that workspace", () => {
   const admission = open({ queuedEventsMax: 10 })
-  const enter = (party: Party): void => admission.enter(party).take(1)
+  const enter = (sender: Sender): void => admission.enter(sender).take(1)
   admission.takeEntries("acme", 5)
   admission.takeEntries("b", 1)
   assert.throws(() => admission.takeEntries("acme", 5), isOverloaded)
@@ -80,14 +80,14 @@ test("a refused workspace is refused before its body is read until an entry was 
 // Bodies in memory --------------------------------------------------------------------------------
 
 /** Takes as many bodies of this size as fit. */
-const bodies = (admission: Admission, party: Party, bytes: number): readonly Place[] =>
+const bodies = (admission: Admission, sender: Sender, bytes: number): readonly Place[] =>
   repeat(() => {
-    const place = admission.enter(party)
+    const place = admission.enter(sender)
     place.take(bytes)
     return place
   })
 
-test("no party can take all memory for bodies, and released memory can be used again", () => {
+test("no sender can take all memory for bodies, and released memory can be used again", () => {
   const admission = open()
   const acme = bodies(admission, known("acme"), 50)
   assert.equal(acme.length, 5, "a quarter")
@@ -104,7 +104,7 @@ test("no party can take all memory for bodies, and released memory can be used a
   assert.equal(bodies(admission, known("e"), 50).length, 5)
 })
 
-test("a chunked body counts once, and may exceed a share if it is the party's only one", () => {
+test("a chunked body counts once, and may exceed a share if it is the sender's only one", () => {
   const admission = open({ eventBytesMax: 100 })
   const place = admission.enter(known("acme"))
   for (let at = 0; at < 17; at++) place.take(50)

@@ -6,8 +6,8 @@
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 
-/** A party to which requests are counted. Requests of one party share its limits. */
-export interface Party {
+/** Whoever a request is counted to. Requests of one sender share its limits. */
+export interface Sender {
   /**
    * A workspace, or the network of an anonymous caller. Empty for callers that belong to no
    * workspace.
@@ -16,7 +16,7 @@ export interface Party {
   /** Whether it has no credential. */
   readonly isStranger: boolean
   /**
-   * Whether its body becomes entries. If the party is a workspace, they are entries of that
+   * Whether its body becomes entries. If the sender is a workspace, they are entries of that
    * workspace.
    */
   readonly isWriter: boolean
@@ -38,7 +38,7 @@ export type AdmissionLimits = Pick<
  * next one.
  */
 const timesFreeMax = 4
-/** The share of one party in the memory for bodies, so that no party can take all of it. */
+/** The share of one sender in the memory for bodies, so that no sender can take all of it. */
 const shareMax = 1 / 4
 /**
  * The part of the memory, and of a share, for bodies that are larger than an event. So a client
@@ -74,8 +74,8 @@ export class Admission {
   }
 
   /** Admits a request with a body. The caller must finally call `leave`. */
-  enter(party: Party): Place {
-    return new Place(this, party)
+  enter(sender: Sender): Place {
+    return new Place(this, sender)
   }
 
   /** How many entries are being sealed or wait for their commit. */
@@ -97,22 +97,22 @@ export class Admission {
   }
 
   /** Called by a `Place`, whose body has taken `held` bytes already. */
-  takeBytes(party: Party, bytes: number, held: number): void {
-    this.#checkQueue(party)
-    if (!this.#hasRoom(party, bytes, held))
+  takeBytes(sender: Sender, bytes: number, held: number): void {
+    this.#checkQueue(sender)
+    if (!this.#hasRoom(sender, bytes, held))
       throw new LedgerError("overloaded", "too many bodies are being sent; nothing was recorded")
-    this.#bodiesOf(party).add(party.name, bytes)
+    this.#bodiesOf(sender).add(sender.name, bytes)
   }
 
   /** For a `Place`. */
-  giveBackBytes(party: Party, bytes: number): void {
-    if (bytes > 0) this.#bodiesOf(party).add(party.name, -bytes)
+  giveBackBytes(sender: Sender, bytes: number): void {
+    if (bytes > 0) this.#bodiesOf(sender).add(sender.name, -bytes)
   }
 
   /** For a `Place`. Undefined if the body may be parsed now. */
-  turn(party: Party, bytes: number): Promise<void> | undefined {
-    if (!party.isWriter) return undefined
-    this.#checkQueue(party)
+  turn(sender: Sender, bytes: number): Promise<void> | undefined {
+    if (!sender.isWriter) return undefined
+    this.#checkQueue(sender)
     const { turnBytesMax, turnsWaitingBytesMax } = this.#limits
     // Small bodies go before large ones, until they have used one turn.
     const isSmall = bytes * smallParts <= turnBytesMax
@@ -127,7 +127,7 @@ export class Admission {
       )
     this.#waitingBytes += bytes
     return new Promise((resolve, reject) =>
-      this.#waiting.push({ party, bytes, begin: resolve, refuse: reject }),
+      this.#waiting.push({ sender, bytes, begin: resolve, refuse: reject }),
     )
   }
 
@@ -144,7 +144,7 @@ export class Admission {
     this.#waitingBytes = 0
     for (const one of waiting) {
       try {
-        this.#checkQueue(one.party)
+        this.#checkQueue(one.sender)
       } catch (refusal) {
         one.refuse(refusal)
         continue
@@ -159,18 +159,18 @@ export class Admission {
     }
   }
 
-  #bodiesOf({ isStranger }: Party): Counts {
+  #bodiesOf({ isStranger }: Sender): Counts {
     return isStranger ? this.#strangersBodies : this.#bodies
   }
 
-  #hasRoom(party: Party, bytes: number, held: number): boolean {
+  #hasRoom(sender: Sender, bytes: number, held: number): boolean {
     const { bodyBytesAtOnceMax, anonymousBodyBytesAtOnceMax, eventBytesMax } = this.#limits
-    const counts = this.#bodiesOf(party)
-    const [all, mine] = [counts.all, counts.of(party.name)]
+    const counts = this.#bodiesOf(sender)
+    const [all, mine] = [counts.all, counts.of(sender.name)]
     const isFirst = mine === held
     const fits = (most: number): boolean =>
       all + bytes <= most && (isFirst || mine + bytes <= most * shareMax)
-    if (party.isStranger) return fits(anonymousBodyBytesAtOnceMax)
+    if (sender.isStranger) return fits(anonymousBodyBytesAtOnceMax)
     if (held + bytes > eventBytesMax) return fits(bodyBytesAtOnceMax * largeMax)
     // A client that sends one event at a time is never refused.
     return isFirst || fits(bodyBytesAtOnceMax)
@@ -183,7 +183,7 @@ export class Admission {
   }
 
   /** Throws `overloaded` for a body whose entries would have no room. */
-  #checkQueue({ name, isWriter }: Party): void {
+  #checkQueue({ name, isWriter }: Sender): void {
     // A caller without a workspace names one in the body, which was not read yet.
     if (isWriter && name !== "" && (this.#closed.has(name) || !this.#hasQueue(name, 1)))
       this.#refuse(name)
@@ -202,7 +202,7 @@ export class Admission {
 }
 
 interface Waiting {
-  readonly party: Party
+  readonly sender: Sender
   readonly bytes: number
   begin(): void
   refuse(reason: unknown): void
@@ -211,17 +211,17 @@ interface Waiting {
 /** The resources of one request until it is answered. */
 export class Place {
   readonly #admission: Admission
-  readonly #party: Party
+  readonly #sender: Sender
   #bytes = 0
 
-  constructor(admission: Admission, party: Party) {
+  constructor(admission: Admission, sender: Sender) {
     this.#admission = admission
-    this.#party = party
+    this.#sender = sender
   }
 
-  /** The name of its party. */
-  get party(): string {
-    return this.#party.name
+  /** The name of its sender. */
+  get sender(): string {
+    return this.#sender.name
   }
 
   /**
@@ -229,35 +229,35 @@ export class Place {
    * queue has no place for an entry.
    */
   take(bytes: number): void {
-    this.#admission.takeBytes(this.#party, bytes, this.#bytes)
+    this.#admission.takeBytes(this.#sender, bytes, this.#bytes)
     this.#bytes += bytes
   }
 
   /** Resolves when the body may be parsed. Undefined if it may be parsed now. */
   turn(): Promise<void> | undefined {
-    return this.#admission.turn(this.#party, this.#bytes)
+    return this.#admission.turn(this.#sender, this.#bytes)
   }
 
   leave(): void {
-    this.#admission.giveBackBytes(this.#party, this.#bytes)
+    this.#admission.giveBackBytes(this.#sender, this.#bytes)
     this.#bytes = 0
   }
 }
 
-/** An amount, in total and by party. */
+/** An amount, in total and by sender. */
 class Counts {
   readonly #of = new Map<string, number>()
   all = 0
 
-  of(party: string): number {
-    return this.#of.get(party) ?? 0
+  of(sender: string): number {
+    return this.#of.get(sender) ?? 0
   }
 
   /** The amount may be negative. */
-  add(party: string, count: number): void {
-    const of = this.of(party) + count
-    if (of === 0) this.#of.delete(party)
-    else this.#of.set(party, of)
+  add(sender: string, count: number): void {
+    const of = this.of(sender) + count
+    if (of === 0) this.#of.delete(sender)
+    else this.#of.set(sender, of)
     this.all += count
   }
 }

@@ -8,8 +8,8 @@ function openPace() {
   const shared = createPace({ elapsed: () => nowMs }, 10, (act) => due.push(act))
   const done: string[] = []
   /** Does steps of so many milliseconds each. */
-  const work = async (name: string, steps: number, stepMs: number, party = ""): Promise<void> => {
-    const pace = shared.of(party)
+  const work = async (name: string, steps: number, stepMs: number, sender = ""): Promise<void> => {
+    const pace = shared.of(sender)
     for (let step = 1; step <= steps; step++) {
       if (pace.isUp()) await pace.next()
       nowMs += stepMs
@@ -41,7 +41,7 @@ test("one slice of work runs in every second turn, and waiting work takes turns"
   assert.equal(await slice(), "")
 })
 
-test("parties take turns, with any number of waiting requests", async () => {
+test("senders take turns, with any number of waiting requests", async () => {
   const { work, slice, done } = openPace()
   for (const name of ["a", "b", "c", "d"]) void work(name, 2, 10, "many")
   void work("x", 2, 10, "one")

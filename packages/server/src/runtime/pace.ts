@@ -13,8 +13,8 @@ export interface Pace {
 }
 
 export interface SharedPace extends Pace {
-  /** The slices of a party, by its name. */
-  of(party: string): Pace
+  /** The slices of a sender, by its name. */
+  of(sender: string): Pace
 }
 
 /** For work that is always short. */
@@ -56,6 +56,6 @@ export function createPace(
     begin()
     return false
   }
-  const of = (party: string): Pace => ({ isUp, next: () => queue.wait(party) })
+  const of = (sender: string): Pace => ({ isUp, next: () => queue.wait(sender) })
   return { ...of(""), of }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { RoundRobinQueue } from "./round-robin-queue.ts"
 
-test("parties take turns, and the work of one party keeps its order", async () => {
+test("senders take turns, and the work of one sender keeps its order", async () => {
   const queue = new RoundRobinQueue()
   const done: string[] = []
   for (const name of ["a1", "a2", "b1", "a3"])

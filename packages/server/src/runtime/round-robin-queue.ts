@@ -1,5 +1,5 @@
-// A queue of waiting work in which parties take turns, so that one with much work does not delay the
-// others. The work of one party keeps its order.
+// A queue of waiting work in which senders take turns, so that one with much work does not delay the
+// others. The work of one sender keeps its order.
 
 interface Waiting {
   readonly resume: () => void
@@ -13,7 +13,7 @@ interface List {
 }
 
 export class RoundRobinQueue {
-  /** The work of each party, that with the next turn first. */
+  /** The work of each sender, that with the next turn first. */
   readonly #lists = new Map<string, List>()
 
   get isEmpty(): boolean {
@@ -21,22 +21,22 @@ export class RoundRobinQueue {
   }
 
   /** Resolves when it is this work's turn. */
-  wait(party: string): Promise<void> {
+  wait(sender: string): Promise<void> {
     return new Promise((resume) => {
       const one: Waiting = { resume, next: undefined }
-      const list = this.#lists.get(party)
-      if (list === undefined) this.#lists.set(party, { first: one, last: one })
+      const list = this.#lists.get(sender)
+      if (list === undefined) this.#lists.set(sender, { first: one, last: one })
       else list.last = list.last.next = one
     })
   }
 
-  /** Resumes the first work of the next party, if there is one. */
+  /** Resumes the first work of the next sender, if there is one. */
   resume(): void {
     const [next] = this.#lists
     if (next === undefined) return
-    const [party, { first, last }] = next
-    this.#lists.delete(party)
-    if (first.next !== undefined) this.#lists.set(party, { first: first.next, last })
+    const [sender, { first, last }] = next
+    this.#lists.delete(sender)
+    if (first.next !== undefined) this.#lists.set(sender, { first: first.next, last })
     first.resume()
   }
 }
