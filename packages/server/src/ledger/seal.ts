@@ -1,18 +1,16 @@
 // Turns the content of an entry into the bytes that are hashed and stored: personal fields become
-// RFC 9901 disclosures, everything else becomes the public body in RFC 8785 form. Written by hand,
-// because every event passes here. `openEntry` is the inverse. Tests compare both, and the result
-// with another canonicalizer.
+// RFC 9901 disclosures, everything else becomes the public body in RFC 8785 form. `openEntry` is the
+// inverse. Tests compare both, and the result with another canonicalizer.
 
 import { hash } from "node:crypto"
 import {
   canonicalize,
-  entryFields,
-  fieldsWith,
-  type FieldWith,
+  type EntryField,
+  type Json,
   type JsonObject,
   type Kind,
 } from "@tallystick/proof"
-import { hasFurther, provenanceJson, type Content, type Party } from "../store/opened-entry.ts"
+import { hasFurther, provenanceOf, type Content, type Party } from "../store/opened-entry.ts"
 import type { Random } from "./random.ts"
 
 /** An entry that waits for its place in the chain. */
@@ -47,32 +45,13 @@ export function seal(
   idem: string | undefined,
   { personalKeys, random }: SealOptions,
 ): SealedEntry {
-  let disclosures = ""
-  let used = salts.length
-  // Each salt is used once. One call to the generator makes four, which is enough for most entries.
-  const nextSalt = (): number => {
-    if (used === salts.length) {
-      random(salts)
-      used = 0
-    }
-    used += saltBytes
-    return used - saltBytes
-  }
-  const conceal = (claim: string, valueJson: string): string => {
-    const salt = nextSalt()
-    const disclosure = base64UrlOf(
-      `["${salts.base64urlSlice(salt, salt + saltBytes)}",${JSON.stringify(claim)},${valueJson}]`,
-    )
-    disclosures = disclosures === "" ? disclosure : `${disclosures}~${disclosure}`
-    return hash("sha256", disclosure, "base64url")
-  }
-
-  const body = bodyJson(kind, content, idem, personalKeys, conceal, () => disclosures !== "")
-  const preimage = Buffer.allocUnsafe(bodyAt + Buffer.byteLength(body))
+  const sealing = new Sealing(random)
+  const bodyBytes = writeBody(kind, content, idem, personalKeys, sealing)
+  const preimage = Buffer.allocUnsafe(bodyAt + bodyBytes)
+  scratch.copy(preimage, bodyAt, 0, bodyBytes)
   preimage.latin1Write(bodyTag, 0)
-  const salt = nextSalt()
+  const salt = sealing.nextSalt()
   salts.copy(preimage, bodyTag.length, salt, salt + saltBytes)
-  preimage.utf8Write(body, bodyAt)
   return {
     kind,
     receipt: content.receipt,
@@ -80,106 +59,167 @@ export function seal(
     body: preimage.subarray(bodyAt),
     bodySalt: preimage.subarray(bodyTag.length, bodyAt),
     bodyHash: Buffer.from(hash("sha256", preimage, "latin1"), "latin1"),
-    disclosures,
+    disclosures: sealing.disclosures,
+  }
+}
+
+/** The salts and the disclosures of one entry. */
+class Sealing {
+  disclosures = ""
+  readonly #random: Random
+  #used = salts.length
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  /**
+   * The place of a new salt in `salts`. One call to the generator makes four, which is enough for
+   * most entries.
+   */
+  nextSalt(): number {
+    if (this.#used === salts.length) {
+      this.#random(salts)
+      this.#used = 0
+    }
+    this.#used += saltBytes
+    return this.#used - saltBytes
+  }
+
+  /** Conceals a claim and returns its digest. */
+  conceal(claim: string, value: Json): string {
+    return this.#digestOf(canonicalize([this.#saltText(), claim, value]))
+  }
+
+  /** The same for a value in canonical JSON. */
+  concealJson(claim: string, valueJson: string): string {
+    return this.#digestOf(`["${this.#saltText()}",${JSON.stringify(claim)},${valueJson}]`)
+  }
+
+  #saltText(): string {
+    const salt = this.nextSalt()
+    return salts.base64urlSlice(salt, salt + saltBytes)
+  }
+
+  #digestOf(text: string): string {
+    const disclosure = base64UrlOf(text)
+    this.disclosures = this.disclosures === "" ? disclosure : `${this.disclosures}~${disclosure}`
+    return hash("sha256", disclosure, "base64url")
   }
 }
 
 function base64UrlOf(text: string): string {
-  // No character takes more than three bytes.
-  if (text.length * 3 > scratch.length) scratch = Buffer.alloc(text.length * 3)
+  makeRoom(text.length)
   return scratch.base64urlSlice(0, scratch.utf8Write(text, 0))
 }
 
-/** Conceals a claim and returns its digest. */
-type Conceal = (claim: string, valueJson: string) => string
-
-/** Members of a body as JSON. */
-type Made = Readonly<Record<FieldWith<"form", "object"> | "idem" | "v", string | undefined>>
-
-/** Fields that are sealed as a whole, as JSON. */
-type Hidden = Readonly<Record<FieldWith<"form", "sealed">, string | undefined>>
-const sealedFields = fieldsWith("form", "sealed")
-
-interface Member<Form, Name> {
-  readonly form: Form
-  readonly name: Name
-  readonly before: string
-  readonly after: string
-}
-type Plain = "word" | "text" | "value"
-
-/** All members that a body may have in clear text, in canonical order. */
-const members: readonly (Member<Plain, FieldWith<"form", Plain>> | Member<"made", keyof Made>)[] = [
-  ...fieldsWith("form", "word", "text", "value").map((name) =>
-    memberOf(entryFields[name].form, name),
-  ),
-  ...([...fieldsWith("form", "object"), "idem", "v"] as const).map((name) =>
-    memberOf("made", name),
-  ),
-].sort((one, other) => (one.name < other.name ? -1 : 1))
-
-function memberOf<Form extends string, Name extends string>(
-  form: Form,
-  name: Name,
-): Member<Form, Name> {
-  const quote = form === "word" ? '"' : ""
-  // Every body has the last member, so a comma always follows the others.
-  return {
-    form,
-    name,
-    before: `"${name}":${quote}`,
-    after: name === "workspaceId" ? `${quote}}` : `${quote},`,
-  }
+function makeRoom(characters: number): void {
+  // No character takes more than three bytes.
+  if (characters * 3 > scratch.length) scratch = Buffer.alloc(characters * 3)
 }
 
-function bodyJson(
+/** Writes the body into `scratch`, and returns its length. */
+function writeBody(
   kind: Kind,
   content: Content,
   idem: string | undefined,
   personalKeys: readonly string[],
-  conceal: Conceal,
-  anySealed: () => boolean,
-): string {
+  sealing: Sealing,
+): number {
   // The target of a consent or an administrative act is not a person, so its name stays readable.
   const namedTarget = kind === "consent" || kind === "admin" || kind === "policy"
-  const digests: string[] = []
-  const made: Made = {
-    actor: sealedParty(content.actor, false, conceal),
-    target: sealedParty(content.target, namedTarget, conceal),
-    metadata: sealedMetadata(content.metadata, personalKeys, conceal, digests),
-    idem: idem === undefined ? undefined : `"${idem}"`,
-    v: "1",
+  const actor = sealedParty(content.actor, false, sealing)
+  const target = sealedParty(content.target, namedTarget, sealing)
+  const { metadata, context, keyId } = content
+  let digests: Digests
+  const isSealedWhole = personalKeys.includes("*")
+  if (isSealedWhole) digests = addTo(digests, sealing.conceal("metadata", metadata))
+  const open = isSealedWhole ? undefined : openMetadata(metadata, personalKeys, sealing)
+  if (context !== undefined || keyId !== undefined)
+    digests = addTo(digests, sealing.conceal("context", provenanceOf(context, keyId)))
+
+  // Metadata is written by itself, because its members may have any order.
+  const before = JSON.stringify(membersBefore(content, idem, actor, digests, sealing))
+  const between = open === undefined ? "" : `,"metadata":${open}`
+  const after = JSON.stringify(membersAfter(content, target))
+  makeRoom(before.length + between.length + after.length)
+  let at = scratch.utf8Write(before, 0) - 1
+  at += scratch.utf8Write(between, at)
+  const end = at + scratch.utf8Write(after, at)
+  // The parts are joined by a comma in place of two braces.
+  scratch[at] = comma
+  return end
+}
+
+const comma = 0x2c
+
+/** The members before `metadata`, in canonical order. Absent ones are undefined. */
+function membersBefore(
+  content: Content,
+  idem: string | undefined,
+  actor: SealedParty,
+  _sd: Digests,
+  { disclosures }: Sealing,
+) {
+  return {
+    _sd,
+    _sd_alg: disclosures === "" ? undefined : "sha-256",
+    action: content.action,
+    actor,
+    clockAhead: content.clockAhead,
+    id: content.id,
+    idem,
+    lane: content.lane,
   }
-  const { context, keyId } = content
-  const hidden: Hidden = {
-    context:
-      context === undefined && keyId === undefined ? undefined : provenanceJson(context, keyId),
+}
+
+/** The members after `metadata`, likewise. */
+function membersAfter(content: Content, target: SealedParty) {
+  return {
+    occurredAt: content.occurredAt,
+    policyVersion: content.policyVersion,
+    projectId: content.projectId,
+    receipt: content.receipt,
+    receivedAt: content.receivedAt,
+    source: content.source,
+    target,
+    userVisible: content.userVisible,
+    v: 1,
+    workspaceId: content.workspaceId,
   }
-  for (const name of sealedFields) {
-    const json = hidden[name]
-    if (json !== undefined) digests.push(conceal(name, json))
-  }
-  let body = `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}`
-  for (const { form, name, before, after } of members) {
-    const value = form === "made" ? made[name] : content[name]
-    if (value !== undefined)
-      body += before + (form === "text" ? JSON.stringify(value) : value) + after
-  }
-  return body
+}
+
+/** Compiles only if each field has its place: in the body, or in the disclosure of the context. */
+type Named = keyof ReturnType<typeof membersBefore> | keyof ReturnType<typeof membersAfter>
+type Elsewhere = "metadata" | "context" | "keyId"
+const _: Exclude<EntryField, Named | Elsewhere> extends never ? true : never = true
+
+/** A party in canonical order. */
+interface SealedParty {
+  readonly _sd: Digests
+  readonly id: string
+  readonly name: Json | undefined
+  readonly type: string
 }
 
 /**
  * Seals all members but id and type: e-mail and name as claims of their own, the others together as
  * one claim.
  */
-function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
+function sealedParty(party: Party, nameStays: boolean, sealing: Sealing): SealedParty {
   const { id, type, email, name } = party
-  const digests: string[] = []
-  if (email !== undefined) digests.push(conceal("email", canonicalize(email)))
-  if (name !== undefined && !nameStays) digests.push(conceal("name", canonicalize(name)))
-  if (hasFurther(party)) digests.push(conceal("other", furtherJson(party)))
-  const named = name !== undefined && nameStays ? `"name":${canonicalize(name)},` : ""
-  return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
+  let _sd: Digests
+  if (email !== undefined) _sd = addTo(_sd, sealing.conceal("email", email))
+  if (name !== undefined && !nameStays) _sd = addTo(_sd, sealing.conceal("name", name))
+  if (hasFurther(party)) _sd = addTo(_sd, sealing.concealJson("other", furtherJson(party)))
+  return { _sd, id, name: nameStays ? name : undefined, type }
+}
+
+/** Digests of sealed members, sorted. Undefined if there are none. */
+type Digests = readonly string[] | undefined
+
+function addTo(digests: Digests, digest: string): Digests {
+  return digests === undefined ? [digest] : [...digests, digest].sort()
 }
 
 /**
@@ -196,29 +236,19 @@ function furtherJson(party: Party): string {
   return `{${members.join(",")}}`
 }
 
-/** Undefined if metadata is sealed as a whole. Its digest is then at the top level. */
-function sealedMetadata(
+/** Metadata with its personal members sealed, as canonical JSON. */
+function openMetadata(
   metadata: JsonObject,
   personalKeys: readonly string[],
-  conceal: Conceal,
-  topDigests: string[],
-): string | undefined {
+  sealing: Sealing,
+): string {
   if (personalKeys.length === 0) return canonicalize(metadata)
-  if (personalKeys.includes("*")) {
-    topDigests.push(conceal("metadata", canonicalize(metadata)))
-    return undefined
-  }
   const personal = new Set(personalKeys)
   const open: Record<string, JsonObject[string]> = {}
   const digests: string[] = []
   for (const [key, value] of Object.entries(metadata)) {
-    if (personal.has(key)) digests.push(conceal(key, canonicalize(value)))
+    if (personal.has(key)) digests.push(sealing.conceal(key, value))
     else open[key] = value
   }
   return canonicalize(digests.length === 0 ? open : { _sd: digests.toSorted(), ...open })
-}
-
-function sdMember(digests: readonly string[]): string {
-  if (digests.length === 0) return ""
-  return `"_sd":["${digests.length === 1 ? digests[0] : digests.toSorted().join('","')}"],`
 }

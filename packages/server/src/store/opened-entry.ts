@@ -220,7 +220,7 @@ export function receiptJson(
   const provenance =
     context === undefined && keyId === undefined
       ? ""
-      : `,"provenance":${provenanceJson(context, keyId)}`
+      : `,"provenance":${canonicalize(provenanceOf(context, keyId))}`
   return (
     `{"accepted":true,"eventId":"${content.id}","receipt":"${content.receipt}","eventHash":"${toHex(link.hash)}",` +
     `"previousHash":"${toHex(link.previousHash)}","timestamp":"${isoTime(link.timeMs)}",` +
@@ -263,9 +263,7 @@ export function entryOf(
     timestamp: isoTime(link.timeMs),
     receivedAt: content.receivedAt,
     provenance:
-      context === undefined && keyId === undefined
-        ? undefined
-        : { ...context, ...(keyId === undefined ? {} : { keyId }) },
+      context === undefined && keyId === undefined ? undefined : provenanceOf(context, keyId),
     policyVersion: content.policyVersion,
     clockAhead: content.clockAhead,
   }
@@ -278,23 +276,16 @@ function receiptUrl(
   return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
 }
 
-/**
- * The provenance as it is shown and sealed. Formatted by hand if it has only a key, as in most
- * events.
- */
-export function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
-  if (context === undefined && keyId !== undefined) return `{"keyId":${JSON.stringify(keyId)}}`
-  return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
+/** The provenance as it is shown and sealed. */
+export function provenanceOf(context: Context | undefined, keyId: string | undefined): JsonObject {
+  return keyId === undefined ? { ...context } : { ...context, keyId }
 }
 
-/** Canonical JSON. Formatted by hand for the parties of most events. */
+/** Canonical JSON. Most parties have only the members that the format names. */
 function partyJson(party: Party): string {
   if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
-  return (
-    `{${email === undefined ? "" : `"email":${canonicalize(email)},`}"id":${JSON.stringify(id)},` +
-    `${name === undefined ? "" : `"name":${canonicalize(name)},`}"type":${JSON.stringify(type)}}`
-  )
+  return JSON.stringify({ email, id, name, type })
 }
 
 /** Whether a party has members that the format does not name. */
