@@ -22,6 +22,8 @@ export type Route = "/v1/events" | "/v1/consents" | "/v1/consents/withdrawals" |
 
 const tag = "ALK1"
 const keptBytes = 16
+/** Reused by each call. */
+const digest = Buffer.alloc(32)
 
 /** The first 16 bytes, in base64url, of SHA-256("ALK1" || secret || route || 0x0A || key). */
 export function idemOf(secret: Uint8Array, route: Route, key: string): string {
@@ -32,8 +34,8 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
   at += preimage.latin1Write(route, at)
   preimage[at] = 0x0a
   preimage.latin1Write(key, at + 1)
-  const whole = Buffer.from(hash("sha256", preimage, "latin1"), "latin1")
-  return whole.base64urlSlice(0, keptBytes)
+  digest.latin1Write(hash("sha256", preimage, "latin1"), 0)
+  return digest.base64urlSlice(0, keptBytes)
 }
 
 /** Whether the recorded request and the new one are the same, whatever the order of members. */

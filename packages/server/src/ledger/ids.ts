@@ -5,10 +5,14 @@
 import type { Random } from "./random.ts"
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+const letters = Buffer.from(alphabet, "latin1")
 const timeCharacters = 10
+const randomCharacters = 26
 const randomBytes = 17
 
-const randomCharacters = 26
+/** Where the time begins if the prefix has the most characters, four. */
+const timeAt = "pack_".length
+const randomAt = timeAt + timeCharacters
 
 export type MakeId = (
   prefix: "evt" | "rcp" | "pol" | "pack" | "era" | "hold" | "exp",
@@ -17,15 +21,19 @@ export type MakeId = (
 
 export function createIds(random: Random): MakeId {
   const bytes = new Uint8Array(randomBytes)
+  // Each id overwrites the one before, so that it costs one string and not one for each part.
+  const text = Buffer.alloc(randomAt + randomCharacters, "_")
   let lastMs = -1
-  let lastTime = ""
   return (prefix, timeMs) => {
+    const start = timeAt - 1 - prefix.length
+    text.latin1Write(prefix, start)
     if (timeMs !== lastMs) {
       lastMs = timeMs
-      lastTime = timeText(timeMs)
+      text.latin1Write(timeText(timeMs), timeAt)
     }
     random(bytes)
-    return `${prefix}_${lastTime}${randomText(bytes)}`
+    writeRandom(bytes, text)
+    return text.latin1Slice(start)
   }
 }
 
@@ -39,18 +47,12 @@ function timeText(timeMs: number): string {
   return text
 }
 
-const letters = Buffer.from(alphabet, "latin1")
-/**
- * A buffer that each id overwrites, so that an id costs one string and not one for each character.
- */
-const text = Buffer.alloc(randomCharacters)
-
 /** Five bits for each character. */
-function randomText(bytes: Uint8Array): string {
+function writeRandom(bytes: Uint8Array, text: Buffer): void {
   let bits = 0
   let held = 0
   let from = 0
-  for (let at = 0; at < randomCharacters; at++) {
+  for (let at = randomAt; at < text.length; at++) {
     if (held < 5) {
       bits = ((bits << 8) | (bytes[from++] as number)) & 0xfff // 26 characters take 130 of 136 bits
       held += 8
@@ -58,5 +60,4 @@ function randomText(bytes: Uint8Array): string {
     held -= 5
     text[at] = letters[(bits >>> held) & 31] as number // below 32
   }
-  return text.latin1Slice()
 }
