@@ -165,7 +165,7 @@ test("an event that is too large is refused in its place, by its size in the req
   )
 })
 
-test("other requests run before each event is parsed, and while a too large event is skipped", async () => {
+test("other requests run before each event is read, and while a too large event is skipped", async () => {
   let heard = 0
   const pace: Pace = { isUp: () => true, next: async () => void heard++ }
   const heardWhile = async (text: string): Promise<number> => {
@@ -177,7 +177,7 @@ test("other requests run before each event is parsed, and while a too large even
   const pieces = 7
   assert.equal(
     await heardWhile(`{"events":["${"x".repeat(pieces * rules.itemBytesMax)}"]}`),
-    pieces,
+    1 + pieces,
   )
 })
 

@@ -40,7 +40,12 @@ export async function readBatch(
   for (;;) {
     if (events.length === itemsMax)
       return refuse(check, { events: Array.from({ length: itemsMax + 1 }) }, text)
-    events.push(await readItem(text, events.length, rules, pace))
+    text.next()
+    const end = new ValueEnd(text.bytes, text.at)
+    // This reads the bytes of an event twice, but most of the work comes later.
+    do if (pace.isUp()) await pace.next()
+    while (!end.lookOn(rules.itemBytesMax))
+    events.push(readItem(text, end, events.length, rules))
     if (text.next() === 0x5d) break
     text.expect(0x2c)
   }
@@ -63,18 +68,10 @@ function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner
   return text.fail()
 }
 
-async function readItem(
-  text: Scanner,
-  place: number,
-  rules: BatchBodyRules,
-  pace: Pace,
-): Promise<unknown> {
+/** The value between the scanner and this end. */
+function readItem(text: Scanner, end: ValueEnd, place: number, rules: BatchBodyRules): unknown {
   const { limits, itemBytesMax, objectsMax } = rules
-  text.next()
   const start = text.at
-  const end = new ValueEnd(text.bytes, start)
-  // This reads the bytes of an event twice, but most of the work comes later.
-  while (!end.lookOn(itemBytesMax)) if (pace.isUp()) await pace.next()
   if (end.at === start) text.fail()
   text.at = end.at
   const bytes = end.at - start
@@ -90,7 +87,6 @@ async function readItem(
       "payload_too_large",
       `the batch has more than ${objectsMax} objects and arrays`,
     )
-  if (pace.isUp()) await pace.next()
   return parseStrict(text.bytes.subarray(start, end.at), limits, ["events", place])
 }
 
