@@ -1,6 +1,6 @@
 // Writing events: one, or a batch of them.
 
-import type { AuditEvent } from "@tallystick/client/wire"
+import type { AuditEvent, BatchItem } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import {
   receiptJson,
@@ -79,22 +79,31 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle(call) {
         const results: string[] = []
         const admitted = new Map<string, Gathered>()
-        for (const [place, value] of call.body.events.entries()) {
+        let count = 0
+        for (const value of call.body.events) {
           if (call.pace.isUp()) await call.pace.next()
+          const place = count++
           try {
-            await admitItem(service, call, value, place, admitted)
+            const event = checkItem(value, place)
+            const { workspaceId, projectId, idempotencyKey } = event
+            const known = admitted.get(workspaceId)
+            const { projects, places, drafts } = known?.projects.has(projectId)
+              ? known
+              : await admitItem(service, call.caller, event, admitted)
+            drafts.push(saidOf(call, event, idempotencyKey, projects.get(projectId)))
+            places.push(place)
           } catch (error) {
             results[place] = problemOf(error)
           }
         }
         // All at once, so that groups of several workspaces share a commit.
         const writings = await Promise.allSettled(
-          admitted.values().map(async ({ workspace, items }) => {
-            const drafts = items.map(({ said }) => said)
+          admitted.values().map(async ({ workspace, places, drafts }) => {
             const outcomes = await service.ledger.record(workspace, drafts, [], call.pace)
-            for (const [at, one] of outcomes.entries()) {
+            let at = 0
+            for (const place of places) {
               if (call.pace.isUp()) await call.pace.next()
-              results[the(items[at]).place] = resultJson(service, call.caller, one)
+              results[place] = resultJson(service, call.caller, the(outcomes[at++]))
             }
           }),
         )
@@ -106,7 +115,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
             failures,
             results.some((result) => result.startsWith('{"receipt"')),
           )
-        return { status: 202, body: `{"results":[${results.join(",")}]}` }
+        return { status: 202, body: batchAnswer(results) }
       },
     }),
   ]
@@ -133,35 +142,31 @@ interface Gathered {
   readonly workspace: Workspace
   /** The projects that the caller may write to, with the newest policy version of each. */
   readonly projects: Map<string, number | undefined>
-  readonly items: { readonly place: number; readonly said: Draft }[]
+  readonly drafts: Draft[]
+  /** The place of each draft in the batch. */
+  readonly places: number[]
 }
 
 type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
 
+/** Admits an event of a project that is new to the batch, and returns the group of its workspace. */
 async function admitItem(
   service: Service,
-  call: WriteCall,
-  value: unknown,
-  place: number,
+  caller: Principal | undefined,
+  event: BatchItem,
   admitted: Map<string, Gathered>,
-): Promise<void> {
-  const event = checkItem(value, place)
-  const known = admitted.get(event.workspaceId)
-  if (known?.projects.has(event.projectId)) {
-    known.items.push({
-      place,
-      said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)),
-    })
-    return
+): Promise<Gathered> {
+  const { workspaceId, projectId, idempotencyKey } = event
+  const { workspace, project } = await admit(service, caller, event, idempotencyKey)
+  const group = admitted.get(workspaceId) ?? {
+    workspace,
+    projects: new Map(),
+    drafts: [],
+    places: [],
   }
-  const { workspace, project } = await admit(service, call.caller, event, event.idempotencyKey)
-  const group: Gathered = known ?? { workspace, projects: new Map(), items: [] }
-  if (project !== undefined) group.projects.set(event.projectId, project.value.policyVersion)
-  group.items.push({
-    place,
-    said: saidOf(call, event, event.idempotencyKey, project?.value.policyVersion),
-  })
-  admitted.set(event.workspaceId, group)
+  admitted.set(workspaceId, group)
+  if (project !== undefined) group.projects.set(projectId, project.value.policyVersion)
+  return group
 }
 
 /** Throws if the caller may not write to this project, whether it exists or not. */
@@ -287,6 +292,18 @@ function resultJson(
   } catch (error) {
     return problemOf(error)
   }
+}
+
+/**
+ * In bytes, and not as a text: a text of this length would be copied to join it with its brackets,
+ * and again with the headers.
+ */
+function batchAnswer(results: readonly string[]): Buffer {
+  return Buffer.concat([
+    Buffer.from('{"results":['),
+    Buffer.from(results.join(",")),
+    Buffer.from("]}"),
+  ])
 }
 
 /** Contains the receipt of the original if the caller may write to its project. */
