@@ -155,6 +155,10 @@ test("expired content is destroyed unless a hold keeps it, and stays provable", 
     body: { reason: "It is over" },
   })
   assert.deepEqual([released.status, released.json().state], [200, "released"], released.text)
+  const again = await root.ask("DELETE", `${path}/holds/${hold.holdId}`, {
+    body: { reason: "It is over, as was said" },
+  })
+  assert.deepEqual([again.status, again.text], [200, released.text])
   const ended = await tallystick(["retention", "run", id], settingsOf(service))
   assert.equal(ended.code, 0, ended.errors)
   assert.match(ended.errors, /: 1 content of .* expired\.\n/)

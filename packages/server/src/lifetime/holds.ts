@@ -31,7 +31,7 @@ export interface Holds {
     workspace: Document<"workspace">,
     request: HoldRequest,
   ): Promise<Document<"hold">>
-  /** Refuses with `not_found`, also for a released hold. */
+  /** Does nothing if the hold is released already. */
   release(
     by: Principal,
     workspace: Document<"workspace">,
@@ -136,7 +136,8 @@ export function createHolds(parts: HoldParts): Holds {
     async release(by, workspace, id, reason) {
       await recordPlanned(parts, workspace, async (nowMs) => {
         const before = await find(workspace.id, id)
-        if (before === undefined || before.value.released !== undefined) throw missing()
+        if (before === undefined) throw missing()
+        if (before.value.released !== undefined) return undefined
         const state = await readState(registry, workspace.id)
         const released = { at: isoTime(nowMs), by: nameOf(by), reason }
         return {
@@ -184,5 +185,5 @@ function found(hold: Document<"hold"> | undefined): Document<"hold"> {
 }
 
 function missing(): LedgerError {
-  return new LedgerError("not_found", "there is no such hold, or it was released")
+  return new LedgerError("not_found", "there is no such hold")
 }

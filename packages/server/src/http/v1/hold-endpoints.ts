@@ -75,7 +75,7 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       tag: "Retention",
       summary: "Release a hold",
       description:
-        "Entries that no other hold covers may expire again, and erasures that waited for this hold are carried out. The hold stays in the list.",
+        "Entries that no other hold covers may expire again, and erasures that waited for this hold are carried out. The hold stays in the list. A repeated request changes nothing.",
       access: { action: "administer" },
       body: HoldRelease,
       answers: { 200: Hold },
