@@ -94,7 +94,9 @@ test("an invalid question is refused with a sentence", async () => {
     assert.match(reply.json<{ detail: string }>().detail, detail)
   }
   const bad = { "last-event-id": "4a", accept: "text/event-stream" }
-  assert.equal((await acme.reader.get(`${acme.path}/events/feed`, bad)).status, 400)
+  const refused = await acme.reader.get(`${acme.path}/events/feed`, bad)
+  assert.equal(refused.status, 400)
+  assert.match(refused.json<{ detail: string }>().detail, /^Last-Event-Id must be the last id/)
 })
 
 test("a question waits for a match, and for nothing else", async () => {

@@ -54,7 +54,7 @@ function contextText(
   if (text !== undefined && text.length <= charactersMax) return text
   throw new LedgerError(
     "invalid_field",
-    `${headerName(header)} must be text in UTF-8 of ${charactersMax} characters at most`,
+    `${headerName(header)} must be text in UTF-8, of ${charactersMax} characters at most and without control characters`,
   )
 }
 

@@ -542,7 +542,7 @@ test("the context headers of a write must be UTF-8 and not too long", async () =
   for (const value of ["x".repeat(101), "\u00ff", "\u00c3", "\u00c2\u0085"]) {
     assert.equal(
       (await context({ "x-trace-id": value }))["detail"],
-      "X-Trace-Id must be text in UTF-8 of 100 characters at most",
+      "X-Trace-Id must be text in UTF-8, of 100 characters at most and without control characters",
     )
   }
 })

@@ -71,7 +71,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "the body is not JSON: it ends within a string",
   bad_request: "the Host header is missing",
   ambiguous_credentials: "Authorization must be given only once",
-  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key",
+  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key or a token",
   token_expired: "the credential has expired",
   token_revoked: "the credential was revoked",
   login_failed: "the e-mail or the password is wrong",

@@ -243,8 +243,9 @@ export function permitWriting(service: Service, workspace?: string): void {
 }
 
 export const sentences = {
-  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key",
-  insufficient_scope: "the credential does not have the scope that this needs",
+  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key or a token",
+  insufficient_scope:
+    "this needs an API key with the scope read or admin, a session, or a token for it",
   workspace_forbidden: "the credential belongs to another workspace",
   project_forbidden: "the credential does not reach this project",
 } as const

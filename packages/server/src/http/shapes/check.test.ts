@@ -12,6 +12,8 @@ import { answerOf, shapeOf } from "./wire-shape.ts"
 import { Consent } from "./consent-request.ts"
 import { checkEvent, Event } from "./event.ts"
 import { projectBodies } from "./project.ts"
+import { queryCheckOf } from "./query.ts"
+import { Time } from "./time.ts"
 import { Type } from "./type.ts"
 import { NewWorkspace, WorkspaceChange } from "./workspace.ts"
 
@@ -71,13 +73,21 @@ test("events as in docs/api.md pass unchanged", () => {
   }
 })
 
+test("the offset of a time in an address needs an escape, and the refusal says so", () => {
+  const check = queryCheckOf(Type.Object({ from: Time }))
+  assert.throws(
+    () => check({ from: "2026-01-31T10:30:00 01:00" }),
+    refusal("from must be a time without spaces: in an address, + is written %2B"),
+  )
+})
+
 test("the refusal of an event is one sentence that names the field and the rule", () => {
   const id =
     "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
   const action =
     "action must be a dotted name of two segments or more, each of letters, digits, _ and -, and of 200 characters at most"
   const time =
-    "occurredAt must be a date and time that exists, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00"
+    "occurredAt must be a date and time that exists, with Z or an offset and at most nine digits of a fraction, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00"
   const cases: [change: object | null | string | unknown[], detail: string][] = [
     [[], "the body must be an object"],
     ["x", "the body must be an object"],

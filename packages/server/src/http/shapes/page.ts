@@ -74,7 +74,12 @@ export const RecordsQuery = queryOf<wire.RecordsQuery>()({
 
 /** A stream continues after this sequence; `after` is where the first connection began. */
 export const FeedHeaders = Type.Object({
-  "last-event-id": Type.Optional(Type.String({ pattern: "^(?:0|[1-9][0-9]{0,14})?$" })),
+  "last-event-id": Type.Optional(
+    Type.String({
+      pattern: "^(?:0|[1-9][0-9]{0,14})?$",
+      rule: "must be the last id of the stream, a sequence",
+    }),
+  ),
 })
 
 /** Server-sent events. */

@@ -31,6 +31,7 @@ function decode(text: string): string {
 interface Parameter {
   readonly type?: string
   readonly default?: unknown
+  readonly docs?: { readonly format?: string }
 }
 
 /**
@@ -53,6 +54,12 @@ export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => 
         read[name] = Number(text)
       } else if (parameter.type === "boolean" && (text === "true" || text === "false")) {
         read[name] = text === "true"
+      } else if (parameter.docs?.format === "date-time" && text.includes(" ")) {
+        // An unescaped + of an offset arrives as a space.
+        throw new LedgerError(
+          "invalid_field",
+          `${name} must be a time without spaces: in an address, + is written %2B`,
+        )
       }
     }
     return check(read)

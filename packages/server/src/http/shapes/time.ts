@@ -62,7 +62,7 @@ function isZone(text: string, at: number): boolean {
 
 export const Time = Type.Refine(
   Type.String({
-    rule: "must be a date and time that exists, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00",
+    rule: "must be a date and time that exists, with Z or an offset and at most nine digits of a fraction, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00",
     docs: { format: "date-time", examples: ["2026-01-31T09:30:00Z"] },
   }),
   isTime,

@@ -39,7 +39,7 @@ const Subject = Type.Union(
     ),
   ],
   {
-    rule: "must be a non-empty string, or an object of a non-empty id and, at will, 1 to 20 different types",
+    rule: "must be a non-empty string, or an object with a non-empty id and optionally 1 to 20 different types",
   },
 )
 
