@@ -29,7 +29,7 @@ const atOnce = (text: string) =>
     check(parseStrict(Buffer.from(text), { ...limits, depthMax: limits.depthMax + 2 })),
   )
 
-test("reading a batch in slices gives the same value or refusal as reading it at once", async () => {
+test("reading a batch in slices gives the same value as reading it at once, or refuses it or one of its events", async () => {
   const blank = fc.constantFrom("", "", "", " ", "\n\t")
   const name = fc.constantFrom(
     "events",
@@ -83,13 +83,15 @@ test("reading a batch in slices gives the same value or refusal as reading it at
     fc.oneof({ weight: 3, arbitrary: body }, { weight: 1, arbitrary: cut }),
     async (text) => {
       const [pieces, once] = [await inPieces(text), await atOnce(text)]
-      const tooLarge =
-        (pieces.value as { events: unknown[] } | undefined)?.events.some(
-          (event) => event instanceof LedgerError,
-        ) === true
+      const events = (pieces.value as { events: unknown[] } | undefined)?.events ?? []
+      const refused = events.filter((event) => event instanceof LedgerError)
       if (pieces.code === undefined) taken += 1
       // A too large event was only scanned for its end.
-      if (tooLarge) return
+      if (refused.some(({ code }) => code === "payload_too_large")) return
+      if (refused[0] !== undefined) {
+        assert.deepEqual([refused[0].code, refused[0].detail], [once.code, once.detail], text)
+        return
+      }
       assert.deepEqual(pieces.value, once.value, text)
       assert.equal(
         pieces.code === undefined,
@@ -105,23 +107,8 @@ test("reading a batch in slices gives the same value or refusal as reading it at
 test("a refusal names the place of the first fault, and the rest is not read", async () => {
   const garbage = "\u0000".repeat(50)
   const cases: [text: string, code: string, detail: string][] = [
-    ['{"events":[{},{"a":{"b":1,"b":2}}]}', "invalid_json", "events[1].a has the member b twice"],
-    [
-      '{"events":[{},{"a":[1e400]}]}',
-      "invalid_json",
-      "events[1].a[0] is a number that would lose digits; send it as a string",
-    ],
     ['{"events":[{"a":[1,]}]}', "invalid_json", "events[0] is not JSON: see character 9"],
-    [
-      `{"events":[{"a":"${"x".repeat(101)}"}]}`,
-      "invalid_field",
-      "events[0].a must not hold a string longer than 100 bytes",
-    ],
-    [
-      `{"events":[${"[".repeat(6)}`,
-      "invalid_json",
-      `events[0]${"[0]".repeat(5)} is nested deeper than 5 levels`,
-    ],
+    [`{"events":[${"[".repeat(6)}`, "invalid_json", "the body ends before its JSON does"],
     [`{"events":[1,2,3,4,${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
     [`{"events":[]${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
     [`{"events":{${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
@@ -151,6 +138,35 @@ test("a refusal names the place of the first fault, and the rest is not read", a
     code: "invalid_json",
     detail: "events[1] is not valid UTF-8",
   })
+})
+
+test("an event that breaks a rule of JSON or a limit is refused in its place", async () => {
+  const cases: [event: string, code: string, detail: string][] = [
+    ['{"a":{"b":1,"b":2}}', "invalid_json", "events[1].a has the member b twice"],
+    [
+      '{"a":[1e400]}',
+      "invalid_json",
+      "events[1].a[0] is a number that would lose digits; send it as a string",
+    ],
+    ['"\\ud800"', "invalid_json", "events[1] contains half of a surrogate pair"],
+    [
+      `${"[".repeat(6)}${"]".repeat(6)}`,
+      "invalid_json",
+      `events[1]${"[0]".repeat(5)} is nested deeper than 5 levels`,
+    ],
+    [
+      `{"a":"${"x".repeat(101)}"}`,
+      "invalid_field",
+      "events[1].a must not hold a string longer than 100 bytes",
+    ],
+  ]
+  for (const [event, code, detail] of cases) {
+    const { value } = await inPieces(`{"events":[{"a":1},${event},2]}`)
+    const [first, refused, last] = (value as { events: unknown[] }).events
+    assert.deepEqual([first, last], [{ a: 1 }, 2])
+    assert.ok(refused instanceof LedgerError)
+    assert.deepEqual([refused.code, refused.detail], [code, detail])
+  }
 })
 
 test("an event that is too large is refused in its place, by its size in the request", async () => {

@@ -1,11 +1,12 @@
 // Parses a large batch in slices. A scanner that only knows where a JSON value ends finds the
-// events, and each event is parsed by itself. Other requests run in between, and the first fault
-// ends it.
+// events, and each event is parsed by itself. Other requests run in between. An event that breaks a
+// rule is refused alone; text that is not JSON ends it, because nobody knows where the next event
+// begins.
 
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import type { Pace } from "../runtime/pace.ts"
-import { invalid, parseStrict, type JsonLimits } from "./json.ts"
+import { NotJson, parseStrict, type JsonLimits } from "./json.ts"
 
 export interface BatchBodyRules {
   readonly limits: JsonLimits
@@ -17,8 +18,8 @@ export interface BatchBodyRules {
 }
 
 /**
- * `{"events":[…]}`. An event that is too large is not parsed: the list contains its refusal
- * instead.
+ * `{"events":[…]}`. In place of an event that is too large, or that `parseStrict` refuses, the list
+ * contains the refusal.
  */
 export async function readBatch(
   bytes: Buffer,
@@ -87,7 +88,13 @@ function readItem(text: Scanner, end: ValueEnd, place: number, rules: BatchBodyR
       "payload_too_large",
       `the batch has more than ${objectsMax} objects and arrays`,
     )
-  return parseStrict(text.bytes.subarray(start, end.at), limits, ["events", place])
+  const item = text.bytes.subarray(start, end.at)
+  try {
+    return parseStrict(item, limits, ["events", place])
+  } catch (error) {
+    if (error instanceof LedgerError && !(error instanceof NotJson)) return error
+    throw error
+  }
 }
 
 /**
@@ -139,7 +146,7 @@ class Scanner {
   }
 
   fail(): never {
-    throw invalid(
+    throw new NotJson(
       this.at >= this.bytes.length
         ? "the body ends before its JSON does"
         : `the body is not JSON: see byte ${this.at + 1}`,

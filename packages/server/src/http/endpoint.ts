@@ -10,7 +10,7 @@ import { pacedBytesMin, unpaced, type Pace, type SharedPace } from "../runtime/p
 import { none, readBody } from "./body.ts"
 import { contextOf, type Context } from "./context-headers.ts"
 import type { Incoming } from "./incoming.ts"
-import { parseStrict, type JsonLimits } from "./json.ts"
+import { NotJson, parseStrict, type JsonLimits } from "./json.ts"
 import type { Route } from "./server.ts"
 import { checkOf, type Of } from "./shapes/check.ts"
 import { queryCheckOf, type RawQuery } from "./shapes/query.ts"
@@ -61,7 +61,10 @@ export interface Handled<
   /** Names in lower case. Other headers are not checked. */
   readonly headers?: H
   readonly body?: B
-  /** Parses and checks a large body in slices. If absent, it is parsed and checked at once. */
+  /**
+   * Parses and checks a large body in slices, and any body that is refused. If absent, it is parsed
+   * and checked at once.
+   */
   readonly readInPieces?: (bytes: Buffer, pace: Pace) => Promise<Of<B>>
   /** Whether a request without a body counts as `{}`. */
   readonly bodyMayBeAbsent?: boolean
@@ -214,12 +217,13 @@ class EndpointRoute<Access, Caller> implements Route {
     // A body that is larger than one event is checked in slices.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const pace = isLarge ? this.#paceOf(place) : unpaced
+    const read = isLarge ? this.#readLarge(bytes, pace) : this.#readSmall(bytes)
     const call = {
       caller,
       params,
       query,
       headers,
-      body: isLarge ? await this.#readLarge(bytes, pace) : this.#checks.body?.(bytes),
+      body: read instanceof Promise ? await read : read,
       incoming,
       bodyBytes: bytes.length,
       requestId,
@@ -250,6 +254,17 @@ class EndpointRoute<Access, Caller> implements Route {
   #paceOf(place: Place | undefined): Pace {
     const { pace = unpaced } = this.#options
     return place === undefined ? pace : pace.of(place.sender)
+  }
+
+  /** A body that breaks a rule of JSON is read in pieces, which may refuse only a part of it. */
+  #readSmall(bytes: Buffer): unknown {
+    const { readInPieces } = this.#endpoint
+    try {
+      return this.#checks.body?.(bytes)
+    } catch (error) {
+      if (readInPieces === undefined || error instanceof NotJson) throw error
+      return readInPieces(bytes, unpaced)
+    }
   }
 
   async #readLarge(bytes: Buffer, pace: Pace): Promise<unknown> {

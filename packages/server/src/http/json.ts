@@ -37,10 +37,10 @@ export function parseStrict(
   limits: JsonLimits,
   within: readonly (string | number)[] = [],
 ): Json {
-  if (bytes.length === 0) throw invalid(`${placeOf(within)} is empty; it must be JSON`)
+  if (bytes.length === 0) throw new NotJson(`${placeOf(within)} is empty; it must be JSON`)
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
-    throw invalid(`${placeOf(within)} must not begin with a byte order mark`)
-  if (!isUtf8(bytes)) throw invalid(`${placeOf(within)} is not valid UTF-8`)
+    throw new NotJson(`${placeOf(within)} must not begin with a byte order mark`)
+  if (!isUtf8(bytes)) throw new NotJson(`${placeOf(within)} is not valid UTF-8`)
   const text = bytes.toString()
   const colons = scan(bytes, limits)
   // Before JSON.parse, which would need hundreds of megabytes for eight million open brackets.
@@ -59,8 +59,15 @@ function parse(text: string): Made | undefined {
   }
 }
 
-export function invalid(detail: string): LedgerError {
+function invalid(detail: string): LedgerError {
   return new LedgerError("invalid_json", detail)
+}
+
+/** For text that is not JSON. The other refusals are for JSON that two parsers read differently. */
+export class NotJson extends LedgerError {
+  constructor(detail: string) {
+    super("invalid_json", detail)
+  }
 }
 
 // The first pass ----------------------------------------------------------------------------------
@@ -389,7 +396,7 @@ class Reader {
 
   #fail(at = this.#at): never {
     const place = placeOf(this.#path.slice(0, this.#within))
-    throw invalid(
+    throw new NotJson(
       at >= this.#text.length
         ? `${place} ends before its JSON does`
         : `${place} is not JSON: see character ${at + 1}`,
