@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import {
   chmod,
   chown,
@@ -127,6 +128,82 @@ test("verify: evidence is genuine with the trusted key, and unconfirmed without"
     ["receipt", "entry", "proof", "pack", "pack"].map((what) => [what, "unconfirmed"]),
   )
   for (const { reason } of findings) assert.match(reason, /no key that you trust has signed/)
+})
+
+test("verify: an export of JSON lines is checked line by line, to its last line", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  for (const id of ["inv_1", "inv_2", "inv_3"])
+    await workspace.writer.write(eventFor(workspace.id, { target: { id, type: "invoice" } }))
+  const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const exported = async (query: string): Promise<string> =>
+    (await workspace.reader.get(`${workspace.path}/events/export?${query}`)).text
+  const proven = await eventually("the export is sealed", async () => {
+    const text = await exported("include=proof")
+    return text.includes('"tlogProof":null') ? undefined : text
+  })
+  const [bare, none] = [await exported(""), await exported("query=nothing&include=proof")]
+  await service.end()
+  await using folder = await makeFolder()
+  const lines = proven.split(/(?<=\n)/)
+  const [first = "", second = "", third = "", end = ""] = lines
+  assert.equal(lines.length, 4)
+  const ended = (...entries: readonly string[]): string => {
+    const sha256 = createHash("sha256").update(entries.join("")).digest("hex")
+    const { end: said } = JSON.parse(end)
+    return `${entries.join("")}${JSON.stringify({ end: { ...said, count: entries.length, sha256 } })}\n`
+  }
+  const cases: readonly (readonly [
+    name: string,
+    text: string,
+    verdict: string,
+    reason?: RegExp,
+  ])[] = [
+    ["whole", proven, "genuine"],
+    ["less, and ended again", ended(first, third), "genuine"],
+    ["cut after a line", first + second, "unconfirmed", /^its last line is missing.* after=\d+$/],
+    ["cut in a line", first + second.slice(0, 99), "unconfirmed", /^its last line is missing/],
+    ["without proofs", bare, "unconfirmed", /no proof.*include=proof/],
+    ["without entries", none, "unreadable", /no entries/],
+    ["no entry", ended(first, "{}\n"), "unreadable", /^line 2: it is not an entry/],
+    ["not JSON", ended(first, "{\n"), "unreadable", /^line 2: it is not JSON/],
+    ["two ends", ended(first, end), "unreadable", /^line 2: /],
+    ["a line after the end", proven + first, "unreadable", /^line 4: /],
+    [
+      "a member twice",
+      ended(first.replace("{", '{"hash":"",')),
+      "refuted",
+      /^line 1: .*"hash" twice/,
+    ],
+    ["a word changed", ended(first, second.replaceAll("inv_2", "inv_9")), "refuted", /^line 2: /],
+    ["a line left out", first + third + end, "refuted", /end .* count: expected 2, found 3/],
+    ["a space more", proven.replace('{"', '{ "'), "refuted", /end does not hold, in sha256: /],
+    ["another order", ended(first, third, second), "refuted", /^line 3: .*oldest first/],
+    ["a line twice", ended(first, first), "refuted", /^line 2: .*once/],
+  ]
+  const files = await Promise.all(
+    cases.map(([name, text]) => folder.file(`${name.replaceAll(" ", "-")}.jsonl`, text)),
+  )
+  const told = await tallystick(["verify", "--json", "--key", vkey, ...files])
+  assert.deepEqual([told.code, told.errors], [3, ""])
+  const findings = JSON.parse(told.output) as {
+    what: string
+    verdict: string
+    reason?: string
+    facts: { entries: number }
+  }[]
+  for (const [at, [name, , verdict, reason]] of cases.entries()) {
+    const found = findings[at]
+    assert.deepEqual([found?.what, found?.verdict], ["list", verdict], `${name}: ${told.output}`)
+    if (reason !== undefined) assert.match(found?.reason ?? "", reason, name)
+  }
+  assert.deepEqual([findings[0]?.facts.entries, findings[1]?.facts.entries], [3, 2])
+  const trusting = await tallystick(["verify", files[0] ?? "", "--key", vkey])
+  assert.deepEqual([trusting.code, trusting.errors], [0, ""])
+  assert.match(trusting.output, /: genuine\n[^]* {2}ok {4}end\n {2}entries: 3\n/)
+  const trustless = await tallystick(["verify", files[0] ?? ""])
+  assert.deepEqual([trustless.code, trustless.errors], [2, ""])
+  assert.match(trustless.output, /: not confirmed\n.*no key that you trust/)
 })
 
 test("verify: during a key's overlap, evidence is genuine under either key", async () => {

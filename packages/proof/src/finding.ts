@@ -1,4 +1,5 @@
 import { fromBase64, fromUtf8, isoTime, toHex } from "./encoding.ts"
+import { examineLines, isExportedLines } from "./exported-lines.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
 import { definedOf, equalJson, isObject, parseJson, readJson, type JsonObject } from "./json.ts"
 import type { MissingCounts } from "./missing-content.ts"
@@ -11,13 +12,13 @@ import { verifyTlogProof } from "./tlog-proof.ts"
 import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
 
 /**
- * The result of checking a file of evidence: the answer about a receipt, an entry, a page of
- * entries, a tlog-proof, an evidence pack or an export. Programs show the findings to people.
+ * The result of checking a file of evidence: the answer about a receipt, an entry, a page or lines
+ * of entries, a tlog-proof, an evidence pack or an export. Programs show the findings to people.
  */
 export interface Finding {
   /** The item, if the file has several. */
   readonly item?: string
-  readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
+  readonly what: "receipt" | "entry" | "page" | "list" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
   /** The reason, if the verdict is `unconfirmed`. */
   readonly because?: Because | "key_missing"
@@ -72,6 +73,8 @@ export function examineFile(bytes: Uint8Array, input: TrustedInput): readonly Fi
   if (isZip(bytes)) return [ofPack(verifyPack(bytes, input))]
   const text = fromUtf8(bytes) ?? ""
   if (text.startsWith(proofHeader)) return [ofProof(text, input)]
+  if (isExportedLines(text))
+    return [examineLines(bytes, (entry) => ofListed(entry, input), input.hash)]
   const json = readJson(text)
   if (!json.ok && json.repeated !== undefined)
     return [ambiguous(`it has the member "${json.repeated}" twice`)]
@@ -90,7 +93,7 @@ function ambiguous(reason: string): Finding {
 }
 
 const kinds =
-  "it is not a receipt of GET …/receipts/{receiptId}, a page read with include=proof, a tlog-proof, an evidence pack or an export"
+  "it is not a receipt of GET …/receipts/{receiptId}, a page or JSON lines read with include=proof, a tlog-proof, an evidence pack or an export"
 
 /**
  * All kinds of evidence that the file could be. If it is genuine as one kind, that proves nothing
@@ -282,7 +285,7 @@ const reasons = {
   not_sealed:
     "no signed checkpoint covers it, so nothing shows yet that a ledger recorded it; get it again in a second",
   proof_missing:
-    "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
+    "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page or an export with include=proof",
   content_missing: "the record is genuine, and its content is gone, as after its retention",
 } as const
 

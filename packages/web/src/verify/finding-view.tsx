@@ -128,6 +128,8 @@ function scopeOf(what: Finding["what"], { entries }: Finding["facts"]): string {
       return `Manifest, seal and ${all} were recomputed here: nothing was added, left out or changed since.`
     case "export":
       return `The export was recomputed here, ${all}: each is linked to the one before it, up to the signed checkpoint.`
+    case "list":
+      return `${capital(all)} stood in the ledger at their times and places, and are unchanged since. All of them were recomputed here. No file shows that nobody has left an entry out.`
     case "receipt":
     case "entry":
     case "proof":
@@ -179,6 +181,7 @@ const meanings: Readonly<Record<string, string>> = {
   receipts: "The receipts match the records and contents.",
   table: "The table matches the records and contents.",
   policies: "Each policy has the hash that it states.",
+  end: "The last line has the number and the hash of all others.",
   epochs: "Each ledger continues the one before it.",
   kept: "It is among the entries that were kept.",
   tiles: "The tiles match the records.",

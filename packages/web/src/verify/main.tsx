@@ -79,7 +79,7 @@ function DropZone() {
         </Button>
         <Button onClick={() => folder.click()}>Choose the folder of an export</Button>
       </div>
-      <p class="quiet small">.json, .tlog-proof, .zip, or the folder of an export</p>
+      <p class="quiet small">.json, .jsonl, .tlog-proof, .zip, or the folder of an export</p>
       {files}
       {folder}
     </div>
