@@ -760,7 +760,7 @@ export interface RevokeQuery {
  * Tokens are not listed: they end with their makers.
  */
 export interface MadeByKey {
-  /** Whether this call ended it. */
+  /** Whether this call ended these, too. It ends the key itself in any case. */
   readonly revoked: boolean
   readonly apiKeys: readonly ApiKey[]
   /** Members invited by the key, including those who have joined. */
