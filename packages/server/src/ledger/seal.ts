@@ -198,7 +198,7 @@ const _: Exclude<EntryField, Named | Elsewhere> extends never ? true : never = t
 interface SealedParty {
   readonly _sd: Digests
   readonly id: string
-  readonly name: Json | undefined
+  readonly name: string | undefined
   readonly type: string
 }
 
@@ -212,7 +212,8 @@ function sealedParty(party: Party, nameStays: boolean, sealing: Sealing): Sealed
   if (email !== undefined) _sd = addTo(_sd, sealing.conceal("email", email))
   if (name !== undefined && !nameStays) _sd = addTo(_sd, sealing.conceal("name", name))
   if (hasFurther(party)) _sd = addTo(_sd, sealing.concealJson("other", furtherJson(party)))
-  return { _sd, id, name: nameStays ? name : undefined, type }
+  // Only the service names such a target.
+  return { _sd, id, name: nameStays ? (name as string | undefined) : undefined, type }
 }
 
 /** Digests of sealed members, sorted. Undefined if there are none. */

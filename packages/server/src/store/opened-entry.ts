@@ -281,10 +281,11 @@ export function provenanceOf(context: Context | undefined, keyId: string | undef
   return keyId === undefined ? { ...context } : { ...context, keyId }
 }
 
-/** Canonical JSON. Most parties have only the members that the format names. */
+/** Canonical JSON. Most parties have only the members that the format names, and only texts. */
 function partyJson(party: Party): string {
-  if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
+  if (hasFurther(party) || typeof email === "object" || typeof name === "object")
+    return canonicalize(party)
   return JSON.stringify({ email, id, name, type })
 }
 
