@@ -218,12 +218,13 @@ class EndpointRoute<Access, Caller> implements Route {
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const pace = isLarge ? this.#paceOf(place) : unpaced
     const read = isLarge ? this.#readLarge(bytes, pace) : this.#readSmall(bytes)
+    const parsed: unknown = read instanceof Promise ? await read : read
     const call = {
       caller,
       params,
       query,
       headers,
-      body: read instanceof Promise ? await read : read,
+      body: parsed,
       incoming,
       bodyBytes: bytes.length,
       requestId,
