@@ -61,6 +61,7 @@ before(async () => {
   const { bytes: pack } = await reader.get(`${path}/evidence-packs/${packId}/download`)
   const { text: proof } = await reader.get(`${path}/receipts/${first?.receipt}/proof`)
   vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
+  const { text: lines } = await reader.get(`${path}/events/export?include=proof`)
   const altered = Buffer.from(pack)
   altered.write("12.6", altered.indexOf("12.5"))
   await Promise.all([
@@ -68,6 +69,8 @@ before(async () => {
     writeFile(inFolder("altered.json"), answer.replaceAll("12.5", "12.6")),
     writeFile(inFolder("truncated.json"), answer.slice(0, -300)),
     writeFile(inFolder("first.tlog-proof"), proof),
+    writeFile(inFolder("entries.jsonl"), lines),
+    writeFile(inFolder("truncated.jsonl"), lines.slice(0, -300)),
     writeFile(inFolder("pack.zip"), pack),
     writeFile(inFolder("altered.zip"), altered),
     writeFile(inFolder("truncated.zip"), pack.subarray(0, -1)),
@@ -111,21 +114,23 @@ async function trust(page: Page): Promise<void> {
 
 /** The same evidence, wherever the verifier was opened. */
 async function expectVerdicts(page: Page): Promise<void> {
-  const names = ["receipt.json", "pack.zip", "first.tlog-proof"]
+  const names = ["receipt.json", "pack.zip", "entries.jsonl", "first.tlog-proof"]
   await give(page, ...names)
-  for (const name of names.slice(0, 2))
+  for (const name of names.slice(0, -1))
     assert.match(await said(page, name), /^Consistent, not confirmed/, name)
   assert.match(await said(page, "first.tlog-proof"), /^Cannot be checked/, "it names no key")
   await trust(page)
   for (const name of names) {
     const place = page.locator(`section.result[aria-label="${name}"]`)
-    await place.getByText(/^This (receipt|proof|pack) is genuine/).waitFor()
+    await place.getByText(/^This (receipt|proof|pack|list) is genuine/).waitFor()
   }
 
   await give(page, "altered.json", "truncated.json", "altered.zip", "truncated.zip", "nothing.txt")
+  await give(page, "truncated.jsonl")
   assert.match(await said(page, "altered.json"), /This receipt is not genuine.*proof\.body/)
   await page.locator('[aria-label="altered.json"] .difference').getByText("Expected").waitFor()
   assert.match(await said(page, "truncated.json"), /^Not readable/)
+  assert.match(await said(page, "truncated.jsonl"), /Its last line is missing/)
   assert.match(await said(page, "altered.zip"), /This pack is not genuine/)
   assert.match(await said(page, "truncated.zip"), /This pack is not genuine.*cut short/)
   assert.match(await said(page, "nothing.txt"), /^Not readable.*It is not a receipt/)
