@@ -502,7 +502,7 @@ test("a workspace has as many projects as its setting allows: an event that name
   )
   const made = replies.flatMap(({ status }, at) => (status === 202 ? [`p${at}`] : []))
   assert.equal(made.length, 2)
-  const says = [/projectId must be that of a project that exists: .* 3, .* projectsMax/]
+  const says = [/projectId names one project too many: .* 3, .* projectsMax/]
   const consent = {
     projectId: "one-more",
     subject: { id: "u", email: "u@example.com" },
@@ -539,7 +539,7 @@ test("a workspace has as many projects as its setting allows: an event that name
       ask: `POST ${small.path}/projects`,
       send: { id: "one-more" },
       gets: "400 invalid_field",
-      has: [/^.*"id must be/],
+      has: [/^.*"id names one project too many: /],
     },
     ...made.map((projectId): Row => ({
       ...write,

@@ -152,7 +152,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
     const count = counts.get(workspace.id) ?? (await registry.count("project", workspace.id))
     if (registry.staleMsMax === 0) counts.set(workspace.id, count)
     if (count >= projectsMax) {
-      const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
+      const rule = `${field} names one project too many: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
       throw new LedgerError("invalid_field", rule)
     }
     const nowMs = clock.now()
