@@ -129,6 +129,15 @@ test("an unknown or invalid setting is refused by name", async () => {
     ...bad({ laneRules: [{ prefix: "billing" }] }, /laneRules\[0\]\.lane/),
     ...bad({ laneRules: [{ prefix: "billing.", lane: "data" }] }, /laneRules\[0\]\.prefix/),
     ...bad({ laneRules: [{ prefix: "", lane: "data" }] }, /laneRules\[0\]\.prefix/),
+    ...bad(
+      {
+        laneRules: [
+          { prefix: "billing", lane: "data" },
+          { prefix: "Billing", lane: "policy" },
+        ],
+      },
+      /laneRules must name each prefix once, in any case/,
+    ),
     ...bad({ laneRules: [{ prefix: "a", lane: "finance" }] }, /laneRules\[0\]\.lane/),
     ...bad({ laneRules: [{ prefix: "a", lane: "data", x: 1 }] }, /laneRules\[0\]\.x/),
     ...bad({ retention: 90 }, /retention must be an array/),

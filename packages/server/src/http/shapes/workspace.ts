@@ -37,6 +37,12 @@ const LaneRule = shapeOf<wire.LaneRule>()(
   ),
 )
 
+const LaneRules = Type.Refine(
+  Type.Array(LaneRule, { maxItems: 200 }),
+  (given) => new Set(given.map(({ prefix }) => prefix.toLowerCase())).size === given.length,
+  () => "must name each prefix once, in any case",
+)
+
 /**
  * At most a hundred years, as for `hotDays`. A rule of less than a day would expire entries that
  * have just been written.
@@ -64,7 +70,7 @@ const settings = {
   hotDays: Type.Optional(HotDays),
   requirePublishedPolicy: Type.Optional(Type.Boolean()),
   personalKeys: Type.Optional(PersonalKeys),
-  laneRules: Type.Optional(Type.Array(LaneRule, { maxItems: 200 })),
+  laneRules: Type.Optional(LaneRules),
   projectsMax: Type.Optional(ProjectsMax),
   retention: Type.Optional(RetentionRules),
 }
