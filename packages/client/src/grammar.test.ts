@@ -67,7 +67,7 @@ test("a search with too many bytes or terms is refused, with the limit", () => {
   assert.ok("query" in parseQuery("a ".repeat(queryTermsMax)))
   assert.ok("query" in parseQuery("a - ** ".repeat(queryTermsMax)), "what says nothing is no term")
   assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), {
-    problem: "must have at most 32 terms, it has 33",
+    problem: "must have at most 16 terms, it has 17",
   })
 })
 

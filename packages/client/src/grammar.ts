@@ -34,7 +34,7 @@ export interface FieldTerm {
 }
 
 export const queryBytesMax = 512
-export const queryTermsMax = 32
+export const queryTermsMax = 16
 
 /** The fields that a search may name, in addition to `metadata.<key>`. */
 export const queryFields = [
