@@ -31,7 +31,16 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
     `SELECT CAST(group_concat(bytes, '') AS BLOB)
      FROM (SELECT bytes FROM ${table} WHERE workspace = ? AND first = ? ORDER BY part)`,
   )
-  for (const statement of [at, next, parts]) statement.setReturnArrays(true)
+  // One statement instead of two for an entry that is read alone.
+  const atWithBytes = journal.prepare(
+    `SELECT number, first, count, CASE WHEN first + max(count, 1) > ?2 THEN (
+       SELECT CAST(group_concat(bytes, '') AS BLOB)
+       FROM (SELECT bytes FROM ${table} WHERE workspace = ?1 AND first = one.first ORDER BY part)
+     ) END
+     FROM ${table} AS one
+     WHERE workspace = ?1 AND first <= ?2 AND part = 0 ORDER BY first DESC LIMIT 1`,
+  )
+  for (const statement of [at, next, parts, atWithBytes]) statement.setReturnArrays(true)
   const reads = {
     /** The span that contains this entry. */
     at(number: number, sequence: number): Span | undefined {
@@ -50,12 +59,20 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
      * Returns what `make` returns for the bytes. Their memory is freed at once: in a thread with a
      * small heap, twenty megabytes of such buffers would trigger a full garbage collection.
      */
-    made<T>(number: number, span: Pick<Span, "first">, make: (bytes: Uint8Array) => T): T {
-      const bytes = reads.bytes(number, span)
-      const made = make(bytes)
-      // The driver allocates separate memory for these bytes.
-      ;(bytes.buffer as ArrayBuffer).transfer(0)
-      return made
+    made: <T>(number: number, span: Pick<Span, "first">, make: (bytes: Uint8Array) => T): T =>
+      madeOf(reads.bytes(number, span), make),
+    /** The same for the span that contains this entry. Undefined if there is none. */
+    madeAt<T>(
+      number: number,
+      sequence: number,
+      make: (bytes: Uint8Array, span: Span) => T,
+    ): T | undefined {
+      const row = atWithBytes.get(number, sequence)
+      const span = spanOf(row)
+      if (span === undefined || sequence >= span.end) return undefined
+      // The columns of the statement, in array mode.
+      const bytes = (row as unknown as readonly (Uint8Array | null)[])[3] ?? new Uint8Array()
+      return madeOf(bytes, (given) => make(given, span))
     },
     /** The spans that have entries of this range, in order. */
     *over(number: number, { first, last }: SequenceRange): Generator<Span> {
@@ -65,6 +82,13 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
     },
   }
   return reads
+}
+
+function madeOf<T>(bytes: Uint8Array, make: (bytes: Uint8Array) => T): T {
+  const made = make(bytes)
+  // The driver allocates separate memory for these bytes.
+  ;(bytes.buffer as ArrayBuffer).transfer(0)
+  return made
 }
 
 function spanOf(row: unknown): Span | undefined {

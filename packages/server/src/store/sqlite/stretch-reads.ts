@@ -63,23 +63,22 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
       stretches.next(number, sequence)?.first,
     /** Finds single entries of a workspace. */
     single(workspace: string, number: number): (sequence: number) => Stored | undefined {
-      const framed = frames(number, "far apart")
-      let stretch: Stretch | undefined
-      let opened: OpenSealed | undefined
-      return (sequence) => {
-        const isFirst = stretch === undefined || sequence < stretch.first || sequence >= stretch.end
-        if (isFirst) {
-          stretch = reads.at(number, sequence)
-          opened = undefined
+      const alone = (sequence: number, framed: FramedBodies): LoneEntry | undefined =>
+        stretches.madeAt(number, sequence, (bytes, span) => {
+          const entry = entryIn(bytes, span, workspace, sequence, framed)
+          const sealed = disclosures.one(number, span, sequence - span.first)
+          return { span, entry: { ...entry, disclosures: disclosuresOf(sealed) } }
+        })
+      const together = (span: Span, framed: FramedBodies): ((sequence: number) => Stored) => {
+        const stretch = opening(number, span)
+        const sealed = disclosures.all(number, stretch)
+        return (sequence) => {
+          const place = sequence - span.first
+          const [record, own] = [stretch.open.record(place), sealed.sealed(place)]
+          return new PackedEntry(workspace, sequence, stretch, record, own, framed)
         }
-        if (stretch === undefined) return undefined
-        const place = sequence - stretch.first
-        const sealed = isFirst
-          ? disclosures.one(number, stretch, place)
-          : (opened ??= disclosures.all(number, stretch)).sealed(place)
-        const record = stretch.open.record(place)
-        return new PackedEntry(workspace, sequence, stretch, record, sealed, framed)
       }
+      return singles(frames(number, "far apart"), alone, together)
     },
     /** The entries of the stretch, from one sequence up to another. */
     entries(
@@ -117,14 +116,63 @@ export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheByt
   return reads
 }
 
+interface LoneEntry {
+  readonly span: Span
+  readonly entry: Stored
+}
+
+/**
+ * The first entry from a stretch is read alone and nothing of the stretch is cached: the next one is
+ * mostly in another. From the second on, all of the stretch is opened.
+ */
+function singles(
+  framed: FramedBodies,
+  alone: (sequence: number, framed: FramedBodies) => LoneEntry | undefined,
+  together: (span: Span, framed: FramedBodies) => (sequence: number) => Stored,
+): (sequence: number) => Stored | undefined {
+  let span: Span | undefined
+  let others: ((sequence: number) => Stored) | undefined
+  return (sequence) => {
+    if (span !== undefined && sequence >= span.first && sequence < span.end)
+      return (others ??= together(span, framed))(sequence)
+    const found = alone(sequence, framed)
+    ;[span, others] = [found?.span, undefined]
+    return found?.entry
+  }
+}
+
+/** An entry of a stretch, without its disclosures. Keeps nothing of the bytes. */
+function entryIn(
+  bytes: Uint8Array,
+  { first, end }: Span,
+  workspace: string,
+  sequence: number,
+  framed: FramedBodies,
+): Omit<Stored, "disclosures"> {
+  const open = openStretch(bytes, end - first)
+  const place = sequence - first
+  const record = Buffer.allocUnsafe(recordBytes)
+  open.writeRecord(record, 0, place)
+  const salted = framed(sequence, record)
+  return {
+    workspace,
+    sequence,
+    record,
+    receipt: open.receipt(place),
+    idem: open.idem(place),
+    bodySalt: salted?.subarray(0, saltBytes),
+    body: salted?.subarray(saltBytes),
+  }
+}
+
 /** Disclosures of the entries of a stretch. */
 function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
   const disclosures = partReads(journal, "disclosures")
   const opened = createVersions<OpenSealed>(cacheBytes)
   return {
-    one: (number: number, stretch: Stretch, place: number): Sealed =>
-      disclosures.made(number, stretch, (bytes) => sealedIn(bytes, place)),
-    all(number: number, { first, end }: Stretch): OpenSealed {
+    one: (number: number, span: Pick<Span, "first">, place: number): Sealed =>
+      disclosures.made(number, span, (bytes) => sealedIn(bytes, place)),
+    all(number: number, { first, end }: Pick<Span, "first" | "end">): OpenSealed {
       const span = disclosures.at(number, first)
       if (span?.first !== first) return noDisclosures
       return opened(number, span, () => {
@@ -212,23 +260,36 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
     let span: Pick<Span, "first" | "end"> | undefined
     let found: Span | undefined
     let frame: OpenFrame | undefined
+    const knownAt = ({ first, version }: Span): OpenFrame | undefined =>
+      cache.known(`${number}/${first}`, version)
+    const withoutFrame = (sequence: number): Pick<Span, "first" | "end"> => ({
+      first: sequence,
+      end: frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY,
+    })
     const openNext = (sequence: number): void => {
       found = frames.at(number, sequence)
-      span = found ?? {
-        first: sequence,
-        end: frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY,
-      }
-      frame = found && cache.known(`${number}/${found.first}`, found.version)
+      span = found ?? withoutFrame(sequence)
+      frame = found && knownAt(found)
+    }
+    const alone = (sequence: number, index: number): Uint8Array | undefined => {
+      found = undefined
+      const salted = frames.madeAt(number, sequence, (bytes, at) => {
+        found = at
+        frame = knownAt(at)
+        return frame === undefined ? saltedIn(bytes, index) : frame.salted(index)
+      })
+      span = found ?? withoutFrame(sequence)
+      return salted
     }
     return (sequence, record) => {
-      const isFirst = span === undefined || sequence < span.first || sequence >= span.end
-      if (isFirst) openNext(sequence)
-      if (found === undefined) return undefined
       const index = indexOfRecord(record)
       if (index === undefined) return undefined
+      if (span === undefined || sequence < span.first || sequence >= span.end) {
+        if (reach === "far apart") return alone(sequence, index)
+        openNext(sequence)
+      }
+      if (found === undefined) return undefined
       const of = found
-      if (isFirst && reach === "far apart" && frame === undefined)
-        return frames.made(number, of, (bytes) => saltedIn(bytes, index))
       frame ??= cache.open(`${number}/${of.first}`, of.version, () =>
         frames.made(number, of, openFrame),
       )
