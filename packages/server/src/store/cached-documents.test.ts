@@ -28,6 +28,24 @@ test("a document is read once, and again after it was changed", async () => {
   await expectChain(served.journal, "acme")
 })
 
+test("that a workspace destroys nothing is read once, and again after it does", async () => {
+  const { served } = openMemory()
+  let reads = 0
+  const cached = cacheRegistry({
+    ...served.registry,
+    get: (...asked) => (reads++, served.registry.get(...asked)),
+  })
+  const read = async () => (await cached.get("retention-state", "acme", "state"))?.value.holds
+  for (const _ of [1, 2, 3]) assert.equal(await read(), undefined)
+  assert.equal(reads, 1)
+  const state: Change = { kind: "retention-state", id: "state", version: 0, value: { holds: 1 } }
+  await write(served, "acme", ["a"], [state])
+  cached.forget("acme", [state])
+  for (const _ of [1, 2]) assert.equal(await read(), 1)
+  assert.equal(reads, 2)
+  await expectChain(served.journal, "acme")
+})
+
 test("a cached registry is as stale as the one behind it may be", () => {
   const { served } = openMemory()
   for (const staleMsMax of [0, 250])

@@ -19,6 +19,11 @@ export interface CachedRegistry extends Registry {
 }
 
 const ofDestroying: ReadonlySet<DocumentKind> = new Set(["destroyed", "retention-state"])
+/**
+ * That a workspace has none is cached too: each page asks for it. Of other kinds a client could ask
+ * for any number of ids.
+ */
+const onePerWorkspace: ReadonlySet<DocumentKind> = new Set(["retention-state"])
 
 type Answer = Document | string | undefined
 
@@ -44,7 +49,11 @@ export function cacheRegistry(
     bytes -= known.get(name)?.bytes ?? 0
     known.delete(name)
   }
-  const remember = (name: string, read: () => Promise<Answer>): Promise<Answer> => {
+  const remember = (
+    name: string,
+    read: () => Promise<Answer>,
+    isAbsenceCached = false,
+  ): Promise<Answer> => {
     const seen = known.get(name)
     if (seen !== undefined) {
       if (seen.untilMs === Infinity || seen.untilMs > clock.elapsed()) return seen.asked
@@ -52,18 +61,18 @@ export function cacheRegistry(
     }
     const one: CachedAnswer = { asked: read(), untilMs: untilMs(), bytes: 0 }
     known.set(name, one)
+    // The document may be changed, or the cache be emptied, while this read is running.
+    const isCurrent = (): boolean => known.get(name) === one
     const weigh = (answer: Answer): void => {
-      // The document was changed, or the cache was emptied, while this read was running.
-      if (known.get(name) !== one) return
-      // A document that does not exist, or could not be read, is read again next time.
-      if (answer === undefined) return forget(name)
-      one.bytes = answerBytes + bytesOf(typeof answer === "string" ? answer : answer.value)
+      if (!isCurrent()) return
+      if (answer === undefined && !isAbsenceCached) return forget(name)
+      one.bytes = answerBytes + bytesOf(typeof answer === "object" ? answer.value : answer)
       bytes += one.bytes
       if (bytes <= bytesMax) return
       known.clear()
       bytes = 0
     }
-    one.asked.then(weigh, () => weigh(undefined))
+    one.asked.then(weigh, () => isCurrent() && forget(name))
     return one.asked
   }
 
@@ -73,7 +82,8 @@ export function cacheRegistry(
     get<K extends DocumentKind>(kind: K, workspace: string, id: string) {
       const ask = () => registry.get(kind, workspace, id)
       if (registry.staleMsMax > 0 && ofDestroying.has(kind)) return ask()
-      return remember(nameOf(kind, workspace, id), ask) as Promise<Document<K> | undefined>
+      const name = nameOf(kind, workspace, id)
+      return remember(name, ask, onePerWorkspace.has(kind)) as Promise<Document<K> | undefined>
     },
     // A name without a workspace is that of a credential. Its answer is a workspace's id.
     workspaceOf: (kind, id) =>
