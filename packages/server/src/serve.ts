@@ -254,9 +254,8 @@ function exporterOf(
   { suspect }: Pick<VerificationSource, "suspect">,
   { onFatal }: ServeOptions,
 ): ExportingBeside {
-  const { limits } = config
   const halted = () => new Map([...broken].map(([id, { sequence }]) => [id, sequence]))
-  return exportBeside({ place: placeOf(config), keyring, limits }, halted, suspect, onFatal)
+  return exportBeside({ place: placeOf(config), keyring }, halted, suspect, onFatal)
 }
 
 function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {

@@ -5,7 +5,7 @@ import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { SharedPace } from "../runtime/pace.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
-import type { HeldEntries } from "../store/held-entries.ts"
+import type { HeldEntries, HeldLog } from "../store/held-entries.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { AlsoRead, Wanted } from "../store/search/search.ts"
@@ -56,15 +56,30 @@ export interface FoundEntries {
  * once. Otherwise they would wait in memory for its turn.
  */
 export function alsoRead(
-  { limits }: Pick<PageSource, "limits">,
+  { limits, store }: Pick<PageSource, "limits" | "store">,
   reading: Pick<FairQueue, "hasRoom">,
   workspace: Document<"workspace">,
   which: Pick<AlsoRead, "limit" | "isOldest">,
+  isProven: boolean,
 ): () => AlsoRead | undefined {
-  const [{ number, before }] = epochsOf(workspace)
-  const log = { workspace: workspace.id, number, before }
-  const also = { ...which, log, bytesMax: Math.min(partBytesMax, limits.pageBytesMax) }
-  return () => (reading.hasRoom(workspace.id) ? also : undefined)
+  const bytesMax = Math.min(partBytesMax, limits.pageBytesMax)
+  return () =>
+    reading.hasRoom(workspace.id)
+      ? { ...which, log: heldLog(store, workspace, isProven), bytesMax }
+      : undefined
+}
+
+/** A page with proofs needs whole tiles, which contain its leaves. */
+function heldLog(
+  { checkpoints }: Pick<PageSource["store"], "checkpoints">,
+  workspace: Document<"workspace">,
+  isProven: boolean,
+): HeldLog {
+  const [epoch] = epochsOf(workspace)
+  const { number, before } = epoch
+  const signed = isProven ? undefined : checkpoints.known(epoch)
+  const tree = signed && { size: signed.size, root: signed.root }
+  return { workspace: workspace.id, number, before, tree }
 }
 
 /** Bytes of rows per question: enough for an ordinary page. */
@@ -83,12 +98,11 @@ export async function buildPage(
   let bytes = 0
   let verified = true
   const vkeyFor = vkeysOf(store.registry)
-  const [log] = epochsOf(workspace)
   for (let next = held; events.length < sequences.length; next = undefined) {
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
     const left = sequences.slice(events.length)
-    const found = next ?? (await store.held(log, left, bytesMax))
-    const read = readOf(workspace.id, left, found, isProven)
+    const found = next ?? (await store.held(heldLog(store, workspace, isProven), left, bytesMax))
+    const read = readOf(workspace.id, left, found)
     for await (const one of findEntries(store, workspace, read, nowMs, pace)) {
       signal?.throwIfAborted()
       const found = isProven ? await findIncluded(store, one) : one
@@ -144,17 +158,12 @@ export function sightOf(
   return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
-function readOf(
-  workspace: string,
-  sequences: readonly number[],
-  held: HeldEntries,
-  isProven: boolean,
-): ReadEntries {
+function readOf(workspace: string, sequences: readonly number[], held: HeldEntries): ReadEntries {
   const entries = held.entries
     .slice(0, sequences.length)
     .map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
   // The search found it, so it is in the index.
-  return { ...held, entries, position: Number.MAX_SAFE_INTEGER, wholeTiles: isProven }
+  return { ...held, entries, position: Number.MAX_SAFE_INTEGER }
 }
 
 /** An entry that the search has and the journal lacks is shown as broken, at its place. */

@@ -12,7 +12,7 @@ import { missing, sightOf, vkeysOf } from "./build-page.ts"
 import { csvWriter } from "./export-csv.ts"
 import type { ExportFormat, ExportWriter, PieceBytes, WrittenFile } from "./export-file.ts"
 import { jsonlWriter } from "./export-jsonl.ts"
-import { findEntries, findIncluded, type EntrySource } from "./verified-entries.ts"
+import { findEntries, findIncluded, nothingHeld, type EntrySource } from "./verified-entries.ts"
 
 export interface ExportAsked {
   readonly workspace: Document<"workspace">
@@ -72,7 +72,7 @@ export function createEntryExporter(parts: ExporterParts): EntryExporter {
       while (taken < sequences.length && !rows.isFull()) {
         const some = sequences.slice(taken, taken + readEntriesMax)
         const entries = await readSome(parts, workspace.id, some)
-        const read = { entries, checkpoint, neighbours: new Map(), position, wholeTiles: true }
+        const read = { entries, checkpoint, ...nothingHeld, position }
         for await (const one of findEntries(source, workspace, read, nowMs, unpaced)) {
           const found = isProven ? await findIncluded(source, one) : one
           const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined

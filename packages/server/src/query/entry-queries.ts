@@ -103,7 +103,8 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
       const bounds = await boundsFor(workspace, storage, nowMs)
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const within = { ...wanted, ...bounds }
-      const also = alsoRead(source, reading, workspace, { limit, isOldest: false })
+      const which = { limit, isOldest: false }
+      const also = alsoRead(source, reading, workspace, which, reader.isProven)
       const found = await find(workspace.id, within, before, limit, signal, also)
       const { sequences, total, hasMore } = found
       if (sequences.length === 0)

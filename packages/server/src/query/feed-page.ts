@@ -44,7 +44,8 @@ export function createPageAfter({ finding, reading, ...source }: PageAfterParts)
   ): Promise<FeedPage> => {
     const { id } = workspace
     const limits = { pageBytesMax: Math.min(bytesMax, source.limits.pageBytesMax) }
-    const also = alsoRead({ limits }, reading, workspace, { limit, isOldest: true })
+    const which = { limit, isOldest: true }
+    const also = alsoRead({ ...source, limits }, reading, workspace, which, false)
     const first = Math.max(after + 1, bounds.firstSequence ?? 1)
     const { found, last, held } = await oldestIn(
       first,

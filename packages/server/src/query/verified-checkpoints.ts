@@ -59,6 +59,8 @@ export interface Checkpoints {
    * forged.
    */
   newest(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | undefined>
+  /** The newest verified one of the current epoch that is in memory. */
+  known(epoch: Epoch): Checkpoint | undefined
   /** Remembers a checkpoint that this process has just signed. */
   signed(checkpoint: Checkpoint): void
 }
@@ -151,6 +153,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
 
   return {
     of,
+    known: ({ origin }) => known.get(origin),
     async newest(workspace, epoch) {
       const { checkpoint, isForged } = await of(workspace, epoch)
       if (isForged)

@@ -36,7 +36,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { checkEntry, isGone } from "../store/check-entry.ts"
 import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import { neighboursOf, type HeldEntries } from "../store/held-entries.ts"
+import { neighboursOf, noLeaves, type HeldEntries, type HeldLeaves } from "../store/held-entries.ts"
 import type { Document } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Checkpoint } from "../store/index-state.ts"
@@ -79,21 +79,27 @@ export interface EntrySource {
 const dayMs = 86_400_000
 /** Entries whose tiles are asked for in one message: two milliseconds if all of them are read. */
 const leavesAtOnce = 16
+const hashBytes = 32
+const unproven = new Uint8Array(hashBytes)
 
 /** Entries that were read, with the stored checkpoint of the current epoch. */
 export interface ReadEntries extends Omit<HeldEntries, "entries"> {
   readonly entries: readonly Stored[]
   /** The search finds entries up to and including this sequence. */
   readonly position: number
-  /** Whether whole tiles are read to verify them: proofs need these, and entries in a row do. */
-  readonly wholeTiles: boolean
+}
+
+/** Neighbours and leaves are then read when they are needed. */
+export const nothingHeld: Pick<HeldEntries, "neighbours" | "leaves"> = {
+  neighbours: new Map(),
+  leaves: noLeaves,
 }
 
 /** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
   source: EntrySource,
   workspace: Document<"workspace">,
-  { entries, checkpoint, neighbours, position, wholeTiles }: ReadEntries,
+  { entries, checkpoint, neighbours, leaves: held, position }: ReadEntries,
   nowMs: number,
   pace: Pace,
 ): AsyncGenerator<VerifiedEntry> {
@@ -115,8 +121,9 @@ export async function* findEntries(
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed, neighbours)
   const goneAt = await readGone(source.registry, workspace.id, bodiless(entries))
+  const leaves = withHeldLeaves(source.leaves, epochs[0], held)
   const readLeaves = async (from: number): Promise<void> =>
-    readLeavesOf(source.leaves, placed.slice(from, from + leavesAtOnce), wholeTiles)
+    readLeavesOf(leaves, placed.slice(from, from + leavesAtOnce))
   let reading = readLeaves(0)
   for (const [at, place] of placed.entries()) {
     // Some at once, so that reads of the tree alternate with those of other requests; the next ones
@@ -136,7 +143,8 @@ export async function* findEntries(
         ? (await readGone(source.registry, workspace.id, [stored.sequence]))(stored.sequence)
         : goneAt(stored.sequence)
     const link = opened?.link ?? linkOf(stored)
-    const integrity = await integrityOf(source, { ...place, record }, opened, link, gone, recordAt)
+    const known = { ...place, record, leaves }
+    const integrity = await integrityOf(source, known, opened, link, gone, recordAt)
     if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
     const storageClass =
       link !== undefined && link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
@@ -158,7 +166,7 @@ export async function findReceipt(
     source.search.position(id),
     source.index.checkpoint(id, epochsOf(workspace)[0].number),
   ])
-  const read = { entries: [stored], checkpoint, neighbours: new Map(), position, wholeTiles: true }
+  const read = { entries: [stored], checkpoint, ...nothingHeld, position }
   for await (const found of findEntries(source, workspace, read, nowMs, pace))
     return findIncluded(source, found)
   throw new Error("one entry has one finding")
@@ -192,32 +200,45 @@ interface PlacedEntry {
 }
 
 /** Loads the leaves that these entries are compared with. */
-async function readLeavesOf(
-  leaves: Leaves,
-  placed: readonly PlacedEntry[],
-  wholeTiles: boolean,
-): Promise<void> {
+async function readLeavesOf(leaves: Leaves, placed: readonly PlacedEntry[]): Promise<void> {
   const ofEpochs = Map.groupBy(placed, ({ epoch }) => epoch)
   await Promise.all(
     [...ofEpochs].map(async ([epoch, entries]) => {
       const tree = entries[0]?.proven.tree
       if (tree === undefined) return
       const indexes = new Set(entries.flatMap(({ index }) => [index - 1, index]))
-      const within = [...indexes].filter((at) => at >= 0 && at < tree.size)
-      await leaves.load(epoch, tree, within, wholeTiles)
+      const within = [...indexes].filter(
+        (at) => at >= 0 && at < tree.size && leaves.known(epoch, at) === undefined,
+      )
+      await leaves.load(epoch, tree, within)
     }),
   )
 }
 
+/** Also knows the leaves of the current epoch that were read with the entries. */
+function withHeldLeaves(leaves: Leaves, current: Epoch, { indexes, hashes }: HeldLeaves): Leaves {
+  const held = new Map<number, Uint8Array>()
+  for (const [place, index] of indexes.entries()) {
+    const leaf = hashes.subarray(place * hashBytes, (place + 1) * hashBytes)
+    if (!equalBytes(leaf, unproven)) held.set(index, leaf)
+  }
+  return {
+    ...leaves,
+    known: (log, index) =>
+      (log === current ? held.get(index) : undefined) ?? leaves.known(log, index),
+  }
+}
+
 async function integrityOf(
-  { leaves, haltedFrom }: EntrySource,
+  { haltedFrom }: Pick<EntrySource, "haltedFrom">,
   {
     epoch,
     proven: { checkpoint, tree, isForged },
     stored,
     index,
     record,
-  }: PlacedEntry & { readonly record: RecordFields | undefined },
+    leaves,
+  }: PlacedEntry & { readonly record: RecordFields | undefined; readonly leaves: Leaves },
   opened: ReadEntry | undefined,
   link: Link | undefined,
   gone: Gone | undefined,

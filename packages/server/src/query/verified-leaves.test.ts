@@ -16,7 +16,6 @@ async function openTree() {
   const { watched, served } = openMemory()
   const tree = createFrontier(undefined, sha256)
   let asked = 0
-  let few = 0
   const grow = async (size: number): Promise<{ size: number; root: Uint8Array }> => {
     const from = tree.size
     const tiles = new Map<
@@ -44,12 +43,8 @@ async function openTree() {
   const kept = {
     index: served.index,
     leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)),
-    fewLeaves: (...given: Parameters<typeof served.fewLeaves>) => (
-      (few += given[2].length),
-      served.fewLeaves(...given)
-    ),
   }
-  return { watched, kept, grow, asked: () => asked, few: () => few }
+  return { watched, kept, grow, asked: () => asked }
 }
 
 test("a leaf is that of the signed tree, each tile is read once, and the last one again when it has grown", async () => {
@@ -93,27 +88,20 @@ test("the cache of tiles is bounded, and never returns a leaf of another tree or
   assert.deepEqual(Buffer.from((await fresh.at(log, tree, 5)) ?? []), Buffer.from(leafOf(5)))
 })
 
-test("of a tile, a few leaves are read alone at first, and all of them when others are asked for", async () => {
-  const { kept, watched, grow, asked, few } = await openTree()
+test("leaves are loaded with the others of their tiles, each tile once", async () => {
+  const { kept, watched, grow, asked } = await openTree()
   const tree = await grow(1000)
   const leaves = createLeaves(kept, { verifiedTilesMax: 10 })
-  const load = async (indexes: readonly number[], whole = false) => {
-    const before = { asked: asked(), few: few() }
-    await leaves.load(log, tree, indexes, whole)
+  const load = async (indexes: readonly number[]) => {
+    const before = asked()
+    await leaves.load(log, tree, indexes)
     for (const at of indexes)
       assert.deepEqual(Buffer.from(leaves.known(log, at) ?? []), Buffer.from(leafOf(at)))
-    return [few() - before.few, asked() - before.asked]
+    return asked() - before
   }
-  assert.deepEqual(await load([0, 1, 300, 301]), [4, 0], "few of two tiles")
-  assert.deepEqual(await load([0, 1]), [0, 0], "known")
-  assert.deepEqual(await load([1, 2]), [0, 1], "others of a tile")
-  assert.deepEqual(await load([77, 255]), [0, 0], "which is known since")
-  assert.deepEqual(await load([999]), [0, 1], "the last tile is not full")
-  const many = Array.from({ length: 9 }, (_, at) => 512 + 20 * at)
-  assert.deepEqual(await load(many), [0, 1], "many of a tile")
-  const another = createLeaves(kept, { verifiedTilesMax: 10 })
-  await another.load(log, tree, [5], true)
-  assert.deepEqual(another.known(log, 200), leaves.known(log, 200), "for a proof")
+  assert.deepEqual(await load([0, 1, 300, 301]), 2)
+  assert.deepEqual(await load([1, 2, 511]), 0, "others of these tiles are known")
+  assert.deepEqual(await load([999]), 1, "the last tile is not full")
 
   const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
   const hashes = Uint8Array.from(tile)
@@ -122,11 +110,7 @@ test("of a tile, a few leaves are read alone at first, and all of them when othe
     { level: 0, tile: 1, offset: 0, hashes },
   ])
   const fresh = createLeaves(kept, { verifiedTilesMax: 10 })
-  await fresh.load(log, tree, [256 + 33, 256 + 64], false)
-  assert.equal(fresh.known(log, 256 + 33), undefined, "its part is damaged")
-  assert.deepEqual(
-    await fresh.at(log, tree, 256 + 33),
-    undefined,
-    "no record leads to the root here",
-  )
+  await fresh.load(log, tree, [256 + 33])
+  assert.equal(fresh.known(log, 256 + 33), undefined, "its tile is damaged")
+  assert.equal(await fresh.at(log, tree, 256 + 33), undefined, "no record leads to the root here")
 })

@@ -7,6 +7,8 @@ import type { Checkpoint } from "./index-state.ts"
 import type { IndexReader, JournalReader } from "./store.ts"
 import type { AlsoRead, Hits } from "./search/search.ts"
 import { receivedOf, sentOf, type SentEntries } from "./sent-entries.ts"
+import type { SignedTree } from "./tree-reads.ts"
+import type { LeafReader } from "./leaf-reader.ts"
 
 export interface HeldEntries {
   /** One for each sequence that was asked for, fewer if they are large (`JournalReader.at`). */
@@ -15,7 +17,16 @@ export interface HeldEntries {
   readonly checkpoint: Checkpoint | undefined
   /** The records before and after each entry that the checkpoint does not cover. */
   readonly neighbours: ReadonlyMap<number, Uint8Array | undefined>
+  readonly leaves: HeldLeaves
 }
+
+/** Some leaves of the signed tree that was given. Those that could not be verified are zeros. */
+export interface HeldLeaves {
+  readonly indexes: readonly number[]
+  readonly hashes: Uint8Array
+}
+
+export const noLeaves: HeldLeaves = { indexes: [], hashes: new Uint8Array() }
 
 /** The same on its way to another thread. */
 export interface SentHeld extends Omit<HeldEntries, "entries"> {
@@ -33,13 +44,18 @@ export function receivedHeld(sent: SentHeld): HeldEntries {
 export interface HeldStore {
   readonly journal: Pick<JournalReader, "at" | "recordsAt">
   readonly index: Pick<IndexReader, "checkpoint">
+  readonly fewLeaves: LeafReader["fewLeaves"]
 }
 
-export type HeldLog = Pick<Log, "workspace" | "number" | "before">
+/** The current epoch. */
+export interface HeldLog extends Pick<Log, "workspace" | "number" | "before"> {
+  /** A signed tree of it, whose leaves are read too. */
+  readonly tree?: SignedTree | undefined
+}
 
 export async function readHeld(
-  { journal, index }: HeldStore,
-  { workspace, number, before }: HeldLog,
+  { journal, index, fewLeaves }: HeldStore,
+  { workspace, number, before, tree }: HeldLog,
   sequences: readonly number[],
   bytesMax: number,
 ): Promise<HeldEntries> {
@@ -48,14 +64,26 @@ export async function readHeld(
     index.checkpoint(workspace, number),
   ])
   const covered = checkpoint === undefined ? 0 : before + checkpoint.size
-  const open = sequences.slice(0, entries.length).filter((sequence) => sequence > covered)
-  const around = neighboursOf(open)
+  const read = sequences.slice(0, entries.length)
+  const around = neighboursOf(read.filter((sequence) => sequence > covered))
   const records = around.length === 0 ? [] : await journal.recordsAt(workspace, around)
+  const indexes = leavesOf(read, before, tree?.size ?? 0)
+  const log = { workspace, number, before, end: undefined }
   return {
     entries,
     checkpoint,
     neighbours: new Map(around.map((sequence, place) => [sequence, records[place]])),
+    leaves:
+      tree === undefined || indexes.length === 0
+        ? noLeaves
+        : { indexes, hashes: await fewLeaves(log, tree, indexes) },
   }
+}
+
+/** The leaves that these entries are compared with, of those that the tree has. */
+function leavesOf(sequences: readonly number[], before: number, size: number): number[] {
+  const indexes = new Set(sequences.flatMap((at) => [at - before - 2, at - before - 1]))
+  return [...indexes].filter((index) => index >= 0 && index < size)
 }
 
 /** The sequences right before and after these, without these themselves. */

@@ -22,7 +22,7 @@ import { createMemorySegments } from "./search/memory-segments.ts"
 import type { AlsoRead, Turn } from "./search/search.ts"
 import { createSegmentSearch } from "./search/segment-search.ts"
 import type { Turns } from "./search/segments.ts"
-import { createLeafReader } from "./tree-reads.ts"
+import { createLeafReader } from "./leaf-reader.ts"
 import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import { readHeld, withHeld } from "./held-entries.ts"
 import type { Audit, CredentialUse, Checkpoint, Tree } from "./index-state.ts"
@@ -212,6 +212,8 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
     clock,
     cacheBytes: 2 ** 24,
   })
+  const { leaves, fewLeaves } = createLeafReader({ journal, index })
+  const held = { journal, index, fewLeaves }
   const finder: Store["search"] = {
     position: async (workspace) =>
       findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
@@ -219,7 +221,7 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
       inTurns(
         searching.find(workspace, wanted, before, limit),
         turn,
-        async (hits, also) => hits && withHeld({ journal, index }, hits, also),
+        async (hits, also) => hits && withHeld(held, hits, also),
       ),
     count: (workspace, wanted, counting, turn) =>
       inTurns(searching.count(workspace, wanted, counting), turn),
@@ -228,8 +230,8 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
     served: {
       journal,
       index,
-      ...createLeafReader({ journal, index }),
-      held: (...asked) => readHeld({ journal, index }, ...asked),
+      leaves,
+      held: (...asked) => readHeld(held, ...asked),
       search: finder,
       registry,
       grown: growth.grown,

@@ -197,11 +197,6 @@ export interface Store {
    */
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   /**
-   * Some leaves of full tiles of a signed tree, concatenated. Those that the stored hashes do not
-   * prove are zeros.
-   */
-  fewLeaves(log: Log, tree: SignedTree, indexes: readonly number[]): Promise<Uint8Array>
-  /**
    * Entries with the data that they are verified against. `bytesMax` is as in `JournalReader.at`.
    */
   held(log: HeldLog, sequences: readonly number[], bytesMax: number): Promise<HeldEntries>

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto"
 import test from "node:test"
 import { createFrontier, nodeInTile } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import { createLeafReader, readLeaves, rootOfTile, type TreeStore } from "./tree-reads.ts"
+import { readLeaves, rootOfTile, type TreeStore } from "./tree-reads.ts"
+import { createLeafReader } from "./leaf-reader.ts"
 
 const log = { workspace: "acme", number: 1, before: 0, end: undefined }
 const leafOf = (at: number): Buffer => createHash("sha256").update(`leaf ${at}`).digest()
@@ -91,36 +92,4 @@ test("hashes of an unsigned tree are not cached", async () => {
   assert.equal((await leavesOf(log, { size, root }, 2))?.length, full)
   // Verified hashes stay valid.
   assert.equal((await leavesOf(log, { size, root: leafOf(1) }, 3))?.length, full)
-})
-
-test("single leaves are read with the middles of their tiles, or without where these are missing or changed", async () => {
-  const { kept, grow, tiles, read } = openTree()
-  const tree = grow(5000)
-  const { leaves, fewLeaves } = createLeafReader(kept)
-  const indexes = [0, 31, 32, 255, 256, 700, 701, 4860, 4863]
-  const expected = Buffer.concat(indexes.map(leafOf))
-  assert.deepEqual(await fewLeaves(log, tree, indexes), expected, "while nothing is remembered")
-  assert.ok((await leaves(log, tree, 1)) !== undefined)
-  read.length = 0
-  assert.deepEqual(await fewLeaves(log, tree, indexes), expected)
-  const asked = [0, 1, 2, 18].flatMap((tile) => [`0/${tile}`, `64/${tile}`])
-  assert.deepEqual(read, asked, "every tile and its middle once")
-
-  const flip = (name: string, at: number): void => {
-    const changed = Buffer.from(tiles.get(name) ?? assert.fail("a tile"))
-    changed[at] = (changed[at] ?? 0) ^ 1
-    tiles.set(name, changed)
-  }
-  flip("64/0", 40)
-  tiles.delete("64/2")
-  assert.deepEqual(await fewLeaves(log, tree, indexes), expected, "without some middles")
-  // Leaf 100 is in a tile without a middle, and leaf 260 in the part of leaf 256.
-  flip("0/0", 100 * 32)
-  flip("0/1", 4 * 32)
-  const unproven = [0, 31, 32, 255, 256]
-  assert.deepEqual(
-    await fewLeaves(log, tree, indexes),
-    Buffer.concat(indexes.map((at) => (unproven.includes(at) ? Buffer.alloc(32) : leafOf(at)))),
-    "a leaf is given only if it is proven",
-  )
 })

@@ -6,7 +6,6 @@ import {
   AssertionError,
   consistencyNodes,
   consistencyProof,
-  equalBytes,
   eventHash,
   inclusionNodes,
   inclusionProof,
@@ -23,12 +22,9 @@ import {
   type Subtree,
   type TileSlice,
 } from "@tallystick/proof"
-import { createLru } from "../runtime/lru-cache.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { Thread } from "../runtime/worker-thread.ts"
 import type { Log } from "./epochs.ts"
-import { middleLeaves, middleLevel, middlesPerTile } from "./index-state.ts"
-import type { IndexReader, JournalReader, Store } from "./store.ts"
+import type { IndexReader, JournalReader } from "./store.ts"
 
 export interface TreeStore {
   readonly journal: Pick<JournalReader, "records">
@@ -73,104 +69,6 @@ export async function proveLeaf(
   return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256)
     ? hashes
     : undefined
-}
-
-export type LeafReader = Pick<Store, "leaves" | "fewLeaves">
-
-/** Verified tiles of level 1 in memory, 8 KiB each: those of 16 million entries. */
-const upperTilesMax = 256
-
-/**
- * Reads leaves like `readLeaves`, and caches the verified hashes of the level above: in signed
- * trees, which only grow, they never change. So a tile takes 255 hashes, instead of twice as many,
- * and a leaf of a full tile 38 (`middleLevel`).
- */
-export function createLeafReader(kept: TreeStore): LeafReader {
-  const verified = createLru<Uint8Array>(upperTilesMax)
-  const keyOf = (log: Log, tile: number): string =>
-    `${log.workspace}/${log.number} ${Math.floor(tile / tileWidth)}`
-  const knownRoot = (log: Log, tree: SignedTree, tile: number): Uint8Array | undefined => {
-    const at = (tile % tileWidth) * hashBytes
-    const isFull = (tile + 1) * tileWidth <= tree.size
-    const root = isFull ? verified.get(keyOf(log, tile))?.subarray(at, at + hashBytes) : undefined
-    return root?.length === hashBytes ? root : undefined
-  }
-  const leavesOf = async (
-    log: Log,
-    tree: SignedTree,
-    tile: number,
-  ): Promise<Uint8Array | undefined> => {
-    const root = knownRoot(log, tree, tile)
-    if (root !== undefined) {
-      const leaves = await keptTiles(kept, log)(0, tile)
-      if (leaves.length === tileWidth * hashBytes && equalBytes(rootOfTile(leaves), root))
-        return leaves
-    }
-    return readLeaves(kept, log, tree, tile, (upper) => verified.set(keyOf(log, tile), upper))
-  }
-  return {
-    leaves: leavesOf,
-    async fewLeaves(log, tree, indexes) {
-      const found = Buffer.alloc(indexes.length * hashBytes)
-      const places = Map.groupBy(indexes.keys(), (at) => tileOf(0, indexes[at] ?? 0).index)
-      const names = [...places.keys()].flatMap((tile) => [
-        { level: 0, tile },
-        { level: middleLevel, tile },
-      ])
-      const stored = await kept.index.tiles(log.workspace, log.number, names)
-      for (const [at, [tile, wanted]] of [...places].entries()) {
-        const [leaves = noBytes, middle = noBytes] = stored.slice(2 * at, 2 * at + 2)
-        const root = knownRoot(log, tree, tile)
-        const leafAt =
-          root !== undefined && isMiddle(middle, root)
-            ? provenBy(middle, leaves)
-            : leafIn((await leavesOf(log, tree, tile)) ?? noBytes)
-        for (const place of wanted)
-          found.set(leafAt((indexes[place] ?? 0) % tileWidth) ?? noBytes, place * hashBytes)
-      }
-      return found
-    },
-  }
-}
-
-/** Asks the leaf reader of another thread, and sends it only what it needs of a log. */
-export function leavesFrom(thread: Thread<LeafReader>): LeafReader {
-  return {
-    leaves: ({ workspace, number, before, end }, ...asked) =>
-      thread.ask("leaves", { workspace, number, before, end }, ...asked),
-    fewLeaves: ({ workspace, number, before, end }, ...asked) =>
-      thread.ask("fewLeaves", { workspace, number, before, end }, ...asked),
-  }
-}
-
-const noBytes = new Uint8Array()
-
-function isMiddle(middle: Uint8Array, root: Uint8Array): boolean {
-  return middle.length === middlesPerTile * hashBytes && equalBytes(rootOfTile(middle), root)
-}
-
-/** The leaf at a place of a tile whose leaves are verified. */
-function leafIn(leaves: Uint8Array): (place: number) => Uint8Array {
-  return (place) => leaves.subarray(place * hashBytes, (place + 1) * hashBytes)
-}
-
-/** The same where only the middle is verified; undefined if it does not prove the leaf. */
-function provenBy(
-  middle: Uint8Array,
-  leaves: Uint8Array,
-): (place: number) => Uint8Array | undefined {
-  const proven = new Map<number, boolean>()
-  return (place) => {
-    const part = Math.floor(place / middleLeaves)
-    const from = part * middleLeaves * hashBytes
-    const hashes = leaves.subarray(from, from + middleLeaves * hashBytes)
-    const isProven =
-      proven.get(part) ??
-      (hashes.length === middleLeaves * hashBytes &&
-        equalBytes(rootOfTile(hashes), leafIn(middle)(part)))
-    proven.set(part, isProven)
-    return isProven ? leafIn(leaves)(place) : undefined
-  }
 }
 
 /**
@@ -329,6 +227,7 @@ async function readNodes(
 }
 
 const noSlice = tileOf(0, 0)
+const noBytes = new Uint8Array()
 
 /** Undefined if a tile lacks a hash. */
 function within(prove: () => readonly Uint8Array[]): readonly Uint8Array[] | undefined {

@@ -14,15 +14,13 @@ import {
   type Thread,
 } from "../runtime/worker-thread.ts"
 import type { Keyring } from "../secrets/keyring.ts"
-import type { Limits } from "../limits.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { openReading, type StorePlace } from "../store/open.ts"
-import { createLeafReader } from "../store/tree-reads.ts"
+import { createLeafReader } from "../store/leaf-reader.ts"
 
 export interface ExportingOptions {
   readonly place: StorePlace
   readonly keyring: Keyring
-  readonly limits: Limits
 }
 
 export interface ExportingBeside extends EntryExporter {
@@ -93,13 +91,16 @@ export function exportBeside(
   }
 }
 
+/** A piece has a few tiles, and the next one has others. */
+const verifiedTiles = { verifiedTilesMax: 64 }
+
 const options = givenToThread<ExportingOptions>(import.meta.filename)
 if (options !== undefined) {
-  const { place, keyring, limits } = options
+  const { place, keyring } = options
   lowerPriority(niceness)
   const store = await openReading(place)
   const { journal, index, registry } = store
-  const leaves = createLeaves({ index, ...createLeafReader({ journal, index }) }, limits)
+  const leaves = createLeaves({ index, ...createLeafReader({ journal, index }) }, verifiedTiles)
   const isGenuine = createIsGenuine(registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({ store: { journal, index }, leaves, isGenuine })
   let broken: Halted = new Map()

@@ -14,7 +14,7 @@ import { findWith } from "../search/finder-thread.ts"
 import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../store.ts"
-import { leavesFrom } from "../tree-reads.ts"
+import { leavesFrom } from "../leaf-reader.ts"
 import { openDatabase } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
@@ -75,14 +75,15 @@ export async function openPostgres(
     },
   }
   const index = indexReads(database)
+  const { leaves, fewLeaves } = leavesFrom(lists)
   const segments = segmentReads(database)
   return {
     journal,
     registry,
     grown: growth.grown,
     index,
-    ...leavesFrom(lists),
-    held: (...asked) => readHeld({ journal, index }, ...asked),
+    leaves,
+    held: (...asked) => readHeld({ journal, index, fewLeaves }, ...asked),
     search: {
       async position(workspace) {
         const kept = await segments.list(workspace)

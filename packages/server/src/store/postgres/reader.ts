@@ -13,7 +13,7 @@ import {
 import { finderQuestions } from "../search/finder-thread.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader } from "../tree-reads.ts"
+import { createLeafReader } from "../leaf-reader.ts"
 import { openDatabase, type Database, type DatabaseConfig } from "./connection.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
@@ -52,8 +52,9 @@ function questions(
     clock: threadClock,
     cacheBytes: searchCacheBytesMax,
   })
+  const leaves = createLeafReader(store)
   return {
-    ...createLeafReader(store),
-    ...finderQuestions(finding, store),
+    ...leaves,
+    ...finderQuestions(finding, { ...store, ...leaves }),
   }
 }

@@ -16,6 +16,7 @@ test("a search that is dropped ends where it paused", async () => {
   const store = {
     journal: { at: () => assert.fail("unread"), recordsAt: () => assert.fail("unread") },
     index: { checkpoint: () => assert.fail("unread") },
+    fewLeaves: () => assert.fail("unread"),
   }
   const thread = finderQuestions({ find, count: find, begin: () => {} }, store)
   const first = await thread.find(undefined, "first", { system: "with" }, 1, 1)

@@ -33,7 +33,7 @@ import {
   type Thread,
 } from "../../runtime/worker-thread.ts"
 import { receivedHeld } from "../held-entries.ts"
-import { leavesFrom } from "../tree-reads.ts"
+import { leavesFrom } from "../leaf-reader.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config, "archive">>
@@ -94,9 +94,8 @@ async function openLocked(
     registry,
     grown: growth.grown,
     index: asking(reader, "position", "tree", "tiles", "checkpoint", "audit", "uses"),
-    ...leavesFrom(reader),
-    held: async ({ workspace, number, before }, ...asked) =>
-      receivedHeld(await reader.ask("held", { workspace, number, before }, ...asked)),
+    leaves: leavesFrom(reader).leaves,
+    held: async (...asked) => receivedHeld(await reader.ask("held", ...asked)),
     search: {
       position: (workspace) => reader.ask("findableUpTo", workspace),
       ...findWith(lists, searches),

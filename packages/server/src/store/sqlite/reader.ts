@@ -15,7 +15,7 @@ import {
 import { readHeld, sentHeld, type HeldLog } from "../held-entries.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader } from "../tree-reads.ts"
+import { createLeafReader } from "../leaf-reader.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
 import { plainOf } from "./joined-entries.ts"
@@ -69,6 +69,8 @@ function questions(
         index.checkpoint(...asked),
     },
   }
+  // In these threads, because a tile that is read for the first time takes hundreds of hashes.
+  const leaves = createLeafReader(store)
   const finding = createSegmentSearch({
     recorded: recordedIn(store.journal),
     segments: segmentReaderOf(segments),
@@ -103,10 +105,9 @@ function questions(
     uses: useReads(indexFile),
     findableUpTo: (workspace: string) =>
       findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
-    // In this thread, because a tile that is read for the first time takes hundreds of hashes.
-    ...createLeafReader(store),
+    ...leaves,
     held: async (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
-      sentHeld(log, await readHeld(store, log, sequences, bytesMax)),
-    ...finderQuestions(finding, store),
+      sentHeld(log, await readHeld({ ...store, ...leaves }, log, sequences, bytesMax)),
+    ...finderQuestions(finding, { ...store, ...leaves }),
   }
 }

@@ -187,6 +187,7 @@ export function indexReads(index: DatabaseSync) {
   const tile = index.prepare(
     "SELECT hashes FROM tiles WHERE workspace = ? AND level = ? AND tile = ?",
   )
+  tile.setReturnArrays(true)
   const checkpoint = index.prepare(
     "SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?",
   )
@@ -204,13 +205,14 @@ export function indexReads(index: DatabaseSync) {
         ? undefined
         : { size: Number(row["size"]), hashes: splitHashes(bytes(row["hashes"])) }
     },
-    tiles: (workspace: string, epoch: number, tiles: readonly TileName[]): Uint8Array[] =>
-      tiles.map((wanted) =>
-        bytes(
-          tile.get(logName(workspace, epoch), wanted.level, wanted.tile)?.["hashes"] ??
-            new Uint8Array(),
-        ),
-      ),
+    tiles(workspace: string, epoch: number, tiles: readonly TileName[]): Uint8Array[] {
+      const name = logName(workspace, epoch)
+      return tiles.map((wanted) => {
+        // The column of the statement, in array mode.
+        const row = tile.get(name, wanted.level, wanted.tile) as readonly unknown[] | undefined
+        return row === undefined ? new Uint8Array() : bytes(row[0])
+      })
+    },
     checkpoint(workspace: string, epoch: number): Checkpoint | undefined {
       const row = checkpoint.get(logName(workspace, epoch))
       if (row === undefined) return undefined

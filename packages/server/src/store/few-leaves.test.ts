@@ -1,0 +1,120 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import { createFrontier } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
+import type { TreeStore } from "./tree-reads.ts"
+import { createLeafReader } from "./leaf-reader.ts"
+
+const log = { workspace: "acme", number: 1, before: 0, end: undefined }
+const leafOf = (at: number): Buffer => createHash("sha256").update(`leaf ${at}`).digest()
+const indexes = [0, 31, 32, 255, 256, 700, 701, 4860, 4863]
+const expected = Buffer.concat(indexes.map(leafOf))
+
+/** Tiles of a tree that grows, by level and number, and how often each was read. */
+function openTree() {
+  const tree = createFrontier(undefined, sha256)
+  const tiles = new Map<string, Buffer>()
+  const read: string[] = []
+  const kept: TreeStore = {
+    journal: { records: async () => new Uint8Array() },
+    index: {
+      tiles: async (_, __, wanted) =>
+        wanted.map(({ level, tile }) => {
+          read.push(`${level}/${tile}`)
+          return tiles.get(`${level}/${tile}`) ?? new Uint8Array()
+        }),
+    },
+  }
+  const grow = (size: number): { readonly size: number; readonly root: Uint8Array } => {
+    while (tree.size < size)
+      tree.append(leafOf(tree.size), (level, n, hash) => {
+        if (level % 8 !== 0 && level !== 5) return
+        const name = level === 5 ? `64/${Math.floor(n / 8)}` : `${level / 8}/${Math.floor(n / 256)}`
+        tiles.set(name, Buffer.concat([tiles.get(name) ?? Buffer.alloc(0), hash]))
+      })
+    return { size, root: tree.root() }
+  }
+  const flip = (name: string, at: number): void => {
+    const changed = Buffer.from(tiles.get(name) ?? assert.fail("a tile"))
+    changed[at] = (changed[at] ?? 0) ^ 1
+    tiles.set(name, changed)
+  }
+  return { tiles, kept, grow, read, flip }
+}
+
+/** A reader that has verified the tile above. */
+async function openReader(kept: TreeStore, tree: { size: number; root: Uint8Array }) {
+  const reader = createLeafReader(kept)
+  assert.ok((await reader.leaves(log, tree, 5)) !== undefined)
+  return reader.fewLeaves
+}
+
+test("single leaves are read with the middles of their tiles, or without where these are missing or changed", async () => {
+  const { kept, grow, tiles, read, flip } = openTree()
+  const tree = grow(5000)
+  const { fewLeaves: cold } = createLeafReader(kept)
+  assert.deepEqual(await cold(log, tree, indexes), expected, "while nothing is remembered")
+  const fewLeaves = await openReader(kept, tree)
+  read.length = 0
+  assert.deepEqual(await fewLeaves(log, tree, indexes), expected)
+  const asked = [0, 64].flatMap((level) => [0, 1, 2, 18].map((tile) => `${level}/${tile}`))
+  assert.deepEqual(read, asked, "every tile and its middle once")
+
+  flip("64/0", 40)
+  tiles.delete("64/2")
+  const withoutMiddles = await openReader(kept, tree)
+  assert.deepEqual(await withoutMiddles(log, tree, indexes), expected, "without some middles")
+  // Leaf 100 is in a tile without a middle, and leaf 260 in the part of leaf 256.
+  flip("0/0", 100 * 32)
+  flip("0/1", 4 * 32)
+  const unproven = [0, 31, 32, 255, 256]
+  const damaged = await openReader(kept, tree)
+  assert.deepEqual(
+    await damaged(log, tree, indexes),
+    Buffer.concat(indexes.map((at) => (unproven.includes(at) ? Buffer.alloc(32) : leafOf(at)))),
+    "a leaf is given only if it is proven",
+  )
+})
+
+test("a verified leaf is remembered, and the leaves around it are recognised unless they were changed", async () => {
+  const { kept, grow, tiles, read, flip } = openTree()
+  const tree = grow(5000)
+  const fewLeaves = await openReader(kept, tree)
+  assert.deepEqual(
+    await fewLeaves(log, tree, [260, 300]),
+    Buffer.concat([leafOf(260), leafOf(300)]),
+  )
+  read.length = 0
+  assert.deepEqual(
+    await fewLeaves(log, tree, [300, 260]),
+    Buffer.concat([leafOf(300), leafOf(260)]),
+  )
+  assert.deepEqual(read, [], "neither is read again")
+
+  // Nothing else can verify the other leaves of the tile now.
+  tiles.delete("64/1")
+  flip("0/1", 200 * 32)
+  assert.deepEqual(await fewLeaves(log, tree, [261]), leafOf(261), "its part is recognised")
+  assert.deepEqual(await fewLeaves(log, tree, [330]), Buffer.alloc(32), "its part is not")
+  flip("0/1", 6 * 32)
+  assert.deepEqual(await fewLeaves(log, tree, [263]), Buffer.alloc(32), "a neighbour was changed")
+})
+
+test("leaves at the end of a growing tree are those of each size", async () => {
+  const { kept, grow } = openTree()
+  const { fewLeaves } = createLeafReader(kept)
+  for (const size of [1, 2, 31, 33, 255, 256, 257, 600, 601, 5000]) {
+    const tree = grow(size)
+    const ends = [size - 1, size - 2, size - 40].filter((index) => index >= 0)
+    assert.deepEqual(await fewLeaves(log, tree, ends), Buffer.concat(ends.map(leafOf)), `${size}`)
+  }
+  // The index is ahead of an older tree, and another root proves nothing.
+  const { kept: ahead, grow: growAhead } = openTree()
+  const older = growAhead(610)
+  growAhead(700)
+  const reader = createLeafReader(ahead)
+  assert.deepEqual(await reader.fewLeaves(log, older, [609]), leafOf(609))
+  const forged = { size: 610, root: leafOf(1) }
+  assert.deepEqual(await reader.fewLeaves(log, forged, [580]), Buffer.alloc(32))
+})

@@ -1,0 +1,139 @@
+// Reads single leaves of signed trees, for entries that lie far apart: a tile of 256 leaves is read,
+// and only the 32 around a leaf are verified, by the middle of the tile (index-state.ts).
+
+import { hash } from "node:crypto"
+import { equalBytes, tileWidth } from "@tallystick/proof"
+import { createLru } from "../runtime/lru-cache.ts"
+import type { Log } from "./epochs.ts"
+import { middleLeaves, middleLevel, middlesPerTile } from "./index-state.ts"
+import type { Store } from "./store.ts"
+import { rootOfTile, type SignedTree, type TreeStore } from "./tree-reads.ts"
+
+/** Leaves of a signed tree, concatenated. Those that the stored hashes do not prove are zeros. */
+export type FewLeaves = (
+  log: Log,
+  tree: SignedTree,
+  indexes: readonly number[],
+) => Promise<Uint8Array>
+
+const hashBytes = 32
+const noBytes = new Uint8Array()
+/** Verified leaves in memory, a quarter of a kilobyte each: those of some hundred pages. */
+const leavesMax = 8192
+/** Tiles that are recognised when they are read again, a third of a kilobyte each. */
+const recognisedMax = 8192
+
+/**
+ * `leavesOf` has all leaves of a tile verified. `knownRoot` is the root of a full tile if it was
+ * verified already.
+ */
+export function createFewLeaves(
+  index: TreeStore["index"],
+  leavesOf: Store["leaves"],
+  knownRoot: (log: Log, tree: SignedTree, tile: number) => Uint8Array | undefined,
+): FewLeaves {
+  const known = createLru<Uint8Array>(leavesMax)
+  /** For each part of a tile that was verified, a digest of its leaves. */
+  const recognised = createLru<string[]>(recognisedMax)
+
+  /** Undefined if the part does not lead to the root of the tree. */
+  async function provenPart(
+    log: Log,
+    tree: SignedTree,
+    { tile, leaves, middle }: StoredTile,
+    part: number,
+  ): Promise<Uint8Array | undefined> {
+    const name = `${log.workspace}/${log.number} ${tile}`
+    const digests = recognised.get(name) ?? []
+    let hashes = partIn(leaves, part)
+    if (hashes.length > 0 && digestOf(hashes) === digests[part]) return hashes
+    const root = knownRoot(log, tree, tile)
+    if (root !== undefined && isMiddle(middle, root)) {
+      if (!isPartOf(middle, part, hashes)) return undefined
+    } else {
+      const whole = await leavesOf(log, tree, tile)
+      if (whole === undefined) return undefined
+      hashes = partIn(whole, part)
+    }
+    digests[part] = digestOf(hashes)
+    recognised.set(name, digests)
+    return hashes
+  }
+
+  return async (log, tree, indexes) => {
+    const found = Buffer.alloc(indexes.length * hashBytes)
+    const keyOf = (leaf: number): string => `${log.workspace}/${log.number} ${leaf}`
+    const unknown = indexes.filter((leaf, place) => {
+      const hashes = known.get(keyOf(leaf))
+      if (hashes !== undefined) found.set(hashes, place * hashBytes)
+      return hashes === undefined
+    })
+    if (unknown.length === 0) return found
+    const tiles = await readTiles(index, log, tree, unknown)
+    const parts = new Map<number, Uint8Array | undefined>()
+    for (const [place, leaf] of indexes.entries()) {
+      const [tile, number] = [
+        tiles.get(Math.floor(leaf / tileWidth)),
+        Math.floor(leaf / middleLeaves),
+      ]
+      if (tile === undefined || known.get(keyOf(leaf)) !== undefined) continue
+      if (!parts.has(number))
+        parts.set(number, await provenPart(log, tree, tile, number % middlesPerTile))
+      const hashes = leafIn(parts.get(number) ?? noBytes, leaf % middleLeaves)
+      if (hashes.length === 0) continue
+      found.set(hashes, place * hashBytes)
+      known.set(keyOf(leaf), Uint8Array.from(hashes))
+    }
+    return found
+  }
+}
+
+interface StoredTile {
+  readonly tile: number
+  /** As many as the tree has, at most. */
+  readonly leaves: Uint8Array
+  /** Empty if there is none. */
+  readonly middle: Uint8Array
+}
+
+async function readTiles(
+  index: TreeStore["index"],
+  log: Log,
+  { size }: SignedTree,
+  leaves: readonly number[],
+): Promise<ReadonlyMap<number, StoredTile>> {
+  const tiles = [...new Set(leaves.map((leaf) => Math.floor(leaf / tileWidth)))]
+  const names = [0, middleLevel].flatMap((level) => tiles.map((tile) => ({ level, tile })))
+  const stored = await index.tiles(log.workspace, log.number, names)
+  return new Map(
+    tiles.map((tile, at) => {
+      // The index may be ahead of the tree.
+      const own = stored[at]?.subarray(0, (size - tile * tileWidth) * hashBytes) ?? noBytes
+      return [tile, { tile, leaves: own, middle: stored[tiles.length + at] ?? noBytes }]
+    }),
+  )
+}
+
+function isMiddle(middle: Uint8Array, root: Uint8Array): boolean {
+  return middle.length === middlesPerTile * hashBytes && equalBytes(rootOfTile(middle), root)
+}
+
+function isPartOf(middle: Uint8Array, part: number, hashes: Uint8Array): boolean {
+  const isWhole = hashes.length === middleLeaves * hashBytes
+  return isWhole && equalBytes(rootOfTile(hashes), leafIn(middle, part))
+}
+
+/** Up to 32 leaves of a tile. */
+function partIn(leaves: Uint8Array, part: number): Uint8Array {
+  const bytes = middleLeaves * hashBytes
+  return leaves.subarray(part * bytes, (part + 1) * bytes)
+}
+
+function leafIn(hashes: Uint8Array, place: number): Uint8Array {
+  return hashes.subarray(place * hashBytes, (place + 1) * hashBytes)
+}
+
+/** Equal only for equal leaves. */
+function digestOf(hashes: Uint8Array): string {
+  return hash("sha256", hashes, "latin1")
+}
