@@ -113,9 +113,7 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length)
 }
 
-/**
- * Its values are getters, so it can be neither spread nor sent to another thread: see `plainOf`.
- */
+/** Its values are getters, so it is not spread, and is sent to another thread by `sentOf`. */
 class JoinedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number
@@ -169,12 +167,6 @@ class JoinedEntry implements Stored {
 
 function partOf(column: Uint8Array, place: number, length: number): Uint8Array {
   return column.subarray(place * length, (place + 1) * length)
-}
-
-/** The entry as a plain object. */
-export function plainOf(entry: Stored): Stored {
-  const { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures } = entry
-  return { workspace, sequence, record, receipt, idem, bodySalt, body, disclosures }
 }
 
 export function storedOf(workspace: string, row: Row, framed: FramedBodies): Stored {

@@ -9,6 +9,7 @@ import type { Journal } from "../store.ts"
 import { createPacker } from "./packed-commit.ts"
 import type { Place } from "./place-reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
+import { receivedOf } from "../sent-entries.ts"
 import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Tail } from "./recent-keys.ts"
 import { asking, type Thread } from "../../runtime/worker-thread.ts"
@@ -60,11 +61,18 @@ export function createJournal(
   }
 
   return {
-    ...asking(reader, "head", "at", "after", "linked", "records", "recordsAt"),
+    ...asking(reader, "head", "linked", "records", "recordsAt"),
+    at: async (...asked) => receivedOf(await reader.ask("at", ...asked)),
+    after: async (...asked) =>
+      receivedOf(await reader.ask("after", ...asked)).filter((entry) => entry !== undefined),
     async byReceipt(workspace, receipt) {
       const sequence = tail.byReceipt(workspace, receipt)
-      if (sequence === undefined) return reader.ask("byReceipt", workspace, receipt)
-      return (await reader.ask("at", workspace, [sequence]))[0]
+      const [entry] = receivedOf(
+        sequence === undefined
+          ? await reader.ask("byReceipt", workspace, receipt)
+          : await reader.ask("at", workspace, [sequence]),
+      )
+      return entry
     },
     async byKey(workspace, idem) {
       if (inDoubt) await resolveDoubt()

@@ -13,12 +13,12 @@ import {
   type ArchivedBodies,
 } from "../archive/archived-bodies.ts"
 import { readHeld, sentHeld, type HeldLog } from "../held-entries.ts"
+import { sentOf } from "../sent-entries.ts"
 import { createSegmentSearch } from "../search/segment-search.ts"
 import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
 import { createLeafReader } from "../leaf-reader.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
-import { plainOf } from "./joined-entries.ts"
 import { auditReads, documentReads, indexReads, journalReads, readerOf, useReads } from "./reads.ts"
 import type { Place } from "./place-reads.ts"
 import { registryOf } from "./registry.ts"
@@ -79,16 +79,18 @@ function questions(
   })
   return {
     ...store.journal,
-    after: async (...asked: Parameters<JournalReads["after"]>) =>
-      (await store.journal.after(...asked)).map(plainOf),
+    at: async (...[workspace, ...asked]: Parameters<JournalReads["at"]>) =>
+      sentOf(workspace, await store.journal.at(workspace, ...asked)),
+    after: async (...[workspace, ...asked]: Parameters<JournalReads["after"]>) =>
+      sentOf(workspace, await store.journal.after(workspace, ...asked)),
     places: (...asked: Parameters<JournalReads["places"]>) => [...journal.places(...asked)],
     async byReceipt(workspace: string, receipt: string) {
       for (const n of index.entriesOfReceipt(receipt)) {
         const place = journal.place(n)
         if (place?.workspace === workspace && place.receipt === receipt)
-          return (await store.journal.at(workspace, [place.sequence]))[0]
+          return sentOf(workspace, await store.journal.at(workspace, [place.sequence]))
       }
-      return undefined
+      return sentOf(workspace, [])
     },
     /** The entries with these keys, from the runs that may contain them. */
     used: (

@@ -18,7 +18,7 @@ import { upToBytes, type Head, type Stored } from "../entries.ts"
 import { consecutiveReads } from "./consecutive-reads.ts"
 import { atMost } from "./database.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
-import { bytes, plainOf, storedColumns, storedOf } from "./joined-entries.ts"
+import { bytes, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { momentOf } from "./part-tables.ts"
 import { placeReads } from "./place-reads.ts"
@@ -74,7 +74,7 @@ export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes
           const packed = stretches.single(workspace, number)
           const read = (sequence: number): Stored | undefined => {
             const entry = packed(sequence)
-            if (entry !== undefined) return plainOf(entry)
+            if (entry !== undefined) return entry
             const row = one.get(number, sequence)
             return row === undefined ? undefined : storedOf(workspace, row, framed)
           }

@@ -200,7 +200,7 @@ function createVersions<T extends { readonly bytes: number }>(bytesMax: number) 
   }
 }
 
-/** Its values are computed on access: see `plainOf`. */
+/** Its values are computed on access, so it is not spread, and is sent by `sentOf`. */
 class PackedEntry implements Stored {
   readonly workspace: string
   readonly sequence: number
