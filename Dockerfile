@@ -28,7 +28,9 @@ LABEL org.opencontainers.image.title="tallystick" \
 RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads \
     && ln -s /app/program/bin/tallystick.mjs /usr/local/bin/tallystick
 COPY --from=build /app /app
-ENV NODE_ENV=production \
+# Two arenas of malloc are enough for the threads; glibc has up to eight for each core (docs/decisions.md).
+ENV MALLOC_ARENA_MAX=2 \
+    NODE_ENV=production \
     NODE_COMPILE_CACHE=/tmp/tallystick \
     TALLYSTICK_HOST=0.0.0.0 \
     TALLYSTICK_PORT=8080 \
