@@ -101,6 +101,7 @@ export class EntryScanner {
   readonly #bodyMembers = membersOf(membersOfBody)
   readonly #partyMembers = membersOf(membersOfParty)
   readonly #contextMembers = membersOf(membersOfContext)
+  readonly #claimNames = new NameList((name) => name)
 
   /** The bytes that are being read, and their end. */
   #bytes: Buffer = Buffer.alloc(0)
@@ -256,11 +257,26 @@ export class EntryScanner {
   }
 
   #memberName<T>(names: NameList<T>): T {
+    const name = this.#name(names)
+    this.#expect(colon)
+    return name
+  }
+
+  /** A name, by what is known of it. */
+  #name<T>(names: NameList<T>): T {
+    const found = this.#found(names)
+    if (found >= 0) return names.value(found)
     const span = this.#span
     this.#string(span)
-    this.#expect(colon)
     if (!span.isPlain) throw unusual
-    return names.get(this.#bytes, span.start, span.end)
+    return names.add(this.#textOf(span))
+  }
+
+  /** The number of the name that is next, if it is in the list; else -1. */
+  #found(names: NameList<unknown>): number {
+    const found = names.find(this.#bytes, this.#at)
+    if (found >= 0) this.#at += names.lengthOf(found)
+    return found
   }
 
   #partyOf(party: Party): void {
@@ -373,7 +389,14 @@ export class EntryScanner {
     if (depth > depthMax) throw unusual
     this.#at++
     if (this.#isEnd(closeBrace)) return
+    const { known } = node
     do {
+      const found = known === undefined ? -1 : this.#found(known)
+      if (known !== undefined && found >= 0) {
+        this.#expect(colon)
+        this.#value(known.value(found), owner, depth)
+        continue
+      }
       const span = this.#span
       this.#string(span)
       this.#expect(colon)
@@ -389,9 +412,8 @@ export class EntryScanner {
   }
 
   #childOf(node: PathNode, span: Span): PathNode {
-    return span.isPlain
-      ? node.childAt(this.#bytes, span.start, span.end)
-      : node.child(this.#textOf(span))
+    const name = this.#textOf(span)
+    return span.isPlain && node.known !== undefined ? node.known.add(name) : node.child(name)
   }
 
   /** A number, true or false, as canonical JSON writes it; null is not searchable. */
@@ -449,11 +471,19 @@ export class EntryScanner {
     this.#expect(openBracket)
     this.#string(this.#span)
     this.#expect(comma)
-    this.#string(this.#span)
+    const name = this.#claimName()
     this.#expect(comma)
-    const name = this.#textOf(this.#span)
     this.#claim(name, this.#onlyPlaceOf(name) ?? this.#placeByDigest(body, text, start))
     this.#expect(closeBracket)
+  }
+
+  #claimName(): string {
+    const names = this.#claimNames
+    const found = this.#found(names)
+    if (found >= 0) return names.value(found)
+    this.#string(this.#span)
+    const name = this.#textOf(this.#span)
+    return this.#span.isPlain ? names.add(name) : name
   }
 
   #claim(name: string, place: Place): void {
@@ -521,10 +551,10 @@ export class EntryScanner {
     const found = text === undefined ? this.#bytes.indexOf(betweenPacked, start) : this.#end
     const end = found < 0 ? this.#end : found
     const disclosure = text ?? this.#bytes.base64urlSlice(start, end)
-    const digest = Buffer.from(hash("sha256", disclosure, "base64url"), "latin1")
+    const digest = hash("sha256", disclosure, "base64url")
     for (const place of this.#places)
       for (let at = 0; at < place.count; at++)
-        if (isAt(digest, body, place.start + at * (digestLength + 3))) return place
+        if (isTextAt(digest, body, place.start + at * (digestLength + 3))) return place
     throw unusual
   }
 
@@ -654,6 +684,13 @@ export class EntryScanner {
     for (let at = type.start; at < type.end; at++) arena[place++] = bytes[at] ?? 0
     table.post(group, place - table.end)
   }
+}
+
+/** Whether this ASCII text stands there. */
+function isTextAt(text: string, bytes: Uint8Array, from: number): boolean {
+  for (let at = 0; at < text.length; at++)
+    if (text.charCodeAt(at) !== bytes[from + at]) return false
+  return true
 }
 
 /** `2026-01-31T` */

@@ -8,6 +8,7 @@ import type { Owner } from "./search.ts"
 /** What is known of members by their names. Entries have them in about the same order. */
 export class NameList<T> {
   readonly #valueOf: (name: string) => T
+  /** In quotes. */
   readonly #names: Uint8Array[] = []
   readonly #values: T[] = []
   #next = 0
@@ -16,21 +17,35 @@ export class NameList<T> {
     this.#valueOf = valueOf
   }
 
-  /** A name is plain ASCII. */
-  get(bytes: Buffer, start: number, end: number): T {
+  /** The number of the name that stands there in its quotes; -1 if it is not known. */
+  find(bytes: Uint8Array, start: number): number {
     const names = this.#names
     let at = this.#next
     for (let left = names.length; left > 0; left--) {
       if (at >= names.length) at = 0
       const name = names[at++]
-      if (name === undefined || name.length !== end - start || !isAt(name, bytes, start)) continue
+      if (name === undefined || !isAt(name, bytes, start)) continue
       this.#next = at
-      // Each name has a value.
-      return this.#values[at - 1] as T
+      return at - 1
     }
-    const value = this.#valueOf(bytes.latin1Slice(start, end))
-    if (names.length < knownNamesMax) {
-      names.push(Uint8Array.from(bytes.subarray(start, end)))
+    return -1
+  }
+
+  /** How long a found name is, with its quotes. */
+  lengthOf(found: number): number {
+    return this.#names[found]?.length ?? 0
+  }
+
+  value(found: number): T {
+    // Each name has a value.
+    return this.#values[found] as T
+  }
+
+  /** A name that is plain ASCII. */
+  add(name: string): T {
+    const value = this.#valueOf(name)
+    if (this.#names.length < knownNamesMax) {
+      this.#names.push(Uint8Array.from(Buffer.from(`"${name}"`, "latin1")))
       this.#values.push(value)
     }
     return value
@@ -62,10 +77,10 @@ export class PathNode {
     this.#path = path
   }
 
-  childAt(bytes: Buffer, start: number, end: number): PathNode {
-    if (this.#path === undefined) return this
-    this.#known ??= new NameList((name) => this.child(name))
-    return this.#known.get(bytes, start, end)
+  /** Its members by their names; undefined if they have no searchable ones. */
+  get known(): NameList<PathNode> | undefined {
+    if (this.#path !== undefined) this.#known ??= new NameList((name) => this.child(name))
+    return this.#known
   }
 
   child(name: string): PathNode {
