@@ -1,14 +1,14 @@
 // Finds frames that cannot be unpacked, or do not match the entries that they are stored for. The
 // check of an entry also checks its body.
 
-import { parseRecord, recordBytes } from "@tallystick/proof"
+import { indexOfRecord } from "@tallystick/proof"
 import { indexesOfFrame } from "./body-frame.ts"
 import type { ContentKeeper, Frame } from "./content-keeper.ts"
 import type { JournalReader } from "./store.ts"
 import type { Stray } from "./whole-ledger.ts"
 
 export interface FramedJournal {
-  readonly journal: Pick<JournalReader, "records">
+  readonly journal: Pick<JournalReader, "recordsAt">
   readonly frames: ContentKeeper["frames"]
 }
 
@@ -49,11 +49,10 @@ async function faultOf(
 ): Promise<string | undefined> {
   const indexes = indexesOfFrame(bytes)
   if (typeof indexes === "string") return indexes
-  const records = await journal.records(workspace, first, count)
-  if (records.length !== count * recordBytes) return "is of entries that are not there"
-  const [start, end] = [0, count - 1].map(
-    (place) => parseRecord(records.subarray(place * recordBytes, (place + 1) * recordBytes))?.index,
-  )
+  // Entries between them that are missing are a fault of the chain.
+  const ends = await journal.recordsAt(workspace, [first, first + count - 1])
+  if (ends.includes(undefined)) return "is of entries that are not there"
+  const [start, end] = ends.map((record) => record && indexOfRecord(record))
   const isOwn = (index: number): boolean => index >= (start ?? 0) && index <= (end ?? Infinity)
   return indexes.every(isOwn) ? undefined : "has a body of an entry that is not its own"
 }
