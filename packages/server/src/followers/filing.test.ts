@@ -516,6 +516,24 @@ test("destroyed content is removed from segments, which equal new ones without i
   await expectChain(house.served.journal, "acme")
 })
 
+test("the other entries of a large segment that loses few contents are passed over in turns", async () => {
+  const events: string[] = []
+  const house = openHouse({
+    journal: (it) => ({ ...it, at: (...asked) => (events.push("entries"), it.at(...asked)) }),
+    segments: (it) => ({ ...it, part: (...asked) => (events.push("segment"), it.part(...asked)) }),
+    leases: { ...ownLeases, hold: async () => events.push("turn") > 0 },
+  })
+  await write(house.served, "acme", names(10))
+  const builder = createSegmentBuilder(1, 16 * usual)
+  builder.addMissing(16 * usual)
+  await house.filing.segments.put("acme", { level: 2, k: 0 }, packSegment(builder.finish()), [])
+  await house.loop.forget("acme", { actor: [], target: [], bodies: [[5, 5]] })
+  const began = events.indexOf("entries")
+  const turns = events.slice(began, events.indexOf("segment", began)).filter((it) => it === "turn")
+  assert.ok(turns.length >= 3, `${turns.length} turns`)
+  await house.loop.close()
+})
+
 test("a segment that was being made with destroyed content is begun again", async () => {
   const gone = { actor: [7], target: [], bodies: [] }
   let isDestroyed = false

@@ -3,7 +3,7 @@
 
 import type { Limits } from "../limits.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
-import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { createSegmentBuilder, type SegmentBuilder } from "../store/search/segment-builder.ts"
 import {
   hashOfHeader,
   headerOf,
@@ -18,6 +18,7 @@ import {
 import { mergeInto, replaceEntries, type IsErased } from "../store/search/segment-merge.ts"
 import { firstOf, lastOf } from "../store/search/segment-plan.ts"
 import type { KeptSegment, SegmentParts, Steps } from "../store/search/segments.ts"
+import type { Stored } from "../store/entries.ts"
 import type { FilingStore } from "../store/store.ts"
 import { turn } from "./loop.ts"
 
@@ -118,12 +119,17 @@ async function replace(
   const builder = createSegmentBuilder(first, end - first + 1)
   for (let at = 0; at < gone.length;) {
     const entries = await journal.at(workspace, gone.slice(at, at + goneAtOnce), goneBytesMax)
-    for (const entry of entries) if (entry !== undefined) builder.add(entry)
+    await inTurns(pause, adding(builder, entries))
     at += entries.length
     await pause()
   }
-  builder.addMissing(end)
-  const other = openMade(builder.finish())
+  await inTurns(pause, builder.addingMissing(end))
+  const other = openMade(
+    await inTurns(
+      pause,
+      builder.finishing((part) => part),
+    ),
+  )
   const isGone = new Uint8Array(end - first + 1)
   for (const sequence of gone) isGone[sequence - first] = 1
   const isReplaced = (sequence: number): boolean => isGone[sequence - first] === 1
@@ -133,6 +139,14 @@ async function replace(
     (take) => replaceEntries(opened, { other, isReplaced, isErased }, take),
     (part) => segments.part(workspace, segment, part),
   )
+}
+
+function* adding(builder: SegmentBuilder, entries: readonly (Stored | undefined)[]): Steps<void> {
+  for (const entry of entries) {
+    if (entry === undefined) continue
+    yield* builder.addingMissing(entry.sequence - 1)
+    builder.add(entry)
+  }
 }
 
 async function strip(
@@ -163,16 +177,24 @@ async function open(
 async function packedInTurns(
   pause: () => Promise<void>,
   making: (take: (part: StreamPart) => PartSum) => Steps<MadeSegment<PartSum>>,
-  read: (part: number) => Promise<Uint8Array | undefined> = async () => undefined,
+  read?: (part: number) => Promise<Uint8Array | undefined>,
 ): Promise<SegmentParts> {
   const parts: Uint8Array[] = []
   const steps = making((part) => {
     parts.push(packPart(part))
     return sumOf(part)
   })
+  return [headerOf(await inTurns(pause, steps, read)), ...parts]
+}
+
+async function inTurns<T>(
+  pause: () => Promise<void>,
+  steps: Steps<T>,
+  read: (part: number) => Promise<Uint8Array | undefined> = async () => undefined,
+): Promise<T> {
   let count = 0
   for (let step = steps.next(); ;) {
-    if (step.done === true) return [headerOf(step.value), ...parts]
+    if (step.done === true) return step.value
     if (++count % stepsPerTurn === 0) await pause()
     step = steps.next(step.value && (await read(step.value.part)))
   }

@@ -33,6 +33,8 @@ export interface SegmentBuilder {
   addFiled(filed: Filed): void
   /** The journal lacks the entries up to this sequence. */
   addMissing(last: number): void
+  /** The same in steps: a million entries take a third of a second. */
+  addingMissing(last: number): Steps<void>
   finish(): MadeSegment
   /**
    * The same in steps, for a thread that has other work. `take` is given each part, in the order in
@@ -45,6 +47,8 @@ export interface SegmentBuilder {
 const postedBytesMax = 48 * 1024 * 1024
 /** Keys and words between two pauses: about a millisecond. */
 const keysPerStep = 2048
+/** Missing entries between two pauses. */
+const missingPerStep = 256
 
 /** `first` is the sequence of its first entry, and `entries` the most entries. */
 export function createSegmentBuilder(
@@ -89,6 +93,10 @@ export function createSegmentBuilder(
     while (next <= last) addFiled(missing(next))
   }
 
+  function* addingMissing(last: number): Steps<void> {
+    for (; next <= last; yield) addMissing(Math.min(last, next + missingPerStep - 1))
+  }
+
   return {
     get count() {
       return next - first
@@ -100,6 +108,7 @@ export function createSegmentBuilder(
     },
     addFiled,
     addMissing,
+    addingMissing,
     finish: () => runSteps(finishing(asMade), nothingKept),
     finishing,
   }
