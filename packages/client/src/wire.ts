@@ -1385,6 +1385,9 @@ export interface Limits {
   readonly bodyTimeoutMs: number
   readonly queuedEventsMax: number
   readonly projectsMax: number
+  readonly apiKeysMax: number
+  readonly tokensMax: number
+  readonly policyVersionsMax: number
   readonly packReceiptsMax: number
   readonly phrasesMax: number
   readonly packBytesMax: number

@@ -257,6 +257,18 @@ export const defaultLimits = {
    * create them, and people read their list.
    */
   projectsMax: 1000,
+  /**
+   * API keys of a workspace, revoked ones too: thirty a day for nine years. A revocation with
+   * `cascade` reads all of them.
+   */
+  apiKeysMax: 100_000,
+  /**
+   * Scoped tokens of a workspace, ended ones too: three thousand people a day for nine years, each
+   * with a link of their own. An erasure reads all of them.
+   */
+  tokensMax: 10_000_000,
+  /** Policy versions of a project: one an hour for eleven years. */
+  policyVersionsMax: 100_000,
   /** A session ends if it is unused for half a day, and after a week in any case. */
   sessionIdleMs: 12 * 3_600_000,
   sessionLifeMs: 7 * 86_400_000,

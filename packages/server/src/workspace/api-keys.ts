@@ -14,6 +14,7 @@ import { nameOf, recordActs, recordPlanned, type Act, type AdminParts } from "./
 import type { Principal } from "./permissions.ts"
 import { createMacs, issueCredential } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
+import { createWithinLimit } from "./limited-documents.ts"
 import { required } from "./required-document.ts"
 
 export interface KeyRequest {
@@ -35,8 +36,9 @@ export interface Keys {
 }
 
 export function createKeys(parts: AdminParts): Keys {
-  const { registry, ledger, clock, keyring } = parts
+  const { registry, ledger, clock, keyring, limits } = parts
   const macs = createMacs(keyring.peppers)
+  const withinLimit = createWithinLimit(registry, "api-key", limits.apiKeysMax, "API keys")
 
   return {
     async recognise(id, text) {
@@ -63,7 +65,7 @@ export function createKeys(parts: AdminParts): Keys {
         metadata: { ...bounds, commitment },
         changes: [created("api-key", id, value)],
       }
-      await recordActs(ledger, workspace, [act], nowMs)
+      await withinLimit(workspace.id, () => recordActs(ledger, workspace, [act], nowMs))
       return { key: token, document: await required(registry, "api-key", workspace.id, id) }
     },
 

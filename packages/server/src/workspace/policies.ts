@@ -41,11 +41,8 @@ export interface Policies {
 /** The most text that one page of a list reads. The list itself shows no text. */
 const listBytesMax = 1024 * 1024
 
-/** The largest version number that the API accepts. */
-const versionMax = 2 ** 31 - 1
-
 export function createPolicies(parts: AdminParts): Policies {
-  const { registry, ledger } = parts
+  const { registry, ledger, limits } = parts
   const get = (workspace: string, projectId: string, version: number) =>
     registry.get("policy", workspace, policyDocumentId(projectId, version))
   const newestOf = async (workspace: string, projectId: string) =>
@@ -61,10 +58,10 @@ export function createPolicies(parts: AdminParts): Policies {
             "conflict",
             `version must be ${version}, the one after the newest that is published`,
           )
-        if (version > versionMax)
+        if (version > limits.policyVersionsMax)
           throw new LedgerError(
             "conflict",
-            "this project has published the largest version number that there can be",
+            `a project has ${limits.policyVersionsMax} policy versions at most`,
           )
         const id = policyDocumentId(projectId, version)
         const policyId = ledger.makeId("pol", nowMs)

@@ -24,6 +24,7 @@ import {
   type CredentialKind,
 } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
+import { createWithinLimit } from "./limited-documents.ts"
 import { belongedSince } from "./members.ts"
 import { required } from "./required-document.ts"
 
@@ -80,8 +81,9 @@ export const tokenLives: Readonly<
 }
 
 export function createTokens({ rootKeys, ...parts }: TokenParts): Tokens {
-  const { registry, ledger, clock, keyring } = parts
+  const { registry, ledger, clock, keyring, limits } = parts
   const macs = createMacs(keyring.peppers)
+  const withinLimit = createWithinLimit(registry, "token", limits.tokensMax, "tokens")
   // A new instance key ends the tokens of the former one, unless it was rotated with the choice to
   // keep them.
   const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
@@ -118,7 +120,7 @@ export function createTokens({ rootKeys, ...parts }: TokenParts): Tokens {
         metadata: { ...boundJson(bound), expiresAt, ...minted, commitment },
         changes: [created("token", id, value)],
       }
-      await recordActs(ledger, workspace, [act], nowMs)
+      await withinLimit(workspace.id, () => recordActs(ledger, workspace, [act], nowMs))
       return { token, document: await required(registry, "token", workspace.id, id) }
     },
 
