@@ -160,8 +160,8 @@ test("a refused batch of 8 MiB stalls no other request", async () => {
       `{"events":[${Array.from({ length: 290_000 }, () => '{"a":1}').join(",")}],"events":[]}`,
     "an unknown member": () => `{"a":[${" ".repeat(batchBytes - 100)}],"events":[]}`,
     "white space": () => `{"events":[{}${" ".repeat(batchBytes - 100)}],"events":[]}`,
-    "a thousand events, the last with a member twice": () =>
-      batchOf(1000, shape("short names")).replace(/\}\]\}$/, ',"source":"api"}]}'),
+    "a thousand events, the last without an end": () =>
+      batchOf(1000, shape("short names")).replace(/\}\]\}$/, "]}"),
   }
   for (const [name, make] of shapes)
     bodies[`${name} in one event, then no JSON`] = () => `{"events":[{${make(batchBytes - 100)}}`
