@@ -64,20 +64,20 @@ export function createFewLeaves(
   return async (log, tree, indexes) => {
     const found = Buffer.alloc(indexes.length * hashBytes)
     const keyOf = (leaf: number): string => `${log.workspace}/${log.number} ${leaf}`
-    const unknown = indexes.filter((leaf, place) => {
+    const unknown: { readonly leaf: number; readonly place: number }[] = []
+    for (const [place, leaf] of indexes.entries()) {
       const hashes = known.get(keyOf(leaf))
-      if (hashes !== undefined) found.latin1Write(hashes, place * hashBytes)
-      return hashes === undefined
-    })
-    if (unknown.length === 0) return found
+      if (hashes === undefined) unknown.push({ leaf, place })
+      else found.latin1Write(hashes, place * hashBytes)
+    }
     const tiles = await readTiles(index, log, tree, unknown)
     const parts = new Map<number, Uint8Array | undefined>()
-    for (const [place, leaf] of indexes.entries()) {
+    for (const { leaf, place } of unknown) {
       const [tile, number] = [
         tiles.get(Math.floor(leaf / tileWidth)),
         Math.floor(leaf / middleLeaves),
       ]
-      if (tile === undefined || known.get(keyOf(leaf)) !== undefined) continue
+      if (tile === undefined) continue
       if (!parts.has(number))
         parts.set(number, await provenPart(log, tree, tile, number % middlesPerTile))
       const hashes = leafIn(parts.get(number) ?? noBytes, leaf % middleLeaves)
@@ -101,9 +101,10 @@ async function readTiles(
   index: TreeStore["index"],
   log: Log,
   { size }: SignedTree,
-  leaves: readonly number[],
+  leaves: readonly { readonly leaf: number }[],
 ): Promise<ReadonlyMap<number, StoredTile>> {
-  const tiles = [...new Set(leaves.map((leaf) => Math.floor(leaf / tileWidth)))]
+  if (leaves.length === 0) return new Map()
+  const tiles = [...new Set(leaves.map(({ leaf }) => Math.floor(leaf / tileWidth)))]
   const names = [0, middleLevel].flatMap((level) => tiles.map((tile) => ({ level, tile })))
   const stored = await index.tiles(log.workspace, log.number, names)
   return new Map(
