@@ -227,15 +227,20 @@ export function* addLists(
 ): Steps<void> {
   const walk = listsOf(segment, of)
   let work = 0
-  for (let end = 0, number = numbers.next(0); number >= 0; number = numbers.next(end)) {
-    const list = walk.open(number) ?? (yield* walk.load(number))
-    end = Math.min(numbers.runEnd(number), walk.partEnd, number + runMax)
-    work += list.addRunTo(set, end - number)
-    if (work < workPerStep) continue
-    // What all entries have may be in very many more values.
-    if (set.isFull()) return
-    work = 0
-    yield
+  for (let number = numbers.next(0); number >= 0; number = numbers.next(number)) {
+    // Asked once: to find the end of a long run takes as long as the run is.
+    const runEnd = numbers.runEnd(number)
+    while (number < runEnd) {
+      const list = walk.open(number) ?? (yield* walk.load(number))
+      const end = Math.min(runEnd, walk.partEnd, number + runMax)
+      work += list.addRunTo(set, end - number)
+      number = end
+      if (work < workPerStep) continue
+      // What all entries have may be in very many more values.
+      if (set.isFull()) return
+      work = 0
+      yield
+    }
   }
 }
 
