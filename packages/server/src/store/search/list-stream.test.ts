@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { ListCursor, ListWriter } from "./list-stream.ts"
+import { ListCursor, ListWriter, UnionWriter } from "./list-stream.ts"
 import type { StreamPart } from "./key-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import { createChance, seedOf } from "../../../../../test/chance.ts"
@@ -36,4 +36,41 @@ test("lists that are read in runs have the numbers that were written", (t) => {
     }
   }
   assert.ok(read > 1000)
+})
+
+test("a union has the numbers of its lists, and what is left at the end has none", (t) => {
+  const { below } = createChance(seedOf(t))
+  for (let round = 0; round < 300; round++) {
+    const most = [1, 5, 8, 9, 40, 3000][below(6)] ?? 1
+    const each = 1 + below(5)
+    const unions = new UnionWriter(each, most)
+    const copies = new ListWriter(most, (part: StreamPart) => part)
+    const lists = Array.from({ length: each * (1 + below(5)) + below(each) }, () => {
+      const count = below(20) === 0 ? most : 1 + below(Math.min(most, 400))
+      const numbers = new Set(
+        Array.from({ length: count }, (_, at) => (count === most ? at : below(most))),
+      )
+      return Uint32Array.from(numbers).sort()
+    })
+    for (const numbers of lists) copies.add(numbers, 0, numbers.length)
+    copies.items.finish()
+    let next = 0
+    for (const { first, raw } of copies.items.parts) {
+      const end = copies.items.parts[++next]?.first ?? lists.length
+      const cursor = new ListCursor(raw, end - first, most)
+      for (let at = first; at < end; at++) {
+        const numbers = lists[at] ?? assert.fail("a list")
+        cursor.goTo(at - first)
+        if (below(2) === 0) unions.addAs(cursor)
+        else unions.add(numbers, 0, numbers.length)
+      }
+    }
+    const expected = new ListWriter(most, (part: StreamPart) => part)
+    for (let at = 0; at + each <= lists.length; at += each) {
+      const numbers = new Set(lists.slice(at, at + each).flatMap((list) => [...list]))
+      expected.add(Uint32Array.from(numbers).sort(), 0, numbers.size)
+    }
+    expected.items.finish()
+    assert.deepEqual(unions.finish(), expected.items.parts)
+  }
 })

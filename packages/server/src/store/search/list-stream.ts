@@ -7,10 +7,13 @@
 //                      ≥ most/8 a bitmap: bit i & 7 of byte i >>> 3 is the number i
 //                      1        varint of the number
 //                      else     varint bytes · varint of the first · varints of what follows, less the one before, less 1
+//
+// Another stream has the unions of lists: each is a list of the numbers that are in one of so many
+// lists that follow each other.
 
 import type { ByteWriter } from "./byte-writer.ts"
 import { ItemWriter, restartAt, restartEvery, varintAt, type StreamPart } from "./key-stream.ts"
-import type { NumberSet } from "./number-set.ts"
+import { NumberSet } from "./number-set.ts"
 
 export class ListWriter<P> {
   readonly items: ItemWriter<P>
@@ -45,6 +48,23 @@ export class ListWriter<P> {
     items.end()
   }
 
+  /** The numbers of a set. It has one at least. */
+  addSet(set: NumberSet): void {
+    const count = set.count()
+    if (count < this.#most && isBitmap(count, this.#most)) {
+      const { items } = this
+      items.begin()
+      items.body.varint(count)
+      items.body.append(set.bytes(), 0, bytesFor(this.#most))
+      items.end()
+      return
+    }
+    // Of all numbers, none is written.
+    const numbers = new Uint32Array(count < this.#most ? count : 0)
+    if (numbers.length > 0) set.copyTo(numbers)
+    this.add(numbers, 0, count)
+  }
+
   /** The same numbers as this list's, whose numbers are below the same. */
   addAs(list: ListCursor): void {
     this.items.begin()
@@ -66,6 +86,44 @@ export class ListWriter<P> {
       body.varint(number - before - 1)
       before = number
     }
+  }
+}
+
+/** Writes the union of each `lists` lists that follow each other. What is left at the end has none. */
+export class UnionWriter {
+  readonly #lists: number
+  readonly #writer: ListWriter<StreamPart>
+  readonly #union: NumberSet
+  #added = 0
+
+  constructor(lists: number, most: number) {
+    this.#lists = lists
+    this.#writer = new ListWriter(most, (part) => part)
+    this.#union = new NumberSet(most)
+  }
+
+  add(numbers: Uint32Array, start: number, end: number): void {
+    const union = this.#union
+    if (end - start === union.most) union.addAll()
+    else union.addEach(numbers, start, end)
+    this.#end()
+  }
+
+  addAs(list: ListCursor): void {
+    list.addTo(this.#union)
+    this.#end()
+  }
+
+  finish(): readonly StreamPart[] {
+    this.#writer.items.finish()
+    return this.#writer.items.parts
+  }
+
+  #end(): void {
+    if (++this.#added < this.#lists) return
+    this.#writer.addSet(this.#union)
+    this.#union.deleteRange(0, this.#union.most)
+    this.#added = 0
   }
 }
 

@@ -35,6 +35,17 @@ export class NumberSet {
     this.#words[number >>> 5] = (this.#words[number >>> 5] ?? 0) | (1 << (number & 31))
   }
 
+  /** Adds the numbers from `start` to `end`. */
+  addEach(numbers: Uint32Array, start: number, end: number): void {
+    if (this.#isAll) return
+    this.spread()
+    const words = this.#words
+    for (let at = start; at < end; at++) {
+      const number = numbers[at] ?? 0
+      words[number >>> 5] = (words[number >>> 5] ?? 0) | (1 << (number & 31))
+    }
+  }
+
   delete(number: number): void {
     if (this.#isFew) {
       this.#few = this.#few.filter((one) => one !== number)
@@ -100,14 +111,19 @@ export class NumberSet {
         found += ((raw[at + (number >>> 3)] ?? 0) >>> (number & 7)) & 1
       return found
     }
-    this.spread()
-    // Bit i & 7 of byte i >>> 3 is bit i & 31 of word i >>> 5 where integers are little-endian,
-    // which all platforms of Node are.
-    const bytes = new Uint8Array(this.#words.buffer)
+    const bytes = this.bytes()
     let count = 0
     for (let place = 0; place < length; place++)
       count += bitsOf((bytes[place] ?? 0) & (raw[at + place] ?? 0))
     return count
+  }
+
+  /** Bit i & 7 of byte i >>> 3 is the number i. They are the set's own. */
+  bytes(): Uint8Array {
+    this.spread()
+    // That is bit i & 31 of word i >>> 5 where integers are little-endian, which all platforms of
+    // Node are.
+    return new Uint8Array(this.#words.buffer)
   }
 
   unite(other: NumberSet): void {

@@ -80,7 +80,7 @@ export function createSegmentBuilder(
     next++
     poster.begin()
   }
-  const runMade = (): Steps<MadeSegment> => segmentOf(poster, runFirst, next - runFirst)
+  const runMade = (): Steps<MadeSegment> => segmentOf(poster, runFirst, next - runFirst, blockRows)
   const blockMade = <P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>> =>
     runs.length === 0 ? takeAll(runMade(), take) : mergeKept(runs, runMade(), take)
   const finishing = <P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>> =>
@@ -149,8 +149,9 @@ function* segmentOf(
   { table, groups, columns }: EntryPoster,
   first: number,
   count: number,
+  blockRows: number,
 ): Steps<MadeSegment> {
-  const writer = new SegmentWriter(count, asMade)
+  const writer = new SegmentWriter(count, blockRows, asMade)
   const ranks = groups.ranks()
   yield
   const order = table.sorted(ranks, groups.prefixes.length)
@@ -183,7 +184,7 @@ function* segmentOf(
     if (textTag >= 0) eachWord(key.bytes, key.prefix.length, key.length, postWord)
   }
   yield* writeWords(writer, words)
-  return writer.finish(first, yield* columns.finish(count, asMade))
+  return yield* writer.finish(first, yield* columns.finish(count, asMade))
 }
 
 const nothing = Buffer.alloc(0)

@@ -8,7 +8,7 @@
 // The tag is n, a or t for nobody's, the actor's or the target's; in upper case where the words of
 // the value can be found. UTF-8 has neither 0xFE nor 0xFF, so no value is taken for something else.
 //
-// Six streams, and columns with a place for each entry:
+// Streams, and columns with a place for each entry:
 //
 //     keys         all keys in order (key-stream.ts); a key's number is its place here
 //     entries      for each key the entries that have it, counted from 0 (list-stream.ts)
@@ -20,6 +20,12 @@
 //     made         milliseconds that id and receipt begin with, since the earliest, as planes
 //     ids          of each id the 130 random bits behind its time, in 17 bytes; 4,096 of them a part
 //     receipts     the same of receipts
+//     entryUnions  for each ⌈count/8⌉ lists of `entries` that follow each other, the entries that are in
+//                  one of them; the lists that are left at the end have none
+//     valueUnions  the same of `values`, also for each ⌈count/8⌉ lists
+//
+// A search for what very many keys begin with reads unions in place of lists. Segments with fewer
+// entries than a block have none.
 //
 // Ids in the ledger's own form stand in the columns, because they are random and would be half of
 // all keys; the filters `id` and `receipt` say which entries have one. Others are values like any.
@@ -31,12 +37,13 @@
 //     varint entries of a block · for each block, in milliseconds since 1970
 //         f64 earliest and latest occurred · f64 earliest and latest made
 //     varint · (varint length · names)         lists of more than one name, in order
-//     for each of the nine: varint parts, and for each part
+//     for each of these eleven: varint parts, and for each part
 //         varint first item, less that of the part before · varint raw bytes · SHA-256 of them
 //         varint length · separator
+//     the last two are left out if both have no parts: earlier versions made no unions, and skip them
 //     SHA-256 of the header so far
 //
-// Parts 1, 2, … are those of the nine in order, each compressed by zstd. Hashes are of what was
+// Parts 1, 2, … are those of the eleven in order, each compressed by zstd. Hashes are of what was
 // compressed, so a header does not depend on the version of zstd.
 
 import { hash } from "node:crypto"
@@ -53,7 +60,8 @@ import {
   type Turns,
 } from "./segments.ts"
 
-export const streamNames = [
+const unionNames = ["entryUnions", "valueUnions"] as const
+const otherNames = [
   "keys",
   "entries",
   "words",
@@ -64,6 +72,7 @@ export const streamNames = [
   "ids",
   "receipts",
 ] as const
+export const streamNames = [...otherNames, ...unionNames] as const
 export type StreamName = (typeof streamNames)[number]
 
 /** What a header says beside its parts. */
@@ -99,6 +108,16 @@ export interface MadeSegment<P = StreamPart> {
 export interface PartSum extends Pick<StreamPart, "first" | "separator"> {
   readonly rawBytes: number
   readonly hash: Buffer
+}
+
+/** Lists of one union: of so many with an entry each, it is a bitmap. */
+export function unionLists(count: number): number {
+  return Math.ceil(count / 8)
+}
+
+/** The same segment as earlier versions made it. `reindex` makes unions, and so does every merge. */
+export function withoutUnions<P>(made: MadeSegment<P>): MadeSegment<P> {
+  return { ...made, streams: { ...made.streams, entryUnions: [], valueUnions: [] } }
 }
 
 const magic = Buffer.from("TSS2")
@@ -144,7 +163,8 @@ export function headerOf({ facts, streams }: MadeSegment<PartSum>): Buffer {
     header.varint(names.length)
     header.append(names)
   }
-  for (const name of streamNames) {
+  const hasUnions = unionNames.some((name) => streams[name].length > 0)
+  for (const name of hasUnions ? streamNames : otherNames) {
     header.varint(streams[name].length)
     let before = 0
     for (const { first, rawBytes, hash: hashed, separator } of streams[name]) {
@@ -319,6 +339,7 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
   }
   let part = 0
   const streams = recordOf((stream) => {
+    if (place.at === bytes.length) return []
     let first = 0
     return Array.from({ length: varint() }, (): PartPlace => {
       first += varint()

@@ -15,7 +15,7 @@ import { compareBytes, KeyCursor, placeOfKey } from "./key-stream.ts"
 import { ListCursor } from "./list-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner } from "./search.ts"
-import type { Segment, StreamName } from "./segment-format.ts"
+import { unionLists, type Segment, type StreamName } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
 export type Dictionary = "keys" | "words"
@@ -168,12 +168,24 @@ export function keysOf(segment: Segment, of: Dictionary): Walk<KeyCursor> {
 
 /** The lists of keys have entries, those of words have keys. */
 export function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
-  const [stream, most] =
-    of === "keys"
-      ? (["entries", segment.count] as const)
-      : (["values", segment.facts.keys] as const)
-  const cursorOf = (raw: Uint8Array, lists: number) => new ListCursor(raw, lists, most)
-  return new Walk(segment, stream, segment.facts[of], cursorOf)
+  return walkLists(segment, of, of === "keys" ? "entries" : "values", segment.facts[of])
+}
+
+/** The unions of these lists, of `each` that follow each other; of an infinite number if it has none. */
+function unionsOf(segment: Segment, of: Dictionary) {
+  const stream = of === "keys" ? "entryUnions" : "valueUnions"
+  const each = segment.streams[stream].length > 0 ? unionLists(segment.count) : Infinity
+  return { each, unions: walkLists(segment, of, stream, Math.floor(segment.facts[of] / each)) }
+}
+
+function walkLists(
+  segment: Segment,
+  of: Dictionary,
+  stream: StreamName,
+  total: number,
+): Walk<ListCursor> {
+  const most = of === "keys" ? segment.count : segment.facts.keys
+  return new Walk(segment, stream, total, (raw, lists) => new ListCursor(raw, lists, most))
 }
 
 /** Shows the keys or words of a range with their lists, if they are wanted, one after another. */
@@ -225,16 +237,25 @@ export function* addLists(
   numbers: Numbers,
   set: NumberSet,
 ): Steps<void> {
-  const walk = listsOf(segment, of)
+  const lists = listsOf(segment, of)
+  const { each, unions } = unionsOf(segment, of)
   let work = 0
   for (let number = numbers.next(0); number >= 0; number = numbers.next(number)) {
     // Asked once: to find the end of a long run takes as long as the run is.
     const runEnd = numbers.runEnd(number)
     while (number < runEnd) {
-      const list = walk.open(number) ?? (yield* walk.load(number))
-      const end = Math.min(runEnd, walk.partEnd, number + runMax)
-      work += list.addRunTo(set, end - number)
-      number = end
+      const [place, left] = [Math.floor(number / each), each - (number % each)]
+      if (left === each && number + each <= runEnd) {
+        const union = unions.open(place) ?? (yield* unions.load(place))
+        union.addTo(set)
+        work += union.work
+        number += each
+      } else {
+        const list = lists.open(number) ?? (yield* lists.load(number))
+        const end = Math.min(runEnd, lists.partEnd, number + Math.min(left, runMax))
+        work += list.addRunTo(set, end - number)
+        number = end
+      }
       if (work < workPerStep) continue
       // What all entries have may be in very many more values.
       if (set.isFull()) return

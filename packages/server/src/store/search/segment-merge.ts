@@ -35,14 +35,14 @@ export function* mergeInto<P>(
     assert(segment.first === next, "only neighbours are merged")
     next += segment.count
   }
-  const writer = new SegmentWriter(count, take)
+  const writer = new SegmentWriter(count, blockRowsOf(segments), take)
   const leaves =
     isErased &&
     (yield* leavingOf(segments, (owner) =>
       owner === "nobody" ? undefined : (_, sequence) => isErased(owner, sequence),
     ))
   yield* mergeStreams(segments, writer, leaves)
-  return writer.finish(first, yield* mergeColumns(segments, first, count, take))
+  return yield* writer.finish(first, yield* mergeColumns(segments, first, count, take))
 }
 
 /** What another segment of the same entries has in the places of some, and what else is erased. */
@@ -60,7 +60,7 @@ export function* replaceEntries<P>(
 ): Steps<MadeSegment<P>> {
   const { first, count } = segment
   assert(other.first === first && other.count === count, "both are of the same entries")
-  const writer = new SegmentWriter(count, take)
+  const writer = new SegmentWriter(count, segment.facts.blockRows, take)
   const leaves = yield* leavingOf(
     [segment, other],
     (owner) => (place, sequence) =>
@@ -70,7 +70,7 @@ export function* replaceEntries<P>(
   )
   yield* mergeStreams([segment, other], writer, leaves)
   const isOther = (entry: number): boolean => isReplaced(first + entry)
-  return writer.finish(first, yield* replaceRows(segment, other, isOther, take))
+  return yield* writer.finish(first, yield* replaceRows(segment, other, isOther, take))
 }
 
 /**
@@ -119,12 +119,16 @@ function* mergeColumns<P>(
   count: number,
   take: (part: StreamPart) => P,
 ): Steps<MadeColumns<P>> {
-  const blockRows = segments[0]?.facts.blockRows ?? 1
+  const blockRows = blockRowsOf(segments)
   if (segments.length === 1 || count > blockRows)
     return yield* copyBlocks(segments, first, blockRows, take)
   const columns = new ColumnWriter(count, blockRows)
   for (const segment of segments) yield* columns.copy(segment, segment.first - first)
   return yield* columns.finish(count, take)
+}
+
+function blockRowsOf([segment]: readonly Segment[]): number {
+  return segment?.facts.blockRows ?? 1
 }
 
 /**

@@ -1,11 +1,12 @@
 // Writes a segment: all keys in order and, beside them or afterwards, their lists of entries; then
-// all words in order with their lists of keys.
+// all words in order with their lists of keys; and, at the end, the unions of lists.
 
 import { nameEnd, nameJoin } from "./key-groups.ts"
 import { compareBytes, KeyWriter, type StreamPart } from "./key-stream.ts"
-import { ListWriter, type ListCursor } from "./list-stream.ts"
+import { ListWriter, UnionWriter, type ListCursor } from "./list-stream.ts"
 import type { MadeColumns } from "./segment-columns.ts"
-import type { MadeSegment } from "./segment-format.ts"
+import { unionLists, type MadeSegment } from "./segment-format.ts"
+import type { Steps } from "./segments.ts"
 
 export class SegmentWriter<P> {
   readonly #take: (part: StreamPart) => P
@@ -14,11 +15,17 @@ export class SegmentWriter<P> {
   readonly #words: KeyWriter<P>
   #values: ListWriter<P> | undefined
   readonly count: number
+  /** Whether it has a whole block: smaller segments have few lists. */
+  readonly #hasUnions: boolean
+  readonly #entryUnions: UnionWriter | undefined
+  #valueUnions: UnionWriter | undefined
   /** Lists of more than one name that keys begin with, in order. */
   readonly #namesTogether: Uint8Array[] = []
 
-  constructor(count: number, take: (part: StreamPart) => P) {
+  constructor(count: number, blockRows: number, take: (part: StreamPart) => P) {
     this.count = count
+    this.#hasUnions = count >= blockRows
+    this.#entryUnions = this.#unionsBelow(count)
     this.#take = take
     this.#keys = new KeyWriter(take)
     this.#entries = new ListWriter(count, take)
@@ -41,11 +48,13 @@ export class SegmentWriter<P> {
   /** The entries of the next key. */
   entries(numbers: Uint32Array, start: number, end: number): void {
     this.#entries.add(numbers, start, end)
+    this.#entryUnions?.add(numbers, start, end)
   }
 
   /** Those of the next key, if another segment of as many entries has the same. */
   entriesAs(list: ListCursor): void {
     this.#entries.addAs(list)
+    this.#entryUnions?.addAs(list)
   }
 
   word(word: Uint8Array, length: number): void {
@@ -54,8 +63,12 @@ export class SegmentWriter<P> {
 
   /** The keys of the next word, when all keys are written: their number says how lists are kept. */
   values(keys: Uint32Array, start: number, end: number): void {
-    this.#values ??= new ListWriter(this.keyCount, this.#take)
+    if (this.#values === undefined) {
+      this.#values = new ListWriter(this.keyCount, this.#take)
+      this.#valueUnions = this.#unionsBelow(this.keyCount)
+    }
     this.#values.add(keys, start, end)
+    this.#valueUnions?.add(keys, start, end)
   }
 
   /** Finishes the last part of what was written until now. */
@@ -64,8 +77,10 @@ export class SegmentWriter<P> {
       writer?.items.finish()
   }
 
-  finish(first: number, { parts, ...columns }: MadeColumns<P>): MadeSegment<P> {
+  *finish(first: number, { parts, ...columns }: MadeColumns<P>): Steps<MadeSegment<P>> {
     this.end()
+    const entryUnions = yield* this.#taken(this.#entryUnions)
+    const valueUnions = yield* this.#taken(this.#valueUnions)
     return {
       facts: {
         first,
@@ -81,8 +96,24 @@ export class SegmentWriter<P> {
         words: this.#words.items.parts,
         values: this.#values?.items.parts ?? [],
         ...parts,
+        entryUnions,
+        valueUnions,
       },
     }
+  }
+
+  #unionsBelow(most: number): UnionWriter | undefined {
+    return this.#hasUnions ? new UnionWriter(unionLists(this.count), most) : undefined
+  }
+
+  /** A part in a step. */
+  *#taken(unions: UnionWriter | undefined): Steps<P[]> {
+    const taken: P[] = []
+    for (const part of unions?.finish() ?? []) {
+      taken.push(this.#take(part))
+      yield
+    }
+    return taken
   }
 }
 
