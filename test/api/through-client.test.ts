@@ -11,7 +11,7 @@ import { runAgain } from "./again.ts"
  * refused.
  */
 const scenarios = {
-  batch: [800, 3],
+  batch: [800, 2],
   consents: [50, 30],
   events: [350, 70],
   idempotency: [200, 80],
