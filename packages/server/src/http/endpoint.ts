@@ -264,7 +264,9 @@ class EndpointRoute<Access, Caller> implements Route {
       return this.#checks.body?.(bytes)
     } catch (error) {
       if (readInPieces === undefined || error instanceof NotJson) throw error
-      return readInPieces(bytes, unpaced)
+      return readInPieces(bytes, unpaced).catch(() => {
+        throw error
+      })
     }
   }
 
