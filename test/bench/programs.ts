@@ -32,15 +32,17 @@ export function startBare(): Promise<Program> {
   return start([join(here, "bare.ts")], {})
 }
 
-/** The programs of this checkout, or of the one in that folder. */
+/** The program of this checkout, or of the one in that folder, run as the image runs it. */
 export function startService(
   data: string,
   flags: readonly string[] = [],
   checkout = root,
   environment: Record<string, string> = {},
 ): Promise<Program> {
-  return start([...flags, join(checkout, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
+  const program = join(checkout, "packages", "server", "bin", "tallystick.mjs")
+  return start(["--v8-pool-size=0", ...flags, program, "serve"], {
     ...environment,
+    MALLOC_ARENA_MAX: "2",
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
     TALLYSTICK_ROOT_KEY: rootKey,
