@@ -1,41 +1,12 @@
 import assert from "node:assert/strict"
-import { createHash } from "node:crypto"
 import test from "node:test"
-import { createFrontier, nodeInTile } from "@tallystick/proof"
+import { nodeInTile } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import { readLeaves, rootOfTile, type TreeStore } from "./tree-reads.ts"
+import { readLeaves, rootOfTile } from "./tree-reads.ts"
 import { createLeafReader } from "./leaf-reader.ts"
+import { leafOf, log, openTree } from "./test-tree.ts"
 
-const log = { workspace: "acme", number: 1, before: 0, end: undefined }
-const leafOf = (at: number): Buffer => createHash("sha256").update(`leaf ${at}`).digest()
 const full = 256 * 32
-
-/** Tiles of a tree that grows, by level and number, and how often each was read. */
-function openTree() {
-  const tree = createFrontier(undefined, sha256)
-  const tiles = new Map<string, Buffer>()
-  const read: string[] = []
-  const kept: TreeStore = {
-    journal: { records: async () => new Uint8Array() },
-    index: {
-      tiles: async (_, __, wanted) =>
-        wanted.map(({ level, tile }) => {
-          read.push(`${level}/${tile}`)
-          return tiles.get(`${level}/${tile}`) ?? new Uint8Array()
-        }),
-    },
-  }
-  const grow = (size: number): { readonly size: number; readonly root: Uint8Array } => {
-    while (tree.size < size)
-      tree.append(leafOf(tree.size), (level, n, hash) => {
-        if (level % 8 !== 0 && level !== 5) return
-        const name = level === 5 ? `64/${Math.floor(n / 8)}` : `${level / 8}/${Math.floor(n / 256)}`
-        tiles.set(name, Buffer.concat([tiles.get(name) ?? Buffer.alloc(0), hash]))
-      })
-    return { size, root: tree.root() }
-  }
-  return { tiles, kept, grow, read }
-}
 
 test("both ways to compute the root of a full tile agree", () => {
   const leaves = Buffer.concat(Array.from({ length: 256 }, (_, at) => leafOf(at)))
