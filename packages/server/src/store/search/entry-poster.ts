@@ -8,7 +8,7 @@ import type { Field, Filed, Owner } from "./search.ts"
 import { ColumnWriter, idLength, type IdColumn } from "./segment-columns.ts"
 
 /** The initial size of the table for each entry. It grows as needed. */
-const keysPerEntry = 4
+const keysPerEntry = 8
 const bytesPerEntry = 160
 /** Its prefix, its number, and its names in searches. */
 const bytesPerGroup = 1024

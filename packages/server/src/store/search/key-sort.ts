@@ -3,6 +3,7 @@
 // have the same four bytes, and more behind them, are a run again.
 
 import { strict as assert } from "node:assert"
+import type { PostingTable } from "./posting-table.ts"
 
 const chunkBytes = 4
 const placeBits = 24
@@ -11,19 +12,17 @@ const placeMask = 2 ** placeBits - 1
 const smallRun = 8
 
 export class KeySort {
-  readonly #bytes: Uint8Array
-  readonly #starts: Uint32Array
+  readonly #table: PostingTable
   readonly #order: Uint32Array
   readonly #numbers: BigUint64Array
   /** Of each number the lower half, and then the upper one. */
   readonly #halves: Uint32Array
   readonly #copy: Uint32Array
 
-  /** Sorts parts of `order`, numbers of different keys. Key `k` is from `starts[k]` to `starts[k + 1]`. */
-  constructor(bytes: Uint8Array, starts: Uint32Array, order: Uint32Array) {
+  /** Sorts parts of `order`, numbers of different keys of the table. */
+  constructor(table: PostingTable, order: Uint32Array) {
     assert(order.length <= placeMask, "a key's place in its run has 24 bits")
-    this.#bytes = bytes
-    this.#starts = starts
+    this.#table = table
     this.#order = order
     this.#halves = new Uint32Array(order.length * 2)
     this.#numbers = new BigUint64Array(this.#halves.buffer)
@@ -53,17 +52,16 @@ export class KeySort {
     const order = this.#order
     const copy = this.#copy
     const halves = this.#halves
-    const bytes = this.#bytes
-    const starts = this.#starts
+    const { arena, starts } = this.#table
     for (let at = from; at < to; at++) {
       const key = order[at] ?? 0
       const start = (starts[key] ?? 0) + depth
-      const left = (starts[key + 1] ?? 0) - start
+      const left = this.#table.endOf(key) - start
       // A key that ends here comes before those that continue with zeros.
       halves[at * 2] = (Math.min(left, chunkBytes + 1) << placeBits) | (at - from)
       let chunk = 0
       for (let place = 0; place < chunkBytes; place++)
-        chunk = (chunk << 8) | (place < left ? (bytes[start + place] ?? 0) : 0)
+        chunk = (chunk << 8) | (place < left ? (arena[start + place] ?? 0) : 0)
       halves[at * 2 + 1] = chunk
       copy[at] = key
     }
@@ -82,17 +80,16 @@ export class KeySort {
 
   /** How many more bytes they all share. */
   #inCommon(from: number, to: number, known: number): number {
-    const bytes = this.#bytes
-    const starts = this.#starts
+    const { arena, starts } = this.#table
     const first = this.#order[from] ?? 0
     const start = (starts[first] ?? 0) + known
-    let common = (starts[first + 1] ?? 0) - start
+    let common = this.#table.endOf(first) - start
     for (let at = from + 1; at < to && common > 0; at++) {
       const key = this.#order[at] ?? 0
       const other = (starts[key] ?? 0) + known
-      const most = Math.min(common, (starts[key + 1] ?? 0) - other)
+      const most = Math.min(common, this.#table.endOf(key) - other)
       common = 0
-      while (common < most && bytes[start + common] === bytes[other + common]) common++
+      while (common < most && arena[start + common] === arena[other + common]) common++
     }
     return common
   }
@@ -111,13 +108,12 @@ export class KeySort {
   }
 
   #compare(one: number, other: number, known: number): number {
-    const bytes = this.#bytes
-    const starts = this.#starts
+    const { arena, starts } = this.#table
     const [a, b] = [(starts[one] ?? 0) + known, (starts[other] ?? 0) + known]
-    const [aEnd, bEnd] = [starts[one + 1] ?? 0, starts[other + 1] ?? 0]
+    const [aEnd, bEnd] = [this.#table.endOf(one), this.#table.endOf(other)]
     const most = Math.min(aEnd - a, bEnd - b)
     for (let at = 0; at < most; at++) {
-      const difference = (bytes[a + at] ?? 0) - (bytes[b + at] ?? 0)
+      const difference = (arena[a + at] ?? 0) - (arena[b + at] ?? 0)
       if (difference !== 0) return difference
     }
     return aEnd - a - (bEnd - b)

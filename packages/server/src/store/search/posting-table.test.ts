@@ -18,8 +18,8 @@ function tableOf(items: readonly (readonly Buffer[])[]): PostingTable {
 function linesOf(table: PostingTable): string[] {
   const { items, starts } = table.lists()
   return [...table.sorted(Uint32Array.of(1, 0), 2)].map((key) => {
-    const bytes = table.arena.subarray(table.startOf(key), table.endOf(key)).toString("hex")
-    return `${table.groupOf(key)} ${bytes}: ${items.slice(starts[key], starts[key + 1]).join()}`
+    const bytes = table.arena.subarray(table.starts[key], table.endOf(key)).toString("hex")
+    return `${table.groups[key]} ${bytes}: ${items.slice(starts[key], starts[key + 1]).join()}`
   })
 }
 

@@ -4,9 +4,8 @@
 
 import { KeySort } from "./key-sort.ts"
 
-const hashFactor = 0x9e3779b1
-/** Of each key: the offset of its bytes, its group, its hash, its last item. */
-const factsOfKey = 4
+/** The constants of FNV-1a, which hashes keys. */
+const hashFactor = 0x01000193
 
 export class PostingTable {
   /** The bytes of all keys, end to end. A new key is written at `end`. */
@@ -16,8 +15,11 @@ export class PostingTable {
   count = 0
   items = 0
 
-  /** The facts of a key are side by side, so that they are in one line of the processor's cache. */
-  #keys: Int32Array
+  /** For each key: the offset of its bytes, its group, its hash, its last item. */
+  starts: Uint32Array
+  groups: Uint32Array
+  #hashes: Int32Array
+  #lastItem: Int32Array
   /** The hash table: numbers of keys plus one; 0 is free. */
   #slots: Int32Array
 
@@ -29,7 +31,10 @@ export class PostingTable {
   constructor(keys: number, bytes: number) {
     const size = 2 ** Math.ceil(Math.log2(Math.max(keys, 16)))
     this.arena = Buffer.allocUnsafeSlow(bytes)
-    this.#keys = new Int32Array(size * factsOfKey)
+    this.starts = new Uint32Array(size)
+    this.groups = new Uint32Array(size)
+    this.#hashes = new Int32Array(size)
+    this.#lastItem = new Int32Array(size)
     this.#slots = new Int32Array(size * 2)
     this.#posted = new Uint32Array(size)
     this.#itemStarts = new Uint32Array(1024)
@@ -59,39 +64,40 @@ export class PostingTable {
   /** Removes all keys of the last item. A key that only this item had stays, without items. */
   undo(): void {
     const start = this.#itemStarts[this.items - 1] ?? 0
-    for (let at = start; at < this.#postedCount; at++)
-      this.#keys[(this.#posted[at] ?? 0) * factsOfKey + 3] = 0
+    for (let at = start; at < this.#postedCount; at++) this.#lastItem[this.#posted[at] ?? 0] = 0
     this.#postedCount = start
   }
 
   /** Adds the key whose bytes are at `end` to the current item. */
   post(group: number, length: number): void {
-    const key = this.#numberOf(group, length, hashOf(this.arena, this.end, length, group))
-    const lastItem = key * factsOfKey + 3
-    if (this.#keys[lastItem] === this.items) return
-    this.#keys[lastItem] = this.items
+    const { arena, end } = this
+    let hash = group ^ length
+    for (let at = end; at < end + length; at++)
+      hash = Math.imul(hash ^ (arena[at] ?? 0), hashFactor)
+    const key = this.#numberOf(group, length, Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d))
+    if (this.#lastItem[key] === this.items) return
+    this.#lastItem[key] = this.items
     if (this.#postedCount === this.#posted.length) this.#posted = doubled(this.#posted)
     this.#posted[this.#postedCount++] = key
   }
 
   #numberOf(group: number, length: number, hash: number): number {
     const slots = this.#slots
-    const keys = this.#keys
     const mask = slots.length - 1
-    for (let slot = slotOf(hash) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = (hash ^ (hash >>> 13)) & mask; ; slot = (slot + 1) & mask) {
       const key = (slots[slot] ?? 0) - 1
       if (key < 0) {
         slots[slot] = this.count + 1
         return this.#add(group, length, hash)
       }
-      const at = key * factsOfKey
-      if (keys[at + 2] === hash && keys[at + 1] === group && this.#isEqual(key, length)) return key
+      if (this.#hashes[key] === hash && this.groups[key] === group && this.#isEqual(key, length))
+        return key
     }
   }
 
   #isEqual(key: number, length: number): boolean {
     const { arena, end } = this
-    const start = this.startOf(key)
+    const start = this.starts[key] ?? 0
     if (this.endOf(key) - start !== length) return false
     for (let at = 0; at < length; at++) if (arena[start + at] !== arena[end + at]) return false
     return true
@@ -99,38 +105,33 @@ export class PostingTable {
 
   #add(group: number, length: number, hash: number): number {
     const key = this.count++
-    const keys = this.#keys
-    const at = key * factsOfKey
-    keys[at] = this.end
-    keys[at + 1] = group
-    keys[at + 2] = hash
+    this.starts[key] = this.end
+    this.groups[key] = group
+    this.#hashes[key] = hash
+    this.#lastItem[key] = 0
     this.end += length
-    if (this.count * factsOfKey === keys.length) this.#grow()
+    if (this.count === this.starts.length) this.#grow()
     return key
   }
 
   #grow(): void {
-    this.#keys = doubled(this.#keys)
+    this.starts = doubled(this.starts)
+    this.groups = doubled(this.groups)
+    this.#hashes = doubled(this.#hashes)
+    this.#lastItem = doubled(this.#lastItem)
     const slots = new Int32Array(this.#slots.length * 2)
     const mask = slots.length - 1
     for (let key = 0; key < this.count; key++) {
-      let slot = slotOf(this.#keys[key * factsOfKey + 2] ?? 0) & mask
+      const hash = this.#hashes[key] ?? 0
+      let slot = (hash ^ (hash >>> 13)) & mask
       while (slots[slot] !== 0) slot = (slot + 1) & mask
       slots[slot] = key + 1
     }
     this.#slots = slots
   }
 
-  startOf(key: number): number {
-    return this.#keys[key * factsOfKey] ?? 0
-  }
-
   endOf(key: number): number {
-    return key + 1 < this.count ? this.startOf(key + 1) : this.end
-  }
-
-  groupOf(key: number): number {
-    return this.#keys[key * factsOfKey + 1] ?? 0
+    return key + 1 < this.count ? (this.starts[key + 1] ?? 0) : this.end
   }
 
   /** The items of every key, ascending: those of key `k` from `starts[k]` to `starts[k + 1]`. */
@@ -160,45 +161,22 @@ export class PostingTable {
   sorted(rankOf: Uint32Array, ranks: number): Uint32Array {
     const ends = new Uint32Array(ranks + 1)
     for (let key = 0; key < this.count; key++) {
-      const next = (rankOf[this.groupOf(key)] ?? 0) + 1
+      const next = (rankOf[this.groups[key] ?? 0] ?? 0) + 1
       ends[next] = (ends[next] ?? 0) + 1
     }
     for (let rank = 1; rank <= ranks; rank++) ends[rank] = (ends[rank] ?? 0) + (ends[rank - 1] ?? 0)
     const order = new Uint32Array(this.count)
     const free = ends.slice()
     for (let key = 0; key < this.count; key++) {
-      const rank = rankOf[this.groupOf(key)] ?? 0
+      const rank = rankOf[this.groups[key] ?? 0] ?? 0
       const place = free[rank] ?? 0
       order[place] = key
       free[rank] = place + 1
     }
-    const starts = new Uint32Array(this.count + 1)
-    for (let key = 0; key < this.count; key++) starts[key] = this.startOf(key)
-    starts[this.count] = this.end
-    const sort = new KeySort(this.arena, starts, order)
+    const sort = new KeySort(this, order)
     for (let rank = 0; rank < ranks; rank++) sort.run(ends[rank] ?? 0, ends[rank + 1] ?? 0)
     return order
   }
-}
-
-/** Like FNV-1a, but four bytes at a time. */
-function hashOf(bytes: Uint8Array, start: number, length: number, group: number): number {
-  const end = start + length
-  let hash = group ^ length
-  let at = start
-  for (; at + 4 <= end; at += 4) {
-    const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8)
-    const high = (bytes[at + 2] ?? 0) | ((bytes[at + 3] ?? 0) << 8)
-    hash = Math.imul(hash ^ low ^ (high << 16), hashFactor)
-    hash ^= hash >>> 15
-  }
-  for (; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), hashFactor)
-  return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-}
-
-/** The slot in which a key is looked for first; the table's size cuts it. */
-function slotOf(hash: number): number {
-  return hash ^ (hash >>> 13)
 }
 
 function doubled<T extends Uint32Array | Int32Array>(array: T): T {

@@ -171,13 +171,13 @@ function* segmentOf(
     const [start, end] = [starts[number] ?? 0, starts[number + 1] ?? 0]
     // A key that an entry had before it was read otherwise.
     if (start === end) continue
-    const groupOfKey = table.groupOf(number)
+    const groupOfKey = table.groups[number] ?? 0
     if (group !== groupOfKey) {
       group = groupOfKey
       key.prefix = groups.prefixes[group] ?? nothing
       textTag = textTags.indexOf(key.prefix.at(-1) ?? 0)
     }
-    key.join(table.arena, table.startOf(number), table.endOf(number))
+    key.join(table.arena, table.starts[number] ?? 0, table.endOf(number))
     writer.key(key.bytes, key.length)
     writer.entries(items, start, end)
     words.begin()
@@ -226,12 +226,12 @@ function* writeWords(writer: SegmentWriter<StreamPart>, words: PostingTable): St
   for (let group = -1, at = 0; at < order.length; at++) {
     if (at % keysPerStep === 0) yield
     const number = order[at] ?? 0
-    const groupOfWord = words.groupOf(number)
+    const groupOfWord = words.groups[number] ?? 0
     if (group !== groupOfWord) {
       group = groupOfWord
       word.prefix = textTags.subarray(group, group + 1)
     }
-    word.join(words.arena, words.startOf(number), words.endOf(number))
+    word.join(words.arena, words.starts[number] ?? 0, words.endOf(number))
     writer.word(word.bytes, word.length)
     writer.values(items, starts[number] ?? 0, starts[number + 1] ?? 0)
   }
