@@ -195,7 +195,7 @@ test(
       )
     await using watched = await opened("consents", viewer)
     const { page } = watched
-    await page.getByRole("row", { name: "Version 1 3 0" }).waitFor()
+    await page.getByRole("row", { name: "1 3 0" }).waitFor()
     await page.getByRole("row", { name: "explicit 2" }).waitFor()
     await page.getByLabel("Person").fill("person_1")
     await page.getByLabel("Reason").fill("asked by themselves")
@@ -206,7 +206,7 @@ test(
       .getByRole("link", { name: "Last 30 days", exact: true })
       .and(page.locator("[aria-current]"))
       .waitFor()
-    await page.getByRole("row", { name: "Version 1 3 0" }).waitFor()
+    await page.getByRole("row", { name: "1 3 0" }).waitFor()
     await page.getByRole("heading", { name: "person_1 agrees to version 1" }).waitFor()
     await page.getByLabel("Person").fill("p@example.com")
     await page.getByRole("button", { name: "Look up" }).click()

@@ -118,9 +118,9 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
   const { given, withdrawn, versions, modes, surfaces, days, projectId } = of
   const version = (number: number | null): Child =>
     number === null ? (
-      "Every version"
+      "all"
     ) : (
-      <Text of={`Version ${number}`} in="a" href={desk.link(["policies", projectId])} />
+      <Text of={String(number)} in="a" href={desk.link(["policies", projectId])} />
     )
   return (
     <>
@@ -140,7 +140,7 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
       </div>
       <Table
         columns={[
-          { name: "How", isPlain: true, draw: ({ mode }) => <Text of={mode} /> },
+          { name: "How", draw: ({ mode }) => <Text of={mode} /> },
           { name: "Given", draw: (mode) => number(mode.given) },
         ]}
         items={modes}
@@ -159,7 +159,7 @@ function Counted({ name, of }: CountedProps) {
     <div>
       <Table
         columns={[
-          { name, isPlain: true, draw: ([what]) => what },
+          { name, draw: ([what]) => what },
           { name: "Given", draw: ([, { given }]) => number(given) },
           { name: "Withdrawn", draw: ([, { withdrawn }]) => number(withdrawn) },
         ]}
