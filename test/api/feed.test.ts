@@ -96,7 +96,7 @@ test("an invalid question is refused with a sentence", async () => {
   const bad = { "last-event-id": "4a", accept: "text/event-stream" }
   const refused = await acme.reader.get(`${acme.path}/events/feed`, bad)
   assert.equal(refused.status, 400)
-  assert.match(refused.json<{ detail: string }>().detail, /^Last-Event-Id must be the last id/)
+  assert.match(refused.json<{ detail: string }>().detail, /^Last-Event-ID must be the last id/)
 })
 
 test("a question waits for a match, and for nothing else", async () => {

@@ -238,5 +238,7 @@ function where(at: Path, place: Place): string {
 
 /** `idempotency-key` becomes `Idempotency-Key`. */
 export function headerName(name: string): string {
+  // As the standard of server-sent events writes it.
+  if (name === "last-event-id") return "Last-Event-ID"
   return name.replace(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase())
 }
