@@ -662,6 +662,10 @@ function stretchKinds(): Readonly<Record<string, Kind>> {
       /^journal.db has part 1 of a stretch that begins with entry 1, but not what is before it$/,
       ({ journal }) => run(journal, `DELETE FROM stretches WHERE ${where} = 0`),
     ),
+    // The first and the last record of its frame are still there.
+    "a stretch loses the part between": made("chain", undefined, ({ journal }) =>
+      run(journal, `DELETE FROM stretches WHERE ${where} = 1`),
+    ),
     "a stretch loses its last part": made("contents", undefined, ({ journal }) =>
       run(
         journal,
