@@ -51,3 +51,67 @@ test("one process holds a lease that is taken while another gives it back", asyn
   await leases.close()
   assert.equal((await rows()).length, 0)
 })
+
+test("a workspace that was left is reported as soon as it is taken again", async () => {
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase()
+  await migrate(url)
+  const database = openDatabase({ url, connections: 2 })
+  // No time passes, so a refusal stays fresh.
+  const sleepers: (() => void)[] = []
+  const sleep = () => new Promise<void>((wake) => sleepers.push(wake))
+  const clock = { ...systemClock, elapsed: () => 0, sleep }
+  const ours = createLeases(database, "file", clock)
+  const others = createLeases(database, "file", clock)
+  await using _ = {
+    async [Symbol.asyncDispose]() {
+      await Promise.all([ours.close(), others.close()])
+      await database.close()
+    },
+  }
+  let taken = 0
+  ours.onTaken(() => (taken += 1))
+  assert.equal(await others.hold("acme"), true)
+  for (const turn of [1, 2]) {
+    await eventually("the loss of the lease to be noticed", async () => {
+      for (const wake of sleepers.splice(0)) wake()
+      return (await ours.hold("acme")) === false || undefined
+    })
+    await ours.take("acme")
+    assert.equal(taken, turn)
+    await others.take("acme")
+  }
+})
+
+test("a refusal that is answered late does not hide that the lease was taken since", async () => {
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase()
+  await migrate(url)
+  const database = openDatabase({ url, connections: 2 })
+  const isRefused = Promise.withResolvers<void>()
+  const mayAnswer = Promise.withResolvers<void>()
+  const late: Database = {
+    ...database,
+    async rows(statement, values) {
+      const rows = await database.rows(statement, values)
+      if (!statement.startsWith("INSERT INTO tallystick.leases") || rows.length > 0) return rows
+      isRefused.resolve()
+      await mayAnswer.promise
+      return rows
+    },
+  }
+  const others = createLeases(database, "file", systemClock)
+  const ours = createLeases(late, "file", systemClock)
+  await using _ = {
+    async [Symbol.asyncDispose]() {
+      await Promise.all([ours.close(), others.close()])
+      await database.close()
+    },
+  }
+  assert.equal(await others.hold("acme"), true)
+  const refused = ours.hold("acme")
+  await isRefused.promise
+  await ours.take("acme")
+  mayAnswer.resolve()
+  assert.equal(await refused, true)
+})

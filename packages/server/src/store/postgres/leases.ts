@@ -61,6 +61,9 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   let giving: Promise<unknown> = Promise.resolve()
   let closing = false
 
+  const isHeld = (workspace: string): boolean =>
+    (held.get(workspace)?.untilMs ?? -Infinity) > clock.elapsed()
+
   const take = async (workspace: string, anyway: boolean): Promise<boolean> => {
     // Giving back uses another connection. If it is still under way, it could delete the lease
     // after it was taken again.
@@ -70,11 +73,14 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     const askedMs = clock.elapsed()
     const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
     if (row === undefined) {
+      // Another call may have taken it since, and was answered first.
+      if (isHeld(workspace)) return true
       left.add(workspace)
       refused.set(workspace, askedMs + refusedMs)
       return false
     }
     held.set(workspace, { untilMs: askedMs + leaseMs, askedMs })
+    refused.delete(workspace)
     if (left.delete(workspace)) for (const listener of listeners) listener(workspace)
     return true
   }
