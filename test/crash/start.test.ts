@@ -227,6 +227,14 @@ test("data older than what was signed is read-only", async () => {
 
 test("an unknown or wrong setting stops the start, which names it", async () => {
   const rows = [
+    [
+      { TALLYSTICK_DATA: "/proc/tallystick" },
+      /^tallystick: TALLYSTICK_DATA names a folder that cannot be made: .*'\/proc/,
+    ],
+    [
+      { TALLYSTICK_DATA: join(fileURLToPath(import.meta.url), "data") },
+      /^tallystick: TALLYSTICK_DATA names a folder that cannot be made: /,
+    ],
     [{ TALLYSTICK_DATE: "/tmp" }, /^tallystick: TALLYSTICK_DATE /],
     [{ TALLYSTICK_PORT: "http" }, /^tallystick: TALLYSTICK_PORT /],
     [{ TALLYSTICK_SECRET: "hunter2" }, /^tallystick: TALLYSTICK_SECRET /],

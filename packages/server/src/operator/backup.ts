@@ -9,6 +9,7 @@ import { delay, isoTime, systemClock } from "../clock.ts"
 import { copySegments, listSegments, segmentsOf } from "./backup-archive.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { syncPath } from "../runtime/durable-file.ts"
+import { makeFolder } from "../runtime/make-folder.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
@@ -65,7 +66,7 @@ export async function backUp({
   const at = isoTime(systemClock.now())
   if (existsSync(path))
     throw new StartError(`${target} exists already; a backup never overwrites anything`)
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   mkdirSync(fresh, { mode: 0o700 })
   try {

@@ -2,15 +2,7 @@
 // can check it without us. Files that exist are kept: an interrupted export continues, and a later
 // one adds new entries. The checkpoint is written last, after everything that it covers.
 
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-} from "node:fs"
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import {
   bodiesPath,
@@ -33,6 +25,7 @@ import {
 } from "@tallystick/proof"
 import { disclosuresOf } from "../store/opened-entry.ts"
 import { writeSynced } from "../runtime/durable-file.ts"
+import { makeFolder } from "../runtime/make-folder.ts"
 import { StartError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
@@ -208,12 +201,12 @@ function openFolder(
   { before, geneses: [genesis = ""] }: Epoch,
   size: number,
 ): Folder {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const at = (path: string): string => join(folder, path)
   const read = (path: string): Buffer | undefined =>
     existsSync(at(path)) ? readFileSync(at(path)) : undefined
   const put = (path: string, content: Uint8Array): void => {
-    mkdirSync(dirname(at(path)), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(at(path)))
     // Every file is synced, because a checkpoint on the disk must never cover entries that are not.
     writeSynced(`${at(path)}.new`, content)
     renameSync(`${at(path)}.new`, at(path))

@@ -2,20 +2,13 @@
 // folder, readable by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
+import { makeFolderOf } from "../runtime/make-folder.ts"
 
 export interface Secrets {
   readonly secret: Uint8Array
@@ -30,8 +23,14 @@ type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "pr
 
 /** Makes the secrets that neither the configuration nor the data folder has. */
 export function keepSecrets(config: Given): Secrets {
-  if (config.secret === undefined) keep(secretPath(config), makeSecret)
-  if (config.rootKey === undefined) keep(rootKeyPath(config), makeRootKey)
+  const missing = [
+    ...(config.secret === undefined ? [[secretPath(config), makeSecret] as const] : []),
+    ...(config.rootKey === undefined ? [[rootKeyPath(config), makeRootKey] as const] : []),
+  ].filter(([path]) => !isThere(path))
+  if (missing.length > 0) {
+    makeFolderOf("TALLYSTICK_DATA", config.data)
+    for (const [path, make] of missing) place(path, make())
+  }
   const { secret, previous } = knownSecrets(config)
   const { previousRootKey } = config
   return {
@@ -124,17 +123,11 @@ function secretPath({ data }: Given): string {
   return join(data, "secret")
 }
 
-/** Makes the file unless it exists. */
-function keep(path: string, make: () => string): void {
-  if (!existsSync(path)) place(path, make())
-}
-
 /**
  * Makes the file, unless another process was faster. It appears complete or not at all: a crash
  * must not leave half a secret.
  */
 function place(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Two processes that start at once each write a file of their own.
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   writeSynced(fresh, `${text}\n`, "wx")

@@ -2,8 +2,9 @@
 
 import { randomBytes } from "node:crypto"
 import { constants } from "node:fs"
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { open, readdir, rename, rm, stat } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
+import { makeFolder } from "../../runtime/make-folder.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 
 /** The suffix of a file that is being written. A crash may leave such a file behind. */
@@ -25,7 +26,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
     put: (file, bytes) =>
       attempt("cannot be written to", async () => {
         const path = join(folder, file)
-        await makeFolder(dirname(path))
+        await makeSyncedFolder(dirname(path))
         // Two servers that share the folder may write the same file at once.
         const fresh = `${path}.${randomBytes(8).toString("hex")}${unfinished}`
         try {
@@ -72,10 +73,10 @@ export function openFolderStorage(folder: string): ArchiveStorage {
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+async function makeSyncedFolder(path: string): Promise<void> {
+  const first = makeFolder(path)
   // A new folder is on the disk once its parent folder is synced.
-  for (let made = path; first !== undefined; made = dirname(made)) {
+  for (let made = resolve(path); first !== undefined; made = dirname(made)) {
     await syncFolder(dirname(made))
     if (made === first || made === dirname(made)) return
   }

@@ -1,7 +1,6 @@
 // Opens the SQLite driver: for the program that serves, with threads of a writer and three readers;
 // and for the programs that watch, file and export, with their own connections in their own threads.
 
-import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
@@ -32,6 +31,7 @@ import {
   type Questions,
   type Thread,
 } from "../../runtime/worker-thread.ts"
+import { makeFolderOf } from "../../runtime/make-folder.ts"
 import { receivedHeld } from "../held-entries.ts"
 import { leavesFrom } from "../leaf-reader.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
@@ -47,7 +47,7 @@ export async function openSqlite(
   onDeath: (cause: Error) => void,
   progress?: UpgradeProgress,
 ): Promise<Store> {
-  mkdirSync(config.data, { recursive: true, mode: 0o700 })
+  makeFolderOf("TALLYSTICK_DATA", config.data)
   const lock = lockFolder(config.data)
   try {
     return await openLocked(config, onDeath, lock, progress)
