@@ -9,6 +9,7 @@ import { StartError } from "../error.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolderOf } from "../runtime/make-folder.ts"
+import { lockFolder } from "../store/sqlite/lock.ts"
 
 export interface Secrets {
   readonly secret: Uint8Array
@@ -21,15 +22,23 @@ export interface Secrets {
 
 type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "previousRootKey">
 
-/** Makes the secrets that neither the configuration nor the data folder has. */
-export function keepSecrets(config: Given): Secrets {
+/**
+ * Makes the secrets that neither the configuration nor the data folder has. Throws a StartError if
+ * another process uses the folder: it would leave secrets there that nobody uses.
+ */
+export function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Secrets {
   const missing = [
     ...(config.secret === undefined ? [[secretPath(config), makeSecret] as const] : []),
     ...(config.rootKey === undefined ? [[rootKeyPath(config), makeRootKey] as const] : []),
   ].filter(([path]) => !isThere(path))
   if (missing.length > 0) {
     makeFolderOf("TALLYSTICK_DATA", config.data)
-    for (const [path, make] of missing) place(path, make())
+    const lock = config.databaseUrl === undefined ? lockFolder(config.data) : undefined
+    try {
+      for (const [path, make] of missing) place(path, make())
+    } finally {
+      lock?.release()
+    }
   }
   const { secret, previous } = knownSecrets(config)
   const { previousRootKey } = config
