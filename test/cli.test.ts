@@ -673,6 +673,23 @@ test("reindex: does not change a folder without a ledger", async () => {
   assert.equal(await readFile(file, "utf8"), "mine")
 })
 
+test("copy: without the secret it says what helps", async () => {
+  await using folder = await makeFolder()
+  const data = dirname(await folder.file("other.txt", "mine"))
+  const database = "postgres://nobody@127.0.0.1:1/nothing"
+  for (const [from, to, helps] of [
+    [data, database, "name the data of the service with --from"],
+    [database, join(data, "new"), "set TALLYSTICK_DATA to the data of the service"],
+  ] as const) {
+    const { code, output, errors } = await tallystick(["copy", "--from", from, "--to", to], {
+      TALLYSTICK_DATA: join(data, "nothing"),
+    })
+    assert.deepEqual([code, output], [1, ""])
+    assert.match(errors, /^tallystick: TALLYSTICK_SECRET is not set, and there is no .*\/secret: /)
+    assert.ok(errors.endsWith(`: set it, or ${helps}\n`), errors)
+  }
+})
+
 test(
   "a folder of another account is reported as unreadable, not as absent",
   { skip: notRoot },

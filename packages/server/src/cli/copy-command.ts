@@ -14,7 +14,11 @@ import { configOf, counted, type Terminal } from "./terminal.ts"
 export async function runCopy(terminal: Terminal, from: string, to: string): Promise<number> {
   const { say, progress } = terminal
   const [source, target] = [configAt(terminal, from, "--from"), configAt(terminal, to, "--to")]
-  const secrets = requiredSecrets(source)
+  // The folder that is copied replaces TALLYSTICK_DATA.
+  const secrets =
+    source.databaseUrl === undefined
+      ? requiredSecrets(source, "name the data of the service with --from")
+      : requiredSecrets(source)
   const known = knownSecrets(target).secret
   if (known !== undefined && !equalBytes(known, secrets.secret))
     throw new StartError(

@@ -70,11 +70,15 @@ export function knownSecrets(config: Given): KnownSecrets {
   }
 }
 
-export function requiredSecrets(config: Given): KnownSecrets & { readonly secret: Uint8Array } {
+/** Throws if there is no secret. `orElse` is what helps besides setting it. */
+export function requiredSecrets(
+  config: Given,
+  orElse = "set TALLYSTICK_DATA to the data of the service",
+): KnownSecrets & { readonly secret: Uint8Array } {
   const { secret, previous } = knownSecrets(config)
   if (secret === undefined)
     throw new StartError(
-      `TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}: set it, or set TALLYSTICK_DATA to the data of the service`,
+      `TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}: set it, or ${orElse}`,
     )
   return { secret, previous }
 }
