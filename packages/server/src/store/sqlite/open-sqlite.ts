@@ -17,7 +17,7 @@ import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
 import { lockFolder, type Lock } from "./lock.ts"
-import { briefCacheBytes, indexReads, journalReads, readerOf } from "./reads.ts"
+import { briefCacheBytes, countDocuments, indexReads, journalReads, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
@@ -83,7 +83,8 @@ async function openLocked(
     // The reader returns a document of the requested kind.
     get: (...asked) => reader.ask("get", ...asked) as never,
     list: (...asked) => reader.ask("list", ...asked) as never,
-    ...asking(reader, "workspaceOf", "count"),
+    ...asking(reader, "workspaceOf"),
+    count: (...asked) => countDocuments((...some) => reader.ask("countAfter", ...some), ...asked),
   })
   const growth = createGrowth(registry)
   return {

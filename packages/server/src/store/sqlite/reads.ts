@@ -140,7 +140,9 @@ export function documentReads(journal: DatabaseSync) {
   )
   const ofAll = journal.prepare(`SELECT ${listed} WHERE kind = ? AND ${behind}`)
   const count = journal.prepare(
-    "SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?",
+    `SELECT count(*) AS count, max(id) AS last FROM (
+       SELECT id FROM documents WHERE kind = ? AND workspace = ? AND id > ?
+       ORDER BY id LIMIT ${countedAtOnce})`,
   )
   return {
     get: (kind: DocumentKind, workspace: string, id: string) =>
@@ -167,8 +169,36 @@ export function documentReads(journal: DatabaseSync) {
       }
       return documents
     },
-    count: (kind: DocumentKind, workspace: string): number =>
-      Number(count.get(kind, workspace)?.["count"]),
+    countAfter(kind: DocumentKind, workspace: string, id: string): CountedAfter {
+      const counted = count.get(kind, workspace, id)
+      return { count: Number(counted?.["count"]), last: String(counted?.["last"]) }
+    },
+  }
+}
+
+/** Some of the documents behind an id, and the last of them. */
+interface CountedAfter {
+  readonly count: number
+  readonly last: string
+}
+
+/** Takes a millisecond. A workspace has up to ten million tokens. */
+const countedAtOnce = 10_000
+
+/** Counts in steps, so that other reads do not wait for all of them. */
+export async function countDocuments(
+  countAfter: (
+    ...asked: Parameters<ReturnType<typeof documentReads>["countAfter"]>
+  ) => Promise<CountedAfter>,
+  kind: DocumentKind,
+  workspace: string,
+): Promise<number> {
+  let all = 0
+  for (let after = ""; ;) {
+    const { count, last } = await countAfter(kind, workspace, after)
+    all += count
+    if (count < countedAtOnce) return all
+    after = last
   }
 }
 

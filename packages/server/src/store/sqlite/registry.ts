@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import type { Registry } from "../store.ts"
-import { documentReads } from "./reads.ts"
+import { countDocuments, documentReads } from "./reads.ts"
 
 export function registryOf(journal: DatabaseSync): Registry {
   const documents = documentReads(journal)
@@ -13,6 +13,6 @@ export function registryOf(journal: DatabaseSync): Registry {
     workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
     list: async (kind, workspace, before, limit) =>
       documents.list(kind, workspace, before, limit) as never,
-    count: async (kind, workspace) => documents.count(kind, workspace),
+    count: (...asked) => countDocuments(async (...some) => documents.countAfter(...some), ...asked),
   }
 }

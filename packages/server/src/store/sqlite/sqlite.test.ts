@@ -415,6 +415,27 @@ function tests(): void {
     assert.ok(byId < 20 * byBoth, `by its id in ${byId} ms, by its workspace too in ${byBoth} ms`)
   })
 
+  test("other reads do not wait while very many documents are counted", async () => {
+    const folder = freshFolder()
+    const { registry } = (await openFolder(folder)).served
+    alter(
+      folder,
+      "journal.db",
+      `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+       INSERT INTO documents (kind, workspace, id, version, value, created)
+       SELECT 'token', iif(i % 5, 'acme', 'other'), 'token' || i, 1, '{}', i FROM n`,
+    )
+    const answered: string[] = []
+    const counting = registry.count("token", "acme").then((count) => {
+      answered.push("counted")
+      return count
+    })
+    const found = await registry.workspaceOf("token", "token7")
+    answered.push("read")
+    assert.deepEqual([found, await counting], ["acme", 20_000])
+    assert.deepEqual(answered, ["read", "counted"])
+  })
+
   test("a full disk causes a refusal before anything is written", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder, Number.MAX_SAFE_INTEGER)
