@@ -7,7 +7,8 @@ import { cacheRegistry } from "../store/cached-documents.ts"
 import { unpaced } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Change } from "../store/documents.ts"
+import { changed, type Change } from "../store/documents.ts"
+import { readState, stateChange } from "../store/retention-state.ts"
 import type { Store } from "../store/store.ts"
 import { findDue } from "./due-entries.ts"
 import { createExpiry, type ExpiryParts } from "./expiry.ts"
@@ -84,6 +85,7 @@ async function openHouse() {
       run: () => expiry.run(by, workspace),
       /** Caches what it reads now. */
       read: async () => {
+        await cached.get("workspace", id, id)
         await cached.get("retention-state", id, "state")
         await cached.get("destroyed", id, "000000000")
       },
@@ -96,16 +98,28 @@ async function openHouse() {
   return {
     startProcess,
     findAll,
-    dueUpTo: (last: number) =>
-      findAll({
-        workspace: id,
-        rules: value.retention ?? [],
-        holds: [],
-        after: 0,
-        upTo: last,
-        nowMs,
-      }),
+    /** The journal lacks one of the entries. */
+    dueUpTo(last: number, lacking?: number) {
+      let reads = 0
+      const after: Store["journal"]["after"] = async (workspaceId, sequence, limit) => {
+        assert.ok(++reads < 100, "it reads the same entries again and again")
+        const entries = await journal.after(workspaceId, sequence, limit + 1)
+        return entries.filter((one) => one.sequence !== lacking).slice(0, limit)
+      }
+      const rules = value.retention ?? []
+      const question = { workspace: id, rules, holds: [], after: 0, upTo: last, nowMs }
+      return findDue({ after }, question, unpaced)
+    },
     cover: (sequence: number) => (covered = sequence),
+    /** Another process ends the rules. */
+    async keepForEver() {
+      const state = await readState(registry, id)
+      const changes = [
+        changed(workspace, { ...value, retention: [] }),
+        stateChange(state, state.value),
+      ]
+      await outside.record(workspace, [testEvent({})], changes)
+    },
     /** The sequences that entries record as destroyed, in order, with repetitions. */
     async recorded() {
       const all: number[] = []
@@ -191,4 +205,14 @@ test("contents that another process destroyed meanwhile are not recorded again",
   await house.startProcess({ due: async () => before }).run()
   assert.deepEqual(await house.recorded(), upTo(20))
   await house.expectGone(upTo(20))
+})
+
+test("nothing expires by rules that another process has just ended", async () => {
+  const house = await openHouse()
+  const late = house.startProcess()
+  await late.read()
+  await house.keepForEver()
+  await late.run()
+  assert.deepEqual(await house.recorded(), [])
+  await house.expectGone([])
 })

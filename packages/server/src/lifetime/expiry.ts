@@ -92,7 +92,8 @@ async function recordDue(
       await finish(parts, asked)
       continue
     }
-    const workspace = await registry.get("workspace", id, id)
+    // A change of the rules changes the state, so these are not older than the state.
+    const workspace = await registry.get("workspace", id, id, true)
     const rules = workspace?.value.retention ?? []
     if (workspace === undefined || rules.length === 0) break
     const upTo = await coveredUpTo(store, workspace)

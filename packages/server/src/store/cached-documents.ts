@@ -79,9 +79,9 @@ export function cacheRegistry(
   return {
     staleMsMax: registry.staleMsMax,
     // A document's kind is the one that was asked for, so its value has that kind's type.
-    get<K extends DocumentKind>(kind: K, workspace: string, id: string) {
+    get<K extends DocumentKind>(kind: K, workspace: string, id: string, isNow = false) {
       const ask = () => registry.get(kind, workspace, id)
-      if (registry.staleMsMax > 0 && ofDestroying.has(kind)) return ask()
+      if (registry.staleMsMax > 0 && (isNow || ofDestroying.has(kind))) return ask()
       const name = nameOf(kind, workspace, id)
       return remember(name, ask, onePerWorkspace.has(kind)) as Promise<Document<K> | undefined>
     },

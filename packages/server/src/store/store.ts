@@ -136,10 +136,12 @@ export interface Index extends IndexReader {
 export interface Registry {
   /** How stale an answer may be if another process has changed the document. 0: never stale. */
   readonly staleMsMax: number
+  /** With `isNow`, the answer is never stale. */
   get<K extends DocumentKind>(
     kind: K,
     workspace: string,
     id: string,
+    isNow?: boolean,
   ): Promise<Document<K> | undefined>
   /** The workspace of a credential. It never changes. */
   workspaceOf(kind: CredentialDocumentKind, id: string): Promise<string | undefined>

@@ -81,7 +81,7 @@ async function openLocked(
   const registry = cacheRegistry({
     staleMsMax: 0,
     // The reader returns a document of the requested kind.
-    get: (...asked) => reader.ask("get", ...asked) as never,
+    get: (kind, workspace, id) => reader.ask("get", kind, workspace, id) as never,
     list: (...asked) => reader.ask("list", ...asked) as never,
     ...asking(reader, "workspaceOf"),
     count: (...asked) => countDocuments((...some) => reader.ask("countAfter", ...some), ...asked),
