@@ -71,7 +71,8 @@ export async function findDue(
     const entries = await journal.after(workspace, last, Math.min(entriesPerRead, upTo - last))
     if (entries.length === 0) return found.result(last, true)
     for (const stored of entries) {
-      if (stored.sequence > upTo) break
+      // The entries between are missing.
+      if (stored.sequence > upTo) return found.result(last, true)
       if (pace.isUp()) await pace.next()
       const record = parseRecord(stored.record)
       // Times never decrease along a chain.

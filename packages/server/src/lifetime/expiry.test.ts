@@ -216,3 +216,9 @@ test("nothing expires by rules that another process has just ended", async () =>
   assert.deepEqual(await house.recorded(), [])
   await house.expectGone([])
 })
+
+test("a missing entry at the end of what may expire does not keep the search for due entries going", async () => {
+  const house = await openHouse()
+  const due = await house.dueUpTo(10, 10)
+  assert.deepEqual([due.last, due.isEnd], [9, true])
+})
