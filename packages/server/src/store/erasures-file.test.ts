@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -51,4 +52,24 @@ test("an incomplete block after a crash is removed, and an unknown line is refus
   }
   appendFileSync(path, "erasure a b\nbody x y\nend\n")
   assert.throws(() => readErasures(path), StartError)
+})
+
+test("a block that the disk has no room for is refused, and a later one takes its place", (t) => {
+  const path = freshPath(t)
+  openErasuresFile(path).add(block("era_1"))
+  const bodies = Array.from({ length: 1000 }, (_, index) => ({ index, hash: "aGFzaA==" }))
+  const large = { ...block("era_2"), bodies }
+  const program = `
+    const { openErasuresFile } = await import(${JSON.stringify(import.meta.resolve("./erasures-file.ts"))})
+    openErasuresFile(${JSON.stringify(path)}).add(${JSON.stringify(large)})`
+  // No file of that process may have more than 8 KiB: its write is cut short there.
+  const node = [process.execPath, "--input-type=module", "--eval", program]
+  const { status, stderr } = spawnSync("sh", ["-c", 'ulimit -f 16; exec "$@"', "sh", ...node], {
+    encoding: "utf8",
+  })
+  assert.notEqual(status, 0)
+  assert.match(stderr, /EFBIG/)
+  assert.deepEqual(readErasures(path), [block("era_1")])
+  openErasuresFile(path).add(large)
+  assert.deepEqual(readErasures(path), [block("era_1"), large])
 })

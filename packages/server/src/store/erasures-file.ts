@@ -16,7 +16,7 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs"
 import { dirname } from "node:path"
 import { StartError } from "../error.ts"
@@ -64,19 +64,23 @@ function namesOf({ origin, id }: ErasedBlock): readonly string[] {
   return [`${origin} ${id}`, id]
 }
 
-/** A crash may have left an incomplete block. It is removed before the next one is appended. */
+/**
+ * A crash or a full disk may have left an incomplete block. It is removed before the next one is
+ * appended.
+ */
 function append(path: string, text: string): void {
-  const isNew = !existsSync(path)
-  const file = openSync(path, isNew ? "ax" : "r+", 0o600)
+  const good = existsSync(path) ? goodBytes(readFileSync(path, "utf8")) : 0
+  const file = openSync(path, "a", 0o600)
   try {
-    const good = isNew ? 0 : goodBytes(readFileSync(path, "utf8"))
     ftruncateSync(file, good)
-    writeSync(file, Buffer.from(text), 0, undefined, isNew ? null : good)
+    // Writes all of it or throws. A single write stores only a part if the disk has no more room.
+    writeFileSync(file, text)
     fdatasyncSync(file)
   } finally {
     closeSync(file)
   }
-  if (isNew) syncPath(dirname(path))
+  // The file may be new.
+  if (good === 0) syncPath(dirname(path))
 }
 
 const blockEnd = "end\n"
