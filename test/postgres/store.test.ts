@@ -19,6 +19,7 @@ import {
   type OpenedFiling,
 } from "../../packages/server/src/store/contract/segments-contract.ts"
 import type { OpenedStore } from "../../packages/server/src/store/contract/stories.ts"
+import { openTool } from "../../packages/server/src/store/postgres/connection.ts"
 import {
   openPostgres,
   openPostgresFiling,
@@ -125,6 +126,53 @@ test("a damaged frame is named with the entries whose bodies it has, and hides n
     ],
   })
 })
+
+test("bodies that are destroyed while they are packed, or with others of their frame, are gone", async () => {
+  const url = await server.createDatabase()
+  const { served, other: filing, close } = await openBeside(url, openPostgresFiling)
+  const { content } = filing
+  await write(
+    served,
+    "acme",
+    Array.from({ length: 65 }, (_, place) => `entry ${place + 1}`),
+  )
+  const destroy = (sequence: number) =>
+    content.destroyBodies("acme", [{ first: sequence, last: sequence }])
+  const holder = await openTool(url)
+  await holder.run("INSERT INTO tallystick.packed VALUES ('acme', 0)")
+  // The packer's last statement waits for the holder, so its frame is not visible yet.
+  await holder.run("BEGIN; SELECT FROM tallystick.packed FOR UPDATE")
+  const packing = content.pack("acme", 0, 64)
+  await untilWaiting(url, 1)
+  const destroying = destroy(3)
+  await untilWaiting(url, 2)
+  await holder.run("COMMIT")
+  assert.equal((await packing)?.entries, 64)
+  await destroying
+  // Both wait for the frame, and the second one must see what the first one has changed.
+  await holder.run("BEGIN; SELECT FROM tallystick.frames FOR UPDATE")
+  const both = [destroy(5), destroy(9)]
+  await untilWaiting(url, 2)
+  await holder.run("COMMIT")
+  await Promise.all(both)
+  await holder.close()
+  const gone = (await served.journal.after("acme", 0, 100)).filter(({ body }) => body === undefined)
+  assert.deepEqual(
+    gone.map(({ sequence }) => sequence),
+    [3, 5, 9],
+  )
+  await close()
+})
+
+/** Resolves when so many connections wait for a lock. */
+async function untilWaiting(url: string, connections: number): Promise<void> {
+  const waiting = `SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await eventually(`${connections} connections to wait for a lock`, async () => {
+    const [row] = await askDatabase(url, waiting)
+    return Number(row?.["count"]) >= connections || undefined
+  })
+}
 
 test(
   "the cluster's unreachable node is named",

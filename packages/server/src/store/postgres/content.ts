@@ -35,6 +35,9 @@ const framesIn = `SELECT first, count, bytes FROM tallystick.frames
     AND first >= coalesce((SELECT max(f.first) FROM tallystick.frames f
                            WHERE f.workspace_id = $1 AND f.first <= $2), $2)
   ORDER BY first LIMIT $4 FOR UPDATE`
+/** In place, so that whoever waits for the lock of the row gets the new bytes. */
+const changeFrame = `UPDATE tallystick.frames SET version = $3, bytes = $4
+  WHERE workspace_id = $1 AND first = $2`
 const removeFrame = "DELETE FROM tallystick.frames WHERE workspace_id = $1 AND first = $2"
 const destroyRows = `UPDATE tallystick.entries SET salted = NULL, sealed = ''
   WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3
@@ -126,9 +129,19 @@ async function pack(
 /** An empty frame is not stored. */
 async function put({ rows }: Queries, workspace: string, frame: Frame): Promise<void> {
   const { first, count, bytes: content } = frame
-  if (content.length === 0) return
-  const version = Buffer.from(sha256(content)).readUIntBE(0, 6)
-  await rows(putFrame, [workspace, first, count, version, Buffer.from(content)])
+  if (content.length > 0)
+    await rows(putFrame, [workspace, first, count, versionOf(content), Buffer.from(content)])
+}
+
+async function replace({ rows }: Queries, workspace: string, frame: Frame): Promise<void> {
+  const { first, bytes: content } = frame
+  await (content.length === 0
+    ? rows(removeFrame, [workspace, first])
+    : rows(changeFrame, [workspace, first, versionOf(content), Buffer.from(content)]))
+}
+
+function versionOf(content: Uint8Array): number {
+  return Buffer.from(sha256(content)).readUIntBE(0, 6)
 }
 
 async function framesOf(
@@ -174,20 +187,18 @@ async function destroy(
   for (const range of ranges) {
     for (let { first } = range; first <= range.last;) {
       if (left <= 0) return first - 1
-      const some = await framesOf(queries, workspace, { first, last: range.last }, left)
-      const end = some.at(-1)
-      const reached =
-        some.length < left || end === undefined ? range.last : end.first + end.count - 1
-      const last = Math.min(reached, range.last, first + rowsPerStep - 1)
-      for (const frame of some.filter((one) => one.first <= last)) {
+      const end = Math.min(range.last, first + rowsPerStep - 1)
+      // Waits for a transaction that packs these rows. The next statement finds its frame.
+      await queries.rows(destroyRows, [workspace, first, end])
+      const some = await framesOf(queries, workspace, { first, last: end }, left)
+      for (const frame of some) {
         const without = frameWithout(frame, await entriesOf(queries, workspace, frame), isGone)
-        await queries.rows(removeFrame, [workspace, frame.first])
-        await put(queries, workspace, without)
-        left -= 1
+        await replace(queries, workspace, without)
       }
-      await queries.rows(destroyRows, [workspace, first, last])
-      left -= 1
-      first = last + 1
+      // Of frames that one step cannot rewrite, the next step does the rest.
+      const last = some.length < left ? undefined : some.at(-1)
+      first = 1 + (last === undefined ? end : Math.min(end, last.first + last.count - 1))
+      left -= some.length + 1
     }
   }
   return undefined
