@@ -19,7 +19,9 @@ import {
   type OpenedFiling,
 } from "../../packages/server/src/store/contract/segments-contract.ts"
 import type { OpenedStore } from "../../packages/server/src/store/contract/stories.ts"
-import { openTool } from "../../packages/server/src/store/postgres/connection.ts"
+import { systemClock } from "../../packages/server/src/clock.ts"
+import { openDatabase, openTool } from "../../packages/server/src/store/postgres/connection.ts"
+import { pollGrowth } from "../../packages/server/src/store/postgres/growth-poll.ts"
 import {
   openPostgres,
   openPostgresFiling,
@@ -212,6 +214,26 @@ test("a lease belongs to one process, until another one takes it or the first on
   )
   assert.deepEqual(taken, ["another"], "nobody was told that the first does not follow it")
   await close()
+})
+
+test("growth is noticed on a database whose clock is behind that of the one before", async () => {
+  const url = await server.createDatabase()
+  const { served, close } = await openStore(url)
+  await write(served, "acme", ["before"])
+  const hourMs = 3_600_000
+  await askDatabase(url, `UPDATE tallystick.heads SET moved_ms = moved_ms + ${hourMs}`)
+  const database = openDatabase({ url, connections: 1 })
+  const seen: string[] = []
+  const none = { list: async () => [] }
+  const poll = pollGrowth(database, none, systemClock, (workspace) => seen.push(workspace))
+  const isSeen = (workspace: string) => async () => seen.includes(workspace) || undefined
+  await eventually("the first workspace to be reported", isSeen("acme"))
+  await write(served, "other", ["after"])
+  await eventually("the second workspace to be reported", isSeen("other"))
+  poll.close()
+  await database.close()
+  await close()
+  assert.deepEqual(seen, ["acme", "other"])
 })
 
 test("a process that has lost its lease changes no segment, even before it notices", async () => {

@@ -14,10 +14,11 @@ const deadEveryMs = 1000
  */
 const appendMsMax = 30_000
 
-const movedSince =
-  "SELECT workspace_id, sequence, moved_ms FROM tallystick.heads WHERE moved_ms > $1"
-const deadLeases = `SELECT DISTINCT workspace_id FROM tallystick.leases
-  WHERE until_ms < (extract(epoch FROM now()) * 1000)::bigint`
+const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
+/** After a failover, the clock of the database may be behind what was read before. */
+const movedSince = `SELECT workspace_id, sequence, moved_ms, ${nowMs} FROM tallystick.heads
+  WHERE moved_ms > least($1::bigint, ${nowMs}) - ${appendMsMax}`
+const deadLeases = `SELECT DISTINCT workspace_id FROM tallystick.leases WHERE until_ms < ${nowMs}`
 
 export interface GrowthPoll {
   close(): void
@@ -38,13 +39,11 @@ export function pollGrowth(
   const poll = async (): Promise<void> => {
     if (isAway) for await (const { id } of every(registry, "workspace", undefined)) report(id)
     isAway = false
-    for (const [workspace, sequence, moved] of await database.rows(movedSince, [
-      lastMs - appendMsMax,
-    ])) {
+    for (const [workspace, sequence, moved, now] of await database.rows(movedSince, [lastMs])) {
       const [id, movedMs] = [String(workspace), Number(moved)]
       if (seen.get(id)?.sequence !== sequence) report(id)
       seen.set(id, { sequence, movedMs })
-      lastMs = Math.max(lastMs, movedMs)
+      lastMs = Math.min(Math.max(lastMs, movedMs), Number(now))
     }
     for (const [id, { movedMs }] of seen) if (movedMs < lastMs - appendMsMax) seen.delete(id)
     if (clock.elapsed() < deadAtMs + deadEveryMs) return
