@@ -50,6 +50,16 @@ const rowsPerStep = 2000
 /** SQLite's codes for a file that another program uses, and for a full disk. */
 const [busy, full] = [5, 13]
 
+const copyIn = (folder: string): string => join(folder, "journal.db.compact")
+
+/**
+ * Removes the copy of a killed compaction. A program that opens the journal for writing changes it,
+ * so no compaction can go on, and content that is destroyed from now on would stay in the copy.
+ */
+export function removeCompactCopy(folder: string): void {
+  removeDatabase(copyIn(folder))
+}
+
 /** No service may use the folder. */
 export function compactJournal(
   folder: string,
@@ -59,7 +69,7 @@ export function compactJournal(
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
-    const [path, next] = [join(folder, "journal.db"), join(folder, "journal.db.compact")]
+    const [path, next] = [join(folder, "journal.db"), copyIn(folder)]
     if (!isBegunOf(path, next)) {
       upgradeJournal(folder)
       leaveLog(path)

@@ -60,12 +60,15 @@ function tests(): void {
     journal.close()
     const before = await readAll(folder)
     const size = statSync(join(folder, "journal.db")).size
+    const copies = () => readdirSync(folder).filter((name) => name.includes("compact"))
     for (let cycle = 1; cycle <= compactions; cycle++) {
       assert.equal(runUntilKilled("compact", folder, cycle * 20), 1)
       assert.deepEqual(await readAll(folder), before)
       // Later writes are in the next copy.
       if (cycle === 10) {
         const { served, close } = await openFolder(folder)
+        // It would keep what is destroyed from now on.
+        assert.deepEqual(copies(), [], "a start removes the copy")
         await write(served, "acme", ["between"])
         await close()
         before.push(...(await readAll(folder)).slice(entries))
@@ -76,10 +79,7 @@ function tests(): void {
     assert.ok((begun[0] ?? 0) > 0, "it goes on")
     assert.deepEqual(await readAll(folder), before)
     assert.ok(statSync(join(folder, "journal.db")).size < size)
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.includes("compact")),
-      [],
-    )
+    assert.deepEqual(copies(), [])
     const { served, close } = await openFolder(folder)
     await write(served, "acme", ["after"])
     assert.equal((await expectChain(served.journal, "acme")).size, entries + 2)

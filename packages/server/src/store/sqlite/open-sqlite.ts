@@ -8,6 +8,7 @@ import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
 import type { FilingStore, ReadStore, Store, WatchedStore } from "../store.ts"
 import { archiveIn } from "../archive/open-archive.ts"
+import { removeCompactCopy } from "./compact-journal.ts"
 import { copied, isMarked } from "./copy.ts"
 import { createContentKeeper } from "./content.ts"
 import { openForReading, openForWriting } from "./database.ts"
@@ -197,6 +198,7 @@ export function openSqliteReading(folder: string): ReadStore {
 
 /** Creates or migrates the three files, and fills the index with the runs that are due. */
 export function prepare(folder: string, progress?: UpgradeProgress): { readonly isCopy: boolean } {
+  removeCompactCopy(folder)
   upgradeJournal(folder, progress)
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
