@@ -133,8 +133,12 @@ test("verify: evidence is genuine with the trusted key, and unconfirmed without"
 test("verify: an export of JSON lines is checked line by line, to its last line", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
+  // Some programs take U+2028 for the end of a line.
+  const metadata = { text: "one\u2028two" }
   for (const id of ["inv_1", "inv_2", "inv_3"])
-    await workspace.writer.write(eventFor(workspace.id, { target: { id, type: "invoice" } }))
+    await workspace.writer.write(
+      eventFor(workspace.id, { target: { id, type: "invoice" }, metadata }),
+    )
   const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
   const exported = async (query: string): Promise<string> =>
     (await workspace.reader.get(`${workspace.path}/events/export?${query}`)).text

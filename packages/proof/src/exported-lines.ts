@@ -11,7 +11,7 @@ type JsonMembers = Readonly<Record<string, unknown>>
 
 /** Whether a text is JSON lines, or only the last line of an export. */
 export function isExportedLines(text: string): boolean {
-  return /^\{.*\n\{/.test(text) || /^\{"end":.*\n?$/.test(text)
+  return /^\{[^\n]*\n\{/.test(text) || /^\{"end":[^\n]*\n?$/.test(text)
 }
 
 /** One finding about the whole file. `examine` checks an entry. */
