@@ -451,7 +451,9 @@ test("events values and timeline: the API's counts as a table and as CSV", async
 test("events export: a file is whole, is checked, and goes on where it was cut short", async () => {
   await using service = await startService()
   const acme = await makeWorkspace(service)
-  const receipts = await writeMany(acme, 300, { changes: (at) => ({ metadata: { at } }) })
+  // Some programs take U+2028 for the end of a line.
+  const changes = (at: number) => ({ metadata: { at, text: "one\u2028two" } })
+  const receipts = await writeMany(acme, 300, { changes })
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const file = join(folder.path, "entries.jsonl")
   const { run } = as(acme.reader, service)
@@ -525,6 +527,42 @@ test("events export: what is cut short or changed on the way is no success", asy
     assert.equal(ended.code, code, `${at}: ${ended.errors}`)
     assert.equal(existsSync(file), kept, `${at}`)
   }
+})
+
+test("events export: on a full disk no file looks complete", async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const receipts = await writeMany(acme, 100)
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const { environment } = as(acme.reader, service)
+  const exporting = (format: string, limit: string) => {
+    const file = join(folder.path, format)
+    const resuming = format === "jsonl" ? ["--resume"] : []
+    const args = ["events", "export", acme.id, "--format", format, "--output", file, ...resuming]
+    const node = [process.execPath, program, ...args]
+    return run("sh", ["-c", `ulimit -f ${limit}; exec "$@"`, "sh", ...node], {
+      environment: { PATH: process.env["PATH"], ...environment },
+    })
+  }
+  for (const format of ["jsonl", "csv", "parquet"]) {
+    // No file may have more than 8 KiB: the first write is cut short there.
+    const cut = await exporting(format, "16")
+    assert.equal(cut.code, 1, `${format}: ${cut.errors}`)
+    assert.equal(existsSync(join(folder.path, format)), format === "jsonl", format)
+    const whole = await exporting(format, "unlimited")
+    assert.deepEqual([whole.code, whole.errors], [0, ""], format)
+  }
+  // Standard output may be a file, too.
+  const script = 'ulimit -f 16; file=$1; shift; exec "$@" > "$file"'
+  const node = [process.execPath, program, "events", "export", acme.id, "--format", "csv"]
+  const cut = await run("sh", ["-c", script, "sh", join(folder.path, "output"), ...node], {
+    environment: { PATH: process.env["PATH"], ...environment },
+  })
+  assert.equal(cut.code, 1)
+  assert.match(cut.errors, /^tallystick: EFBIG: .*\n$/)
+  const lines = linesOf(await readFile(join(folder.path, "jsonl"), "utf8"))
+  assert.equal(JSON.parse(lines.at(-1) ?? "").end.count, 100)
+  await expectChain(acme.reader, acme.id, receipts)
 })
 
 // tail --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Turns arguments into a command. Only this file and cli/ read the environment; only this file and
 // the store end the process.
 
-import { readFileSync } from "node:fs"
+import { fstatSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isatty } from "node:tty"
 import { Argument, Help, type Option } from "commander"
@@ -26,10 +26,27 @@ let needsReader = true
 /** SQLite's code of a full disk. */
 const sqliteFull = 13
 
+/** Calls `taken` when standard output has taken all of it. */
+function output(content: string | Uint8Array, taken = () => {}): void {
+  if (!isFile) {
+    process.stdout.write(content, () => taken())
+    return
+  }
+  try {
+    // The stream would write once, and on a full disk that stores a part without an error.
+    writeFileSync(1, content)
+    taken()
+  } catch (error) {
+    endWithout(error)
+  }
+}
+
+const isFile = fstatSync(1).isFile()
+
 const terminal: Terminal = {
   environment: process.env,
-  say: (text) => void process.stdout.write(text),
-  write: (bytes) => new Promise((taken) => void process.stdout.write(bytes, () => taken())),
+  say: (text) => output(text),
+  write: (bytes) => new Promise((taken) => output(bytes, taken)),
   remark: (text) => void process.stderr.write(text),
   progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
   // Some terminals report the width 0.
@@ -137,14 +154,7 @@ program
 
 addRecoveryCommands(program, terminal)
 
-// The reader may close the pipe early. After any other error the output is incomplete, so the
-// command must fail.
-process.stdout.on("error", (error) => {
-  const isClosed = "code" in error && error.code === "EPIPE"
-  if (isClosed && !needsReader) return
-  if (!isClosed) terminal.remark(`tallystick: ${error.message}\n`)
-  process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
-})
+process.stdout.on("error", endWithout)
 
 try {
   await program.parseAsync()
@@ -164,6 +174,18 @@ try {
       : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
   )
   process.exit(1)
+}
+
+/**
+ * The reader may close the pipe early. After any other error the output is incomplete, so the
+ * command must fail.
+ */
+function endWithout(error: unknown): void {
+  const isClosed = error instanceof Error && "code" in error && error.code === "EPIPE"
+  if (isClosed && !needsReader) return
+  if (!isClosed)
+    terminal.remark(`tallystick: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
 }
 
 /** The error in the arguments, with a suggestion or a reference to --help. */

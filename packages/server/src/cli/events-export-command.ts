@@ -4,7 +4,6 @@
 import { createHash, type Hash } from "node:crypto"
 import { createReadStream, existsSync, statSync } from "node:fs"
 import { open, rm } from "node:fs/promises"
-import { createInterface } from "node:readline"
 import type { EntriesExport, ExportEnd, ListedEntry } from "@tallystick/client"
 import type { ExportFormat } from "@tallystick/client/wire"
 import { StartError } from "../error.ts"
@@ -73,16 +72,13 @@ export async function exportEvents(
     return broken > 0 ? exitCodes.broken : exitCodes.good
   }
   if (output === undefined) return write((bytes) => terminal.write(bytes))
-  const file = await open(output, isThere ? "r+" : "wx", 0o600)
+  const file = await open(output, isThere ? "a" : "ax", 0o600)
   try {
     // The last line may lack only its newline.
-    if ((await file.stat()).size < before.bytes) await file.write("\n", before.bytes - 1)
+    if ((await file.stat()).size < before.bytes) await file.appendFile("\n")
     await file.truncate(before.bytes)
-    let at = before.bytes
-    const code = await write(async (bytes) => {
-      await file.writev([bytes], at)
-      at += bytes.length
-    })
+    // Writes all of it or throws. A single write stores only a part if the disk has no more room.
+    const code = await write((bytes) => file.appendFile(bytes))
     await file.sync()
     return code
   } catch (error) {
@@ -109,8 +105,8 @@ function refuseWrong(
 async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"> {
   const file = createReadStream(path)
   try {
-    for await (const line of createInterface({ input: file, crlfDelay: Infinity })) {
-      const read = parsed(line)
+    for await (const line of linesIn(file)) {
+      const read = parsed(line.toString())
       if (read === undefined) return "cut"
       if ("end" in read) {
         const { count, sha256 } = read.end
@@ -120,10 +116,9 @@ async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"
           )
         return statSync(path).size === lines.bytes + line.length + 1 ? "complete" : "cut"
       }
-      const bytes = Buffer.from(`${line}\n`)
-      lines.hash.update(bytes)
+      lines.hash.update(line).update("\n")
       lines.count += 1
-      lines.bytes += bytes.length
+      lines.bytes += line.length + 1
       lines.last = read.sequence
       if (read.integrity === "broken") lines.broken += 1
     }
@@ -131,6 +126,19 @@ async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"
   } finally {
     file.destroy()
   }
+}
+
+/** Lines without their newline, which the last one may lack. */
+async function* linesIn(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0)
+  for await (const some of file) {
+    const all = Buffer.concat([rest, some])
+    let start = 0
+    for (let end: number; (end = all.indexOf(newline, start)) >= 0; start = end + 1)
+      yield all.subarray(start, end)
+    rest = all.subarray(start)
+  }
+  if (rest.length > 0) yield rest
 }
 
 function parsed(line: string): ListedEntry | ExportEnd | undefined {
