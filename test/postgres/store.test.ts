@@ -57,7 +57,20 @@ async function openStore(url: string): Promise<OpenedStore> {
 }
 
 async function openFiling(url: string): Promise<OpenedFiling> {
-  const { served, other: filing, close } = await openBeside(url, openPostgresFiling)
+  const { served, other, close } = await openBeside(url, openPostgresFiling)
+  const { leases, segments } = other
+  const held =
+    <A extends readonly unknown[], T>(act: (id: string, ...rest: A) => Promise<T>) =>
+    async (id: string, ...rest: A): Promise<T> => {
+      assert.equal(await leases.hold(id), true)
+      return act(id, ...rest)
+    }
+  const changes = {
+    put: held(segments.put),
+    stage: held(segments.stage),
+    sweep: held(segments.sweep),
+  }
+  const filing = { ...other, segments: { ...segments, ...changes } }
   const reopen = () => close().then(() => openFiling(url))
   return { served, filing, close, reopen }
 }
@@ -268,7 +281,9 @@ test("a process that has lost its lease changes no segment, even before it notic
     [large],
   )
   assert.equal(await taker.segments.part("acme", large, 2), undefined)
+  // It gives the lease back, which nobody has then.
   await taker.close()
+  await assert.rejects(slow.segments.put("acme", small, parts, []), /another process/)
   await expectChain(served.journal, "acme")
   await close()
 })

@@ -151,8 +151,9 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     // The loop does not sleep until everything is made.
     loop.poke([workspace])
     try {
-      const { done } = await job.steps.next()
-      if (done === true) end(job)
+      // An unused lease is given back, and a large segment takes longer than that.
+      if ((await leases.hold(workspace)) !== true) forgetJobs(workspace)
+      else if ((await job.steps.next()).done === true) end(job)
     } catch (error) {
       fail(workspace, error)
     }
@@ -226,7 +227,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       const isLeft = await isLarge(workspace, positionOf(kept), sequence)
       const due = dueOf(kept, sequence, level) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
       if (due === undefined) return false
-      for await (const _ of build(workspace, due)) continue
+      for await (const _ of build(workspace, due)) await leases.hold(workspace)
       const position = positionOf(await listOf(workspace))
       report({ kind: "filed", positions: [[workspace, position, sequence]] })
       return true

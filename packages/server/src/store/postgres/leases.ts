@@ -11,7 +11,7 @@ export type Task = "watch" | "file"
 
 export interface OwnLeases extends Leases {
   /**
-   * Called in a transaction. Throws if another process has the lease, and locks the lease until the
+   * Called in a transaction. Throws unless this process has the lease, and locks the lease until the
    * transaction ends. If the lease was lost, followers notice only later.
    */
   requireOurs(rows: Queries["rows"], workspace: string): Promise<void>
@@ -129,7 +129,8 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     onTaken: (listener) => void listeners.push(listener),
     async requireOurs(rows, workspace) {
       const [found] = await rows(holderOfLease, [workspace, task])
-      if (found !== undefined && found[0] !== holder) {
+      // Without a row, another process may have had the lease, and has given it back.
+      if (found?.[0] !== holder) {
         held.delete(workspace)
         throw new Error("another process has taken over")
       }
