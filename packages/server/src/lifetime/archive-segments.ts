@@ -54,6 +54,7 @@ async function recordSegments(
   const directory = createSegmentDirectory(registry)
   let recorded: readonly NewSegment[] = []
   await recordPlanned({ ledger, clock }, workspace, async () => {
+    const document = await required(registry, "workspace", workspace.id, workspace.id)
     const segments = await directory.list(workspace.id)
     const good = await Promise.all(
       made.map(async (one) => ({
@@ -70,7 +71,11 @@ async function recordSegments(
         ...(await removal({ registry }, workspace.id, replaced)),
       ],
     }))
-    return { acts: await Promise.all(acts) }
+    // A new segment changes no document that others change, too. With this one, two processes that
+    // have found the same place free cannot both record one there.
+    const isAnyNew = recorded.some(({ replaced }) => replaced === undefined)
+    const changes = isAnyNew ? [changed(document, document.value)] : []
+    return { acts: await Promise.all(acts), changes }
   })
   return recorded
 }

@@ -11,8 +11,8 @@ import { createArchivedBodies, withArchived } from "../store/archive/archived-bo
 import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { ArchiveSegmentDocument } from "../store/documents.ts"
-import type { JournalReader } from "../store/store.ts"
+import { created, type ArchiveSegmentDocument } from "../store/documents.ts"
+import type { Journal, JournalReader } from "../store/store.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
 import { removeDestroyed } from "./archive-segments.ts"
@@ -30,6 +30,7 @@ async function openHouse(t: TestContext) {
   await ledger.record(
     workspace,
     Array.from({ length: 200 }, () => testEvent()),
+    [created("workspace", workspace.id, workspace.value)],
   )
   while ((await filing.content.pack(workspace.id, 0, 192)) !== undefined);
   const storage = openFolderStorage(folder)
@@ -62,6 +63,24 @@ async function openHouse(t: TestContext) {
       assert.deepEqual(files.toSorted(), recorded.toSorted(), when)
     },
     archive: (by = archiving) => archiveDue({ ...parts, archiving: by }, workspace, options),
+    /** Another process, with larger segments, which stalls before it records the first one. */
+    async archiveLarger(stalled: () => Promise<unknown>) {
+      let isFirst = true
+      const slow: Journal = {
+        ...journal,
+        async append(group) {
+          const isSegment = group.changes?.some(({ kind }) => kind === "archive-segment")
+          if (isSegment === true && isFirst) {
+            isFirst = false
+            await stalled()
+          }
+          return journal.append(group)
+        },
+      }
+      const larger = { ...limits, archiveEntriesMax: 128 }
+      const other = { ...parts, ledger: openTestLedger(slow, { registry }), limits: larger }
+      await archiveDue(other, workspace, options)
+    },
     async [Symbol.asyncDispose]() {
       const bodies = createArchivedBodies(storage, registry)
       const archived = withArchived<JournalReader>(journal, bodies)
@@ -84,6 +103,21 @@ test("a segment that another process records at the same time stays", async (t) 
     },
   })
   assert.ok(others >= 64, "the other process has archived")
+})
+
+test("a segment of entries that another process has just archived is not recorded", async (t) => {
+  await using house = await openHouse(t)
+  await house.archiveLarger(() => house.archive())
+  const { segments } = await house.archive()
+  assert.deepEqual(
+    segments.map(({ first, last }) => [first, last]),
+    [
+      [1, 64],
+      [65, 128],
+      [129, 192],
+    ],
+  )
+  await house.expectFiles(segments, "of the faster process")
 })
 
 test("the file of a destroyed segment is deleted, even if the process dies in between", async (t) => {
