@@ -84,6 +84,7 @@ export async function verifyChain(
   const signedTo = last === undefined ? 0 : last.born.earlierEntries + last.size
   const from = Math.max(task.range?.from ?? 1, 1)
   const to = Math.min(task.range?.to ?? signedTo, signedTo)
+  if (from > to) throw new Error("there is no signed entry to check")
   let done = 0
   const count = (records: number): void => {
     done += records
@@ -95,9 +96,11 @@ export async function verifyChain(
       Math.max(from - earlierEntries, 1),
       Math.min(to - earlierEntries, part.size),
     ]
-    if (start > end) continue
-    const fault = await checkPart(read, part, start - 1, end, count)
-    if (fault !== undefined) return fault
+    const fault =
+      start <= end
+        ? await checkPart(read, part, start - 1, end, count)
+        : part === last && (await checkBirth(read, part))
+    if (fault) return fault
   }
   return { holds: true, from, to, signedTo, isTrusted: signed.isTrusted }
 }
@@ -124,7 +127,7 @@ function openSigned(note: Uint8Array, lineage: readonly Born[], task: ChainTask)
   return signed?.checkpoint.origin === lineage.at(-1)?.genesis.origin ? signed : undefined
 }
 
-/** Undefined if none of the keys has signed it. */
+/** Undefined if none of the keys has signed it as the key of its log. */
 function signedCheckpoint(text: string, { keys, trustedKeys }: ChainTask) {
   const opened = openNote(
     text,
@@ -132,7 +135,11 @@ function signedCheckpoint(text: string, { keys, trustedKeys }: ChainTask) {
   )
   const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
   if (!opened.ok || checkpoint === undefined) return undefined
-  const isTrusted = opened.signatures.some(({ key }) => trustedKeys.includes(formatVkey(key)))
+  const signers = opened.signatures.filter(
+    ({ key }) => key.type === "log" && key.name === checkpoint.origin,
+  )
+  if (signers.length === 0) return undefined
+  const isTrusted = signers.some(({ key }) => trustedKeys.includes(formatVkey(key)))
   return { checkpoint, isTrusted }
 }
 
@@ -180,6 +187,15 @@ async function checkPart(
     ? equalBytes(tree.root(), root)
     : await isIncluded(read, epoch, chain.previousHash, end - 1, size, root)
   return isSigned ? undefined : { holds: false, what: "root", sequence: earlierEntries + end }
+}
+
+/**
+ * Only records tie a genesis to a signed tree. That of the newest ledger commits to all former
+ * ledgers.
+ */
+async function checkBirth(read: ReadLog, part: Part): Promise<ChainFinding | undefined> {
+  if (part.size === 0) return { holds: false, what: "genesis" }
+  return checkPart(read, part, 0, 1, () => {})
 }
 
 /** The expected hash of a link, and the one that it has. */

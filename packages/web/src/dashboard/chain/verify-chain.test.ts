@@ -1,0 +1,147 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import {
+  canonicalize,
+  concat,
+  createFrontier,
+  createVkey,
+  ed25519PublicKey,
+  ed25519Sign,
+  encodeRecord,
+  eventHash,
+  formatVkey,
+  formatCheckpoint,
+  ledgerId,
+  signNote,
+  toHex,
+  utf8,
+  type JsonObject,
+} from "@tallystick/proof"
+import { verifyChain, type ChainFinding, type ChainTask, type ReadLog } from "./verify-chain.ts"
+
+const hashBytes = 32
+
+interface Ledger {
+  readonly genesis: string
+  readonly records: readonly Uint8Array[]
+  readonly root: Uint8Array
+}
+
+/** A ledger with entries that differ from those of another `seed`. */
+function ledgerOf(
+  origin: string,
+  entries: number,
+  seed: number,
+  continued: JsonObject = {},
+): Ledger {
+  const nonce = "oKGio6SlpqeoqaqrrK2urw"
+  const genesis = canonicalize({
+    createdAt: "",
+    nonce,
+    origin,
+    v: 1,
+    workspaceId: "acme",
+    ...continued,
+  })
+  const id = ledgerId(genesis)
+  const tree = createFrontier()
+  const records: Uint8Array[] = []
+  for (let index = 0, previousHash = id; index < entries; index++) {
+    const bodyHash = new Uint8Array(hashBytes).fill(seed)
+    records.push(
+      encodeRecord({ kind: "event", index, timeMs: 1, ledgerId: id, previousHash, bodyHash }),
+    )
+    previousHash = eventHash(records[index] ?? assert.fail())
+    tree.append(previousHash)
+  }
+  return { genesis, records, root: tree.root() }
+}
+
+function nextOf(before: Ledger, origin: string, entries: number, seed: number): Ledger {
+  const continues = {
+    ledgerId: toHex(ledgerId(before.genesis)),
+    origin: firstOrigin,
+    size: before.records.length,
+    root: toHex(before.root),
+    lostSize: null,
+    lostRoot: null,
+  }
+  return ledgerOf(origin, entries, seed, { continues })
+}
+
+function signerOf(name: string, seed: number) {
+  const secret = new Uint8Array(hashBytes).fill(seed)
+  const signer = { name, publicKey: ed25519PublicKey(secret), sign: ed25519Sign(secret) }
+  return { signer, vkey: formatVkey(createVkey(name, signer.publicKey)) }
+}
+
+const firstOrigin = "ledger.example/ledgers/1"
+const origin = "ledger.example/ledgers/2"
+const own = signerOf(origin, 7)
+const other = signerOf("ledger.example/ledgers/other", 8)
+
+/** Serves these ledgers, oldest first, with the checkpoint of the newest signed by this key. */
+function logOf(ledgers: readonly Ledger[], { signer } = own): ReadLog {
+  return async (epoch, path) => {
+    const { records, root } = ledgers[epoch - 1] ?? assert.fail()
+    const size = records.length
+    const [, after, limit] = /^records\?after=(\d+)&limit=(\d+)$/.exec(path) ?? []
+    if (after !== undefined)
+      return concat(...records.slice(Number(after), Number(after) + Number(limit)))
+    if (path === "checkpoint")
+      return utf8(signNote(formatCheckpoint({ origin, size, root }), signer))
+    assert.match(path, /^tile\/0\/000\.p\//)
+    return concat(...records.map((record) => eventHash(record)))
+  }
+}
+
+async function check(
+  ledgers: readonly Ledger[],
+  task: Partial<ChainTask> = {},
+  log = logOf(ledgers),
+): Promise<ChainFinding> {
+  const geneses = ledgers.map(({ genesis }) => genesis)
+  return verifyChain(log, { geneses, keys: [own.vkey], trustedKeys: [own.vkey], ...task }, () => {})
+}
+
+const [former] = [ledgerOf(firstOrigin, 5, 1)]
+const newest = nextOf(former, origin, 4, 2)
+
+test("a chain holds as a whole, and in ranges", async () => {
+  const whole = { holds: true, from: 1, to: 9, signedTo: 9, isTrusted: true }
+  assert.deepEqual(await check([former, newest]), whole)
+  for (const [from, to] of [
+    [1, 1],
+    [2, 4],
+    [5, 6],
+    [7, 9],
+    [8, 8],
+  ] as const)
+    assert.deepEqual(await check([former, newest], { range: { from, to } }), { ...whole, from, to })
+  assert.deepEqual(await check([former, newest], { range: { from: 8, to: 99 } }), {
+    ...whole,
+    from: 8,
+  })
+})
+
+test("a range without a signed entry is not found to hold", async () => {
+  await assert.rejects(check([former, newest], { range: { from: 10, to: 20 } }), /no signed entry/)
+})
+
+test("a former epoch holds only if the signed log continues it", async () => {
+  // The signed log continues `former`, and its service names another genesis.
+  const made = ledgerOf(firstOrigin, 5, 3)
+  const { genesis } = nextOf(made, origin, 4, 2)
+  const forged = [made, { ...newest, genesis }]
+  for (const range of [undefined, { from: 1, to: 5 }, { from: 2, to: 3 }, { from: 5, to: 6 }])
+    assert.equal((await check(forged, range && { range })).holds, false)
+})
+
+test("a checkpoint is signed by a key of its own log", async () => {
+  const ledgers = [former, newest]
+  const trusting = { trustedKeys: [other.vkey] }
+  const found = await check(ledgers, trusting, logOf(ledgers, other))
+  assert.deepEqual(found, { holds: false, what: "checkpoint" })
+  const named = await check(ledgers, trusting)
+  assert.equal(named.holds && named.isTrusted, false)
+})
