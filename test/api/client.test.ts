@@ -245,6 +245,12 @@ test("an evidence pack is made, shared by a token, and verified offline", async 
     [verdict.verdict, verdict.packHash, verdict.entries?.length],
     ["genuine", pack.packHash, 1],
   )
+  const other = await reader.packs.create(id, { title: "Another", receiptIds: [receipt] })
+  const misled = createClient({
+    baseUrl: service.url,
+    fetch: async () => new Response(new Uint8Array(await reader.packs.download(id, other.packId))),
+  })
+  assert.equal((await misled.packs.verify(id, pack.packId, { trustedKeys })).verdict, "refuted")
 
   const auditor = clientOf((await reader.tokens.forPack(id, pack.packId)).token)
   const bytes = await auditor.packs.download(id, pack.packId)

@@ -348,6 +348,17 @@ test("a pack is genuine under a trusted key, and unconfirmed under another", () 
   }
 })
 
+test("a pack is not genuine as another pack", () => {
+  const pack = makePack({ count: 1 })
+  assert.equal(verifyPack(pack, { ...trusting, packId: "pack_1" }).verdict, "genuine")
+  assert.equal(failureOf(pack, "another pack", { ...trusting, packId: "pack_2" }), "seal")
+  assert.partialDeepStrictEqual(verifyPack(pack, { ...trusting, packId: "pack_2" }), {
+    file: "seal.json",
+    expected: "pack_2",
+    found: "pack_1",
+  })
+})
+
 test("a pack may carry a verifier, which is any file that the manifest knows", () => {
   const carrying = (text: string) =>
     makePack({ count: 2, change: (files) => files.set("verify.html", utf8(text)) })

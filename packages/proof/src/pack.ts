@@ -121,6 +121,8 @@ export type PackReport = {
 export type PackOptions = {
   /** Vkeys of the log, which the caller got independently. */
   readonly trustedKeys?: readonly string[]
+  /** Id of the requested pack. */
+  readonly packId?: string
   readonly hash?: Sha256
   readonly verify?: Verify
 }
@@ -306,6 +308,11 @@ function checkSeal(
   report.packHash = found
   if (typeof packId === "string") report.packId = packId
   if (typeof title === "string") report.title = title
+  if (options.packId !== undefined && packId !== options.packId)
+    return wrong(packPaths.seal, {
+      expected: options.packId,
+      ...(typeof packId === "string" && { found: packId }),
+    })
   const form = packFormOf(metadata)
   if (form === undefined) return wrong(packPaths.seal)
   report.form = form

@@ -62,13 +62,13 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     ): Promise<PackDownload> =>
       call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
 
-    /** Downloads a pack and checks it here, from its bytes alone. */
+    /** Downloads a pack and checks it here, from its bytes alone, and that it is this pack. */
     verify: async (
       workspaceId: string,
       packId: string,
       { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
     ): Promise<PackVerdict> =>
-      verifyPack(await download(workspaceId, packId, options), { trustedKeys }),
+      verifyPack(await download(workspaceId, packId, options), { trustedKeys, packId }),
   }
 }
 
