@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
+import { join as joinAs, setUpFirst } from "../people.ts"
 import {
   eventFor,
   make,
@@ -19,7 +20,7 @@ import {
   type Reply,
   type Workspace,
 } from "../service.ts"
-import { expectRows } from "./table.ts"
+import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 import { createChance, seedOf } from "../chance.ts"
 
@@ -571,6 +572,25 @@ test("making a pack and each download are entries, committed with what they reco
     chain.records.slice(before).map((record) => record[4]),
     [8, 8, 8, 8, 1],
   )
+})
+
+test("a page of another site cannot cause a recorded download", async () => {
+  const acme = await makeWorkspace(service)
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds: [await write(acme)] })
+  await setUpFirst(service)
+  const viewer = await joinAs(service, acme.path, "viewer", "viewer@example.com")
+  const ask = (site: string, gets: number | string): Row => ({
+    as: viewer,
+    ask: `GET ${acme.path}/evidence-packs/${packId}/download`,
+    headers: { "sec-fetch-site": site },
+    gets,
+  })
+  await expectRows([
+    ask("cross-site", "403 csrf_failed"),
+    ask("same-site", "403 csrf_failed"),
+    ask("same-origin", 200),
+    ask("none", 200),
+  ])
 })
 
 test("a pack's entries and tokens are listed page by page", async () => {

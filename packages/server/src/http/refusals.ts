@@ -23,7 +23,7 @@ const always: readonly ErrorCode[] = [
 ]
 
 /** For requests that record something. */
-export const ofChanges: readonly ErrorCode[] = [
+const ofChanges: readonly ErrorCode[] = [
   "overloaded",
   "storage_full",
   "read_only",

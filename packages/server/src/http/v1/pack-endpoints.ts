@@ -22,7 +22,6 @@ import {
   type Service,
   type ServiceEndpoint,
 } from "../service.ts"
-import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
 import { EventsPage, PackEntriesQuery } from "../shapes/page.ts"
@@ -131,8 +130,8 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Download an evidence pack",
       description:
         "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",
-      refuses: [...ofChanges, "content_gone"],
-      access: { action: "read", tokens: ["evidence"] },
+      refuses: ["content_gone"],
+      access: { action: "read", isRecorded: true, tokens: ["evidence"] },
       query: DownloadQuery,
       answers: { 200: Bytes },
       answerType: "application/zip",
