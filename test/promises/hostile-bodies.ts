@@ -24,7 +24,7 @@ export const hostileMembers: Readonly<Record<string, (bytes: number) => string>>
   "escaped names": (bytes) => filled(bytes, (at) => `"\\u0061${at.toString(36)}":1`),
   "an escaped name, late": (bytes) =>
     `${filled(bytes, (at) => `"${at.toString(36)}_":1`)},"\\u005f\\u005fz":1`,
-  "deep nesting": (bytes) => `"a":[${filled(bytes, () => nested(25))}],"\\u0062":1`,
+  "deep nesting": (bytes) => `"b":[${filled(bytes, () => nested(25))}],"\\u0061":1`,
   "deep objects": (bytes) =>
     `"a":[${filled(bytes, () => `${'{"a":'.repeat(25)}1${"}".repeat(25)}`)}],"\\u0062":1`,
   "too deep": (bytes) => `"a":${"[".repeat(bytes)}`,

@@ -314,11 +314,14 @@ class Reader {
 
   #array(): Made {
     this.#enter()
-    const array: Made[] = []
+    let array: Made[] = []
     while (this.#next() !== 0x5d) {
       if (array.length > 0) this.#expect(0x2c)
       this.#path.push(array.length)
-      array.push(this.#value())
+      const value = this.#value()
+      // The first `push` would make room for sixteen more.
+      if (array.length === 0) array = [value]
+      else array.push(value)
       this.#path.pop()
     }
     this.#at += 1
