@@ -103,9 +103,10 @@ function killExpiry(old: Old, count: number, chance: Chance, fault?: Fault): Pro
 }
 
 async function expire({ root }: Service, { path }: Pick<Workspace, "path">): Promise<void> {
-  const run = await eventually("the lease of a service that was killed to end", async () => {
+  // A killed service may still have the lease, and on a slow machine a run ends after its answer.
+  const run = await eventually("a run to end", async () => {
     const reply = await root.post(`${path}/retention/run`, {})
-    return reply.status === 409 ? undefined : reply
+    return [202, 409].includes(reply.status) ? undefined : reply
   })
   assert.equal(run.status, 200, run.text)
 }
