@@ -23,7 +23,7 @@ export async function measureStress(
     ["durable events/s at the peak (batches of 100)", String(peak)],
     ["… of which when three times as much is offered", `${Math.round(share * 100)} %`],
     ["requests refused then", `${refused} of ${offered}`],
-    ["a refusal takes (median)", `${refusedMs} ms`],
+    ["a refusal takes (average)", `${refusedMs.toFixed(1)} ms`],
     ["all is as before after", `${slowestRecoveryMs} ms`],
     ["a good client's p99, quiet", `${quietP99Ms} ms`],
     [`a good client's p99, among ${sockets} slow sockets`, `${amongP99Ms} ms`],
