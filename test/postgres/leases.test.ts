@@ -115,3 +115,30 @@ test("a refusal that is answered late does not hide that the lease was taken sin
   mayAnswer.resolve()
   assert.equal(await refused, true)
 })
+
+test("a lease that was unused for long is not given back while it is taken again", async () => {
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase()
+  await migrate(url)
+  const database = openDatabase({ url, connections: 2 })
+  let takes = 0
+  const slow: Database = {
+    ...database,
+    async rows(statement, values) {
+      const rows = await database.rows(statement, values)
+      // Meanwhile unused leases are given back several times.
+      if (statement.startsWith("INSERT") && ++takes === 2) await systemClock.sleep(200)
+      return rows
+    },
+  }
+  let elapsedMs = 0
+  const clock = { ...systemClock, elapsed: () => elapsedMs, sleep: () => systemClock.sleep(10) }
+  const leases = createLeases(slow, "file", clock)
+  assert.equal(await leases.hold("acme"), true)
+  elapsedMs = 60_000
+  await leases.take("acme")
+  assert.equal((await askDatabase(url, "SELECT holder FROM tallystick.leases")).length, 1)
+  await database.within(({ rows }) => leases.requireOurs(rows, "acme"))
+  await leases.close()
+  await database.close()
+})

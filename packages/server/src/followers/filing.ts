@@ -120,7 +120,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       // A merge that began meanwhile has the content in its stored parts.
       await loop.ask(workspace, async () => {
         drop(workspace)
-        while (await segments.sweep(workspace)) continue
+        while (await segments.sweep(workspace)) await leases.hold(workspace)
       })
       while (!(await segments.clearLog())) await clock.sleep(clearEveryMs)
     },

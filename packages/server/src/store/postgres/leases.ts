@@ -71,6 +71,9 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
     // Counted from before the statement, so that the lease ends here before it ends in the
     // database.
     const askedMs = clock.elapsed()
+    // Otherwise it could be given back as unused while the statement runs.
+    const before = held.get(workspace)
+    if (before !== undefined) before.askedMs = askedMs
     const [row] = await database.rows(takeLease, [workspace, task, holder, leaseMs, anyway])
     if (row === undefined) {
       // Another call may have taken it since, and was answered first.
