@@ -66,9 +66,9 @@ async function openFiling(url: string): Promise<OpenedFiling> {
       return act(id, ...rest)
     }
   const changes = {
-    put: held(segments.put),
-    stage: held(segments.stage),
-    sweep: held(segments.sweep),
+    put: held((...asked: Parameters<typeof segments.put>) => segments.put(...asked)),
+    stage: held((...asked: Parameters<typeof segments.stage>) => segments.stage(...asked)),
+    sweep: held((...asked: Parameters<typeof segments.sweep>) => segments.sweep(...asked)),
   }
   const filing = { ...other, segments: { ...segments, ...changes } }
   const reopen = () => close().then(() => openFiling(url))

@@ -61,8 +61,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   let giving: Promise<unknown> = Promise.resolve()
   let closing = false
 
-  const isHeld = (workspace: string): boolean =>
-    (held.get(workspace)?.untilMs ?? -Infinity) > clock.elapsed()
+  const isHeld = (workspace: string) => (held.get(workspace)?.untilMs ?? 0) > clock.elapsed()
 
   const take = async (workspace: string, anyway: boolean): Promise<boolean> => {
     // Giving back uses another connection. If it is still under way, it could delete the lease
