@@ -25,6 +25,8 @@ export function provePage(
 
 function stateOf(verdict: Verdict): ProvenEntry["state"] {
   if (verdict.verdict === "refuted") return "broken"
+  // What is shown was compared with nothing.
+  if (verdict.content === undefined) return "unproven"
   if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted") return "sealed"
   return verdict.because === "not_sealed" ? "pending" : "unproven"
 }

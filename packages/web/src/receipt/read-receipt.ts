@@ -74,6 +74,8 @@ export function readReceipt(
   const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
   const { record, eventHash, checkpoint } = verdict
   const pinned = trusted.find(({ vkey }) => vkey === signed)
+  const hashed = verdict.verdict === "refuted" ? undefined : verdict.content
+  const isClaim = outcome === "broken" || outcome === "unproven"
   return {
     outcome,
     verdict,
@@ -85,11 +87,11 @@ export function readReceipt(
     ...(pinned && verdict.verdict === "genuine" && { trusted: pinned }),
     ...(checkpoint && { size: checkpoint.size, origin: checkpoint.origin }),
     steps: (log?.hashes ?? []).map((hash) => toHex(hash)),
-    // The hashed value if it is known, else the claim of the answer.
+    // The hashed values. The page shows the claims of the answer only where it calls them so.
     content: recordedContent(
-      (verdict.verdict === "refuted" ? undefined : verdict.content) ?? entry ?? {},
+      hashed ?? (isClaim ? entry : undefined) ?? {},
       { kind: record?.kind, withheld: verdict.withheld },
-      [entry ?? {}, receipt ?? {}],
+      hashed !== undefined || isClaim ? [entry ?? {}, receipt ?? {}] : [],
     ),
     stated: verdict.uncovered.map((path) => [path, valueAt(answer, path)] as const),
     checks: checksOf(verdict, neighbour, signed, log?.hashes.length ?? 0),

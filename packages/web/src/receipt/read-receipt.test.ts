@@ -1,0 +1,37 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { ListedEntry } from "@tallystick/client/wire"
+import { genuineEntry, logKey, withoutBody } from "../../../../test/shown-entry.ts"
+import { readReceipt, type ReceiptReading } from "./read-receipt.ts"
+
+const trusted = [{ vkey: logKey, since: "2026-01-01T00:00:00.000Z" }]
+
+function readingOf(event: ListedEntry, keys = trusted): ReceiptReading {
+  const { proof, disclosures, ...entry } = event
+  return readReceipt(JSON.stringify({ entry, proof, disclosures }), keys)
+}
+
+test("what was recorded is shown from the hashed content alone", () => {
+  const genuine = readingOf(genuineEntry)
+  assert.deepEqual([genuine.outcome, genuine.content.action], ["genuine", genuineEntry.action])
+  for (const [event, keys, outcome] of [
+    [withoutBody(), trusted, "gone"],
+    [withoutBody(), [], "unconfirmed"],
+    [withoutBody({}, false), trusted, "pending"],
+  ] as const) {
+    const { content, ...reading } = readingOf(event, [...keys])
+    assert.deepEqual([reading.outcome, content.action, content.actor], [outcome, undefined, {}])
+  }
+})
+
+test("what a receipt only claims is shown where it is not genuine, or has nothing to compute from", () => {
+  const forged = { ...genuineEntry, action: "billing.invoice.reject" }
+  const { proof: _, ...bare } = forged
+  for (const [event, outcome] of [
+    [forged, "broken"],
+    [bare, "unproven"],
+  ] as const) {
+    const { content, ...reading } = readingOf(event)
+    assert.deepEqual([reading.outcome, content.action], [outcome, forged.action])
+  }
+})
