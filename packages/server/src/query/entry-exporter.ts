@@ -67,11 +67,12 @@ export function createEntryExporter(parts: ExporterParts): EntryExporter {
       const [{ number }] = epochsOf(workspace)
       const checkpoint = await index.checkpoint(workspace.id, number)
       const vkeyFor = vkeysOf(registry)
-      const source = { ...parts.source, registry: remembered(registry) }
       let [taken, broken] = [0, 0]
       while (taken < sequences.length && !rows.isFull()) {
         const some = sequences.slice(taken, taken + readEntriesMax)
         const entries = await readSome(parts, workspace.id, some)
+        // What is missing of these was recorded before they were read; of later ones perhaps not.
+        const source = { ...parts.source, registry: remembered(registry) }
         const read = { entries, checkpoint, ...nothingHeld, position }
         for await (const one of findEntries(source, workspace, read, nowMs, unpaced)) {
           const found = isProven ? await findIncluded(source, one) : one
