@@ -156,6 +156,22 @@ test("an export is cut off when the archive's folder disappears", async () => {
   await expectChain(service.root, acme.id)
 })
 
+test("an export is cut off when its key is revoked", async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const long = "x".repeat(8000)
+  await writeMany(acme, count, { changes: (amount) => ({ metadata: { amount, long } }) })
+  const reader = await makeKey(service, acme.id, { scopes: ["read"] })
+  const answer = await begun(service, { ...acme, reader }, "jsonl")
+  await new Promise((resolve) => answer.once("readable", resolve))
+  const [, keyId] = reader.bearer?.split("_") ?? []
+  assert.equal((await service.root.delete(`${acme.path}/api-keys/${keyId}`)).status, 204)
+  expectNoEnd("jsonl", await readCut(answer))
+  const { entries, complete } = await saidOfLast(acme, service.root)
+  assert.ok(entries < count && !complete, `${entries} entries`)
+  await expectChain(service.root, acme.id)
+})
+
 test("an export names a broken entry, and does not call it verified", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")

@@ -46,6 +46,7 @@ async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
         after: 0,
         isProven: false,
         filter: {},
+        recheck: async () => {},
       },
       signal,
     )

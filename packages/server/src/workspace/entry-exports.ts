@@ -24,6 +24,8 @@ export interface ExportRequest
   readonly isProven: boolean
   /** The request, as the entry records it. */
   readonly filter: JsonObject
+  /** Throws once the credential is no longer valid. */
+  readonly recheck: () => Promise<unknown>
 }
 
 /** An export to send. It counts against the limit of exports until `content` is closed. */
@@ -109,7 +111,8 @@ interface Started {
 }
 
 /**
- * The bytes of the file. Throws before their end if the client has left or an entry cannot be read.
+ * The bytes of the file. Throws before their end if the client has left, its credential has ended or
+ * an entry cannot be read.
  */
 async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Uint8Array> {
   const { exporter, report } = parts
@@ -127,6 +130,8 @@ async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Ui
     file.add({ bytes: head, taken: 0, broken: 0 })
     if (head.length > 0) yield head
     for await (const piece of piecesOf(parts, started)) {
+      // A large file takes hours to be sent.
+      await request.recheck()
       file.add(piece)
       report.exported(format, piece.taken)
       yield piece.bytes

@@ -5,6 +5,7 @@
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
 import { recordEventsExport, recordExport } from "../../workspace/export-entries.ts"
+import { createRecognise } from "../authenticate.ts"
 import { created } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
@@ -18,7 +19,10 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
 } as const
 
+const access = { action: "read", isRecorded: true } as const
+
 export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const recognise = createRecognise(service)
   return [
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/exports",
@@ -42,7 +46,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Export entries",
       description:
         "All entries that match a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. It does not contain entries that are recorded after its beginning. The ledger records who exported what, and how many entries were sent. If the export fails, the connection is closed early. A complete file of JSON lines ends with a line that has the number of lines before it and their hash.",
-      access: { action: "read", isRecorded: true },
+      access,
       query: EventsExportQuery,
       answers: { 200: ExportedLines },
       answerType: mediaTypes.jsonl,
@@ -63,6 +67,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
           after,
           isProven: include !== undefined,
           filter: { ...filter },
+          recheck: () => recognise(incoming, { access }),
         }
         const workspace = await changeable(service, workspaceId)
         const headers = { "content-type": mediaTypes[format] }
