@@ -101,7 +101,16 @@ test("an event is written, and its receipt verified without trusting the service
   const unsure = await reader.receipts.verify(id, receipt)
   assert.equal(unsure.verdict === "unconfirmed" && unsure.because, "key_not_trusted")
 
-  const kept = JSON.stringify(await reader.receipts.get(id, receipt))
+  const answer = await reader.receipts.get(id, receipt)
+  const misled = createClient({
+    baseUrl: service.url,
+    trustedKeys,
+    fetch: async () => Response.json(answer),
+  })
+  assert.equal((await misled.receipts.verify(id, receipt)).verdict, "genuine")
+  assert.equal((await misled.receipts.verify("another", receipt)).verdict, "refuted")
+
+  const kept = JSON.stringify(answer)
   assert.equal(verifyReceipt(JSON.parse(kept), { trustedKeys }).verdict, "genuine")
   assert.equal(
     verifyReceipt(JSON.parse(kept.replaceAll("12.5", "12.6")), { trustedKeys }).verdict,

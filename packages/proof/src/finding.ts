@@ -62,8 +62,9 @@ export interface TrustedInput {
   readonly trustedKeys: readonly string[]
   /** Newest first. */
   readonly geneses: readonly string[]
-  /** The receipt that an answer must be about. */
+  /** The receipt that an answer must be about, and its workspace. */
   readonly receiptId?: string
+  readonly workspaceId?: string
   /** A faster hash function, or one that reports progress. */
   readonly hash?: Sha256
 }

@@ -350,7 +350,9 @@ test("a pack is genuine under a trusted key, and unconfirmed under another", () 
 
 test("a pack is not genuine as another pack", () => {
   const pack = makePack({ count: 1 })
-  assert.equal(verifyPack(pack, { ...trusting, packId: "pack_1" }).verdict, "genuine")
+  const asked = { packId: "pack_1", workspaceId: "acme" }
+  assert.equal(verifyPack(pack, { ...trusting, ...asked }).verdict, "genuine")
+  assert.equal(failureOf(pack, "another one", { ...trusting, workspaceId: "umbra" }), "genesis")
   assert.equal(failureOf(pack, "another pack", { ...trusting, packId: "pack_2" }), "seal")
   assert.partialDeepStrictEqual(verifyPack(pack, { ...trusting, packId: "pack_2" }), {
     file: "seal.json",

@@ -6,7 +6,7 @@ import { commitsTo, parseBody } from "./body.ts"
 import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
 import { readDestroyed } from "./destroyed.ts"
 import { readLineage, type Genesis } from "./genesis.ts"
-import { isJsonObject, type JsonObject } from "./json.ts"
+import { definedOf, isJsonObject, type JsonObject } from "./json.ts"
 import {
   bodiesPath,
   disclosuresPath,
@@ -121,8 +121,9 @@ export type PackReport = {
 export type PackOptions = {
   /** Vkeys of the log, which the caller got independently. */
   readonly trustedKeys?: readonly string[]
-  /** Id of the requested pack. */
+  /** Id and workspace of the requested pack. */
   readonly packId?: string
+  readonly workspaceId?: string
   readonly hash?: Sha256
   readonly verify?: Verify
 }
@@ -216,7 +217,7 @@ type Log = {
 
 function checkLog(
   files: Files,
-  { hash, verify, trustedKeys = [] }: Options,
+  { hash, verify, trustedKeys = [], workspaceId }: Options,
   report: Draft,
 ): Log | PackFault {
   const earlier = [...files.keys()]
@@ -227,8 +228,14 @@ function checkLog(
       [...earlier, packPaths.genesis].map((path) => textOf(files, path)).toReversed(),
       hash,
     ) ?? []
-  if (!note(report, "genesis", born !== undefined) || !born)
-    return { failure: "genesis", file: packPaths.genesis }
+  const found = born?.genesis.workspaceId
+  const isAsked = workspaceId === undefined || found === workspaceId
+  if (!note(report, "genesis", born !== undefined && isAsked) || !born)
+    return {
+      failure: "genesis",
+      file: packPaths.genesis,
+      ...(born && definedOf({ expected: workspaceId, found })),
+    }
   const { genesis, ledgerId, earlierEntries } = born
   report.genesis = genesis
   report.ledgerId = toHex(ledgerId)

@@ -824,6 +824,11 @@ test("the receipt must be the one that was asked for", () => {
     "receipt",
     "proof.body",
   ])
+  assert.deepEqual(refutation(answer, { ...trusting, workspaceId: "umbra" }), [
+    "receipt",
+    "proof.body",
+  ])
+  assert.equal(verifyReceipt(answer, { ...trusting, workspaceId: "acme" }).verdict, "genuine")
 })
 
 test("the sequence continues from earlier ledgers, with geneses from any source", () => {

@@ -117,8 +117,9 @@ export type ReceiptOptions = {
    * trusted.
    */
   readonly trustedKeys?: readonly string[]
-  /** Id of the requested receipt. */
+  /** Id and workspace of the requested receipt. */
   readonly receiptId?: string
+  readonly workspaceId?: string
   /**
    * The geneses of the current ledger and of all ledgers that it continues, newest first. They show
    * which entries were lost.
@@ -233,9 +234,10 @@ function checkShown(
   record: RecordFields,
   content: Content | undefined,
   earlierEntries: number,
-  { receiptId, hash = sha256 }: ReceiptOptions,
+  options: ReceiptOptions,
   report: Draft,
 ): Doubt | undefined {
+  const { hash = sha256 } = options
   const sequence = earlierEntries + record.index + 1
   const hashed: Hashed = {
     record,
@@ -245,7 +247,7 @@ function checkShown(
   }
   const shown = compareShown(receipt, entry, hashed)
   report.uncovered = [...shown.uncovered, ...report.uncovered]
-  const difference = shown.difference ?? otherReceipt(receiptId, content)
+  const difference = shown.difference ?? otherReceipt(options, content)
   if (note(report, "receipt", !difference)) report.sequence = sequence
   return difference && { failure: "receipt", ...difference }
 }
@@ -273,12 +275,18 @@ function checkKept(
 }
 
 function otherReceipt(
-  receiptId: string | undefined,
+  { receiptId, workspaceId }: ReceiptOptions,
   content: Content | undefined,
 ): Difference | undefined {
-  const found = content?.body["receipt"]
-  if (receiptId === undefined || !content || found === receiptId) return undefined
-  return { field: "proof.body", expected: receiptId, ...(isString(found) && { found }) }
+  if (!content) return undefined
+  const { receipt, workspaceId: workspace } = content.body
+  for (const [expected, found] of [
+    [receiptId, receipt],
+    [workspaceId, workspace],
+  ] as const)
+    if (expected !== undefined && found !== expected)
+      return { field: "proof.body", expected, ...(isString(found) && { found }) }
+  return undefined
 }
 
 function checkSealed(

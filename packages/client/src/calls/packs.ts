@@ -68,7 +68,11 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       packId: string,
       { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
     ): Promise<PackVerdict> =>
-      verifyPack(await download(workspaceId, packId, options), { trustedKeys, packId }),
+      verifyPack(await download(workspaceId, packId, options), {
+        trustedKeys,
+        packId,
+        workspaceId,
+      }),
   }
 }
 

@@ -39,7 +39,11 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
       { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
     ): Promise<Verdict> {
       const check = async (): Promise<Verdict> =>
-        verifyReceipt(await get(workspaceId, receiptId, options), { receiptId, trustedKeys })
+        verifyReceipt(await get(workspaceId, receiptId, options), {
+          receiptId,
+          workspaceId,
+          trustedKeys,
+        })
       const verdict = await check()
       if (verdict.verdict !== "unconfirmed" || verdict.because !== "not_sealed") return verdict
       // The service signs its log up to here when it is asked for the proof; that of an epoch that

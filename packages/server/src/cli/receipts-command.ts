@@ -31,7 +31,8 @@ export async function getReceipt(
   const { ask } = userServiceOf(terminal, { needsKey: false })
   const answer = await ask((client) => sealedAnswer(client, workspaceId, receiptId))
   const text = `${JSON.stringify(answer, null, 2)}\n`
-  const [finding] = examineFile(utf8(text), { trustedKeys, geneses: [], receiptId })
+  const asked = { receiptId, workspaceId }
+  const [finding] = examineFile(utf8(text), { trustedKeys, geneses: [], ...asked })
   if (finding?.what !== "receipt")
     throw new StartError("the service's answer is not about a receipt")
   if (out !== undefined) writeFileSync(out, text, { flag: "wx", mode: ownerOnly })

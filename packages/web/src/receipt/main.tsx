@@ -58,7 +58,7 @@ function outcome(): string | undefined {
 }
 
 function readingOf(text: string) {
-  return readReceipt(text, trustedKeys.get(), receiptId)
+  return readReceipt(text, trustedKeys.get(), { receiptId, workspaceId: workspace })
 }
 
 function draw(): void {

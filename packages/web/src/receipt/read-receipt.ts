@@ -9,6 +9,7 @@ import {
   verifyReceipt,
   type Check,
   type CheckName,
+  type ReceiptOptions,
   type Refuted,
   type Verdict,
 } from "@tallystick/proof"
@@ -57,12 +58,9 @@ export interface ReceiptReading {
 export function readReceipt(
   text: string,
   trusted: readonly TrustedKey[],
-  receiptId?: string,
+  asked: Pick<ReceiptOptions, "receiptId" | "workspaceId"> = {},
 ): ReceiptReading {
-  const verdict = verifyReceipt(text, {
-    trustedKeys: trusted.map(({ vkey }) => vkey),
-    ...(receiptId !== undefined && { receiptId }),
-  })
+  const verdict = verifyReceipt(text, { trustedKeys: trusted.map(({ vkey }) => vkey), ...asked })
   const answer = membersIn(text)
   const [receipt, entry, proof] = ["receipt", "entry", "proof"].map((name) =>
     membersOf(answer[name]),
