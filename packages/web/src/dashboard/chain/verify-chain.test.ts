@@ -17,7 +17,13 @@ import {
   utf8,
   type JsonObject,
 } from "@tallystick/proof"
-import { verifyChain, type ChainFinding, type ChainTask, type ReadLog } from "./verify-chain.ts"
+import {
+  compareKept,
+  verifyChain,
+  type ChainFinding,
+  type ChainTask,
+  type ReadLog,
+} from "./verify-chain.ts"
 
 const hashBytes = 32
 
@@ -144,4 +150,32 @@ test("a checkpoint is signed by a key of its own log", async () => {
   assert.deepEqual(found, { holds: false, what: "checkpoint" })
   const named = await check(ledgers, trusting)
   assert.equal(named.holds && named.isTrusted, false)
+})
+
+const ofFormer = signerOf(firstOrigin, 9)
+
+function rootOf({ records }: Ledger, size: number): Uint8Array {
+  const tree = createFrontier()
+  for (const record of records.slice(0, size)) tree.append(eventHash(record))
+  return tree.root()
+}
+
+const keptOf = (ledger: Ledger, size: number, { signer } = ofFormer): string =>
+  signNote(formatCheckpoint({ origin: signer.name, size, root: rootOf(ledger, size) }), signer)
+
+test("a checkpoint that was kept of a former epoch is compared with what the next one continues", async () => {
+  const compare = (ledgers: readonly Ledger[], kept: string) => {
+    const geneses = ledgers.map(({ genesis }) => genesis)
+    const task = { geneses, keys: [own.vkey], trustedKeys: [ofFormer.vkey] }
+    return compareKept(logOf(ledgers), task, kept)
+  }
+  for (const size of [1, 3, 5])
+    assert.equal(await compare([former, newest], keptOf(former, size)), "same log")
+  assert.equal(await compare([former, newest], keptOf(newest, 2, own)), "same log")
+  const [longer, other] = [ledgerOf(firstOrigin, 7, 1), ledgerOf(firstOrigin, 5, 3)]
+  assert.equal(await compare([former, newest], keptOf(longer, 7)), "newer")
+  assert.equal(await compare([former, newest], keptOf(other, 3)), "other log")
+  // The signed log continues `former`, and its service names another genesis.
+  const { genesis } = nextOf(other, origin, 4, 2)
+  assert.equal(await compare([other, { ...newest, genesis }], keptOf(other, 3)), "other log")
 })

@@ -255,23 +255,25 @@ async function isIncluded(
 /** Whether the log that is signed now begins with the entries of a kept checkpoint. */
 export type KeptFinding = "same log" | "other log" | "not signed" | "newer"
 
+/** A checkpoint of a former epoch is compared with what the next epoch continues. */
 export async function compareKept(
   read: ReadLog,
   task: ChainTask,
   kept: string,
 ): Promise<KeptFinding> {
-  const epoch = task.geneses.length
-  const [older, newest] = [
-    signedCheckpoint(kept, task),
-    signedCheckpoint(fromUtf8(await read(epoch, "checkpoint")) ?? "", task),
-  ]
+  const lineage = readLineage(task.geneses.toReversed())?.toReversed() ?? []
+  const older = signedCheckpoint(kept, task)
+  const newest = openSigned(await read(lineage.length, "checkpoint"), lineage, task)
   if (older === undefined || newest === undefined) return "not signed"
-  const [from, to] = [older.checkpoint, newest.checkpoint]
-  if (from.origin !== to.origin) return "other log"
-  if (from.size > to.size) return "newer"
-  const node = await nodesOf(read, epoch, consistencyNodes(from.size, to.size), to.size)
-  const proof = consistencyProof(from.size, to.size, node)
-  return verifyConsistency(from.size, from.root, to.size, to.root, proof) ? "same log" : "other log"
+  const { origin, size, root } = older.checkpoint
+  const parts = lineage.map((born, at) => partOf(born, at, lineage, newest.checkpoint))
+  const [part, last] = [parts.find(({ born }) => born.genesis.origin === origin), parts.at(-1)]
+  if (part === undefined || last === undefined) return "other log"
+  if (part !== last && (await checkBirth(read, last)) !== undefined) return "other log"
+  if (size > part.size) return "newer"
+  const node = await nodesOf(read, part.epoch, consistencyNodes(size, part.size), part.size)
+  const proof = consistencyProof(size, part.size, node)
+  return verifyConsistency(size, root, part.size, part.root, proof) ? "same log" : "other log"
 }
 
 /** Reads the tiles with these hashes. */
