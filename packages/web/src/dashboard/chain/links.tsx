@@ -7,6 +7,7 @@ import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { beginsLedger } from "../events/begins-ledger.ts"
 import type { LinkedEntry } from "./linked-entries.ts"
 
 interface LinksProps {
@@ -24,7 +25,9 @@ export function Links({ entries, entryHref, children }: LinksProps) {
         const before = entries[at - 1]
         return (
           <>
-            {before !== undefined && <Ends left={before.hash} right={entry.previousHash} />}
+            {before !== undefined && !beginsLedger(entry) && (
+              <Ends left={before.hash} right={entry.previousHash} />
+            )}
             <li class={`linked lane-${entry.lane}`}>
               <span class="notch-place">
                 <Notch lane={entry.lane} state={notchState(entry.integrity)} />

@@ -4,6 +4,7 @@ import { Copy } from "../../parts/copy.tsx"
 import { numbered } from "../../parts/counted.ts"
 import { Hash } from "../../parts/hash.tsx"
 import { Icon, checkIcon, crossIcon } from "../../parts/icon.tsx"
+import { beginsLedger } from "./begins-ledger.ts"
 import type { OpenedEntry } from "./entry-panel.ts"
 
 interface LinkProps {
@@ -12,7 +13,9 @@ interface LinkProps {
 }
 
 /** The two ends of the link that must be equal: the picture is the check. */
-export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkProps) {
+export function EntryLink({ opened: { entry, found, ...opened }, entryHref }: LinkProps) {
+  const isFirst = beginsLedger(entry)
+  const before = isFirst ? undefined : opened.before
   const hash = found.hash ?? entry.hash
   const previous = found.previousHash ?? entry.previousHash
   const isEqual = before?.hash === previous
@@ -28,7 +31,7 @@ export function EntryLink({ opened: { entry, before, found }, entryHref }: LinkP
       <h3>
         Previous{" "}
         {before === undefined ? (
-          <span class="quiet">{entry.sequence === 1 ? "the ledger itself" : ""}</span>
+          <span class="quiet">{isFirst ? "the ledger itself" : ""}</span>
         ) : (
           <a href={entryHref(before.sequence)}>{numbered(before.sequence)}</a>
         )}

@@ -44,3 +44,24 @@ test("only consecutive entries whose hashes do not match are a break", () => {
     "shifted #3",
   ])
 })
+
+test("the first entry of an epoch names its ledger, and not the entry before it", () => {
+  const opening = { kind: "admin", action: "ledger.epoch.open" }
+  const opened = row(8, "Tue", "ledger")
+  // Only these members are used.
+  const entry = { ...opened.entry, ...opening } as ListedEntry
+  assert.deepEqual(shown([row(9, "Tue"), { ...opened, entry }, row(7, "Tue")], 0), [
+    "Tue",
+    "#9",
+    "#8",
+    "#7",
+  ])
+  // A client may write an event of this name.
+  const event = { ...entry, kind: "event" } as ListedEntry
+  assert.deepEqual(shown([{ ...opened, entry: event }, row(7, "Tue")], 0), [
+    "Tue",
+    "#8",
+    "8 ✕ 7",
+    "shifted #7",
+  ])
+})

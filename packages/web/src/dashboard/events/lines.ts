@@ -1,5 +1,6 @@
 // The lines of the table: days, entries, the line of the last checkpoint, and a break.
 
+import { beginsLedger } from "./begins-ledger.ts"
 import type { Row } from "./rows.ts"
 
 export type Line =
@@ -58,6 +59,7 @@ function isBroken(above: Row, below: Row): boolean {
   return (
     above.entry !== undefined &&
     below.entry !== undefined &&
+    !beginsLedger(above.entry) &&
     above.entry.previousHash !== below.entry.hash
   )
 }
