@@ -6,7 +6,7 @@ import { bodyTag, concat, recordBytes } from "@tallystick/proof"
 import { bytesOf, type Stored } from "../entries.ts"
 import { withBodies, type LinkedRows } from "../linked-rows.ts"
 import { atMost } from "./database.ts"
-import { bytes, entriesPerRow, rowReads } from "./joined-entries.ts"
+import { bytes, entriesPerRow, integersOf, rowReads } from "./joined-entries.ts"
 import type { FrameReads, Stretch, StretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -141,8 +141,8 @@ function linkedReads(
   // The subquery orders the rows; a check of the chain would notice a wrong order. The separator is
   // the prefix that each value has when it is hashed.
   const joined = journal.prepare(
-    `SELECT '[' || group_concat(sequence) || ']', CAST(x'00' || group_concat(record, x'00') AS BLOB),
-            '[' || group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)) || ']',
+    `SELECT group_concat(sequence), CAST(x'00' || group_concat(record, x'00') AS BLOB),
+            group_concat(ifnull(length(salted) + ${bodyTag.length}, 0)),
             CAST('${bodyTag}' || group_concat(salted, '${bodyTag}') AS BLOB)
      FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
            FROM entries WHERE workspace = ? AND sequence > ? AND sequence < ? ORDER BY sequence ${atMost})`,
@@ -201,9 +201,4 @@ function joinRecords(rows: readonly Row[], first: number): Uint8Array {
     joined.set(record, place * recordBytes)
   }
   return joined
-}
-
-function integersOf(text: string | null): readonly number[] {
-  // The statement joins integers.
-  return text === null ? [] : (JSON.parse(text) as number[])
 }

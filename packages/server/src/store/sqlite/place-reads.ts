@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { atMost } from "./database.ts"
-import { entriesPerRow } from "./joined-entries.ts"
+import { entriesPerRow, integersOf } from "./joined-entries.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 import { likelyCount, momentOf } from "./part-tables.ts"
 import type { Stretch, StretchReads } from "./stretch-reads.ts"
@@ -110,9 +110,9 @@ function placeRows(
   // Joins values of fixed length, because separate rows cost more than processing them. An entry
   // whose receipt or key is text, as in an older version, counts as one of the `others`.
   const joined = journal.prepare(
-    `SELECT count(*), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
-              OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
-            '[' || group_concat(n || ',' || workspace || ',' || sequence || ',' || (idem IS NULL)) || ']',
+    `SELECT total((receipt >= x'') IS NOT TRUE OR length(receipt) <> ${receiptBytes} OR idem < x'' OR length(idem) <> ${idemBytes}),
+            group_concat(n), group_concat(workspace),
+            group_concat(sequence), group_concat(idem IS NULL),
             CAST(group_concat(receipt, '') AS BLOB),
             CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB)
      FROM (${following})`,
@@ -120,19 +120,18 @@ function placeRows(
   for (const statement of [oneByOne, joined]) statement.setReturnArrays(true)
   return (after, before, limit) => {
     // The columns of the statements, in array mode.
-    const [count, others, text, receipts, keys] = joined.get(
+    const [others, ns, workspaces, sequences, areKeyless, receipts, keys] = joined.get(
       after,
       before,
       limit,
     ) as unknown as JoinedPlaces
-    if (count === 0) return []
+    if (ns === null) return []
     if (others > 0) return oneByOne.all(after, before, limit) as unknown as PlaceColumns[]
-    // The statement joins integers, four for each.
-    const numbers = JSON.parse(text) as number[]
-    return Array.from({ length: count }, (_, at): PlaceColumns => {
-      const [n = 0, workspace = 0, sequence = 0, isKeyless] = numbers.slice(4 * at, 4 * at + 4)
-      const idem = isKeyless === 1 ? null : part(keys, at, idemBytes)
-      return [n, workspace, sequence, part(receipts, at, receiptBytes), idem]
+    const [workspace, sequence, isKeyless] = [workspaces, sequences, areKeyless].map(integersOf)
+    return integersOf(ns).map((n, at): PlaceColumns => {
+      const idem = isKeyless?.[at] === 1 ? null : part(keys, at, idemBytes)
+      const receipt = part(receipts, at, receiptBytes)
+      return [n, workspace?.[at] ?? 0, sequence?.[at] ?? 0, receipt, idem]
     })
   }
 }
@@ -145,11 +144,13 @@ type PlaceColumns = readonly [
   idem: unknown,
 ]
 
-/** Without entries, all values but the count are null. */
+/** Without entries, all values but the first are null. */
 type JoinedPlaces = readonly [
-  count: number,
   others: number,
-  numbers: string,
+  ns: string | null,
+  workspaces: string,
+  sequences: string,
+  areKeyless: string,
   receipts: Uint8Array,
   keys: Uint8Array,
 ]
