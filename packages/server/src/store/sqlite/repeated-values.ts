@@ -2,7 +2,8 @@
 // sorted as numbers; whole values are compared only where these are there twice.
 
 import type { DatabaseSync } from "node:sqlite"
-import { packIdem, packReceipt } from "./packed-text.ts"
+import { atMost } from "./database.ts"
+import { idemBytes, packIdem, packReceipt, receiptBytes } from "./packed-text.ts"
 import { partReads } from "./part-tables.ts"
 import { openStretch } from "./stretch-format.ts"
 
@@ -10,7 +11,11 @@ type What = "receipt" | "idem"
 /** As the writer keeps it: bytes, or a text that has no such bytes. */
 type Value = Uint8Array | string
 type EachValue = (value: Value, sequence: number) => void
+/** Whether the sequences of entries are read too. */
+type Reading = "numbered" | "joined"
 
+/** Rows that are read as one. */
+const rowsPerRead = 1024
 /** Values that are sorted at once, of eight bytes each. Of more, a share is looked at at a time. */
 const sortedMax = 2 ** 22
 
@@ -29,10 +34,12 @@ export function repeatedValues(
     const twice = new Set<bigint>()
     for (let share = 0; share < shares; share++) {
       const ends = new Ends()
-      valuesOf(number, what, (value) => ends.add(value, share, shares))
+      valuesOf(number, what, "joined", (value) => ends.add(value, share, shares))
       ends.addTwice(twice)
     }
-    return twice.size === 0 ? undefined : firstAgain(twice, (each) => valuesOf(number, what, each))
+    return twice.size === 0
+      ? undefined
+      : firstAgain(twice, (each) => valuesOf(number, what, "numbered", each))
   }
 }
 
@@ -97,22 +104,19 @@ function fourAt(bytes: Uint8Array, from: number): number {
 }
 
 /** Visits all values of a workspace: those of rows, and those of stretches. */
-function valueReads(journal: DatabaseSync): (number: number, what: What, each: EachValue) => void {
+function valueReads(
+  journal: DatabaseSync,
+): (number: number, what: What, reading: Reading, each: EachValue) => void {
   const stretches = partReads(journal, "stretches")
+  const rowsOf = { receipt: rowReads(journal, "receipt"), idem: rowReads(journal, "idem") }
   // Somebody may have written as text what the service packs.
   const pack = { receipt: packReceipt, idem: packIdem }
-  return (number, what, each) => {
+  return (number, what, reading, each) => {
     const add = (value: unknown, sequence: number): void => {
       const packed = typeof value === "string" ? pack[what](Buffer.from(value)) : value
       if (packed instanceof Uint8Array || typeof packed === "string") each(packed, sequence)
     }
-    const rows = journal.prepare(
-      `SELECT ${what}, sequence FROM entries WHERE workspace = ? AND ${what} IS NOT NULL`,
-    )
-    rows.setReturnArrays(true)
-    // As the statement selects them.
-    for (const row of rows.iterate(number) as unknown as Iterable<readonly [unknown, number]>)
-      add(row[0], row[1])
+    rowsOf[what](number, reading, add)
     const all = { first: Number.MIN_SAFE_INTEGER, last: Number.MAX_SAFE_INTEGER }
     for (const span of stretches.over(number, all)) {
       const open = openStretch(stretches.bytes(number, span), span.end - span.first)
@@ -121,3 +125,39 @@ function valueReads(journal: DatabaseSync): (number: number, what: What, each: E
     }
   }
 }
+
+/**
+ * Visits the values of rows, joined where all have the service's form: a row for each costs most.
+ * The sequence of a joined value is that of the last one.
+ */
+function rowReads(
+  journal: DatabaseSync,
+  what: What,
+): (number: number, reading: Reading, each: (value: unknown, sequence: number) => void) => void {
+  const bytes = { receipt: receiptBytes, idem: idemBytes }[what]
+  const following = `SELECT ${what} AS value, sequence FROM entries
+    WHERE workspace = ? AND sequence > ? AND value IS NOT NULL ORDER BY sequence ${atMost}`
+  const oneByOne = journal.prepare(following)
+  const joined = journal.prepare(
+    `SELECT max(sequence), total(value < x'' OR length(value) <> ${bytes}),
+       CAST(group_concat(value, '') AS BLOB) FROM (${following})`,
+  )
+  for (const statement of [oneByOne, joined]) statement.setReturnArrays(true)
+  return (number, reading, each) => {
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      // The columns of the statements, in array mode.
+      const [last, others, values] = joined.get(number, after, rowsPerRead) as unknown as Joined
+      if (last === null || values === null) return
+      if (reading === "joined" && others === 0)
+        for (let at = 0; at < values.length; at += bytes)
+          each(values.subarray(at, at + bytes), last)
+      else
+        for (const row of oneByOne.iterate(number, after, rowsPerRead))
+          each(...(row as unknown as readonly [unknown, number]))
+      after = last
+    }
+  }
+}
+
+/** Without rows, the first and the last are null. */
+type Joined = readonly [last: number | null, others: number, values: Uint8Array | null]
