@@ -229,11 +229,17 @@ async function checkSegments(
   }
   const isLarge = (one: SegmentOf): boolean => blocksOf(one).length > 0
   const checkLarge = async (): Promise<void> => {
-    // One at a time, because all of its blocks are held until they are merged.
+    // One thread merges, and the others make the blocks of the next one meanwhile. All blocks are
+    // held until they are merged, so that is as far as they go ahead.
+    let merging = Promise.resolve()
     for (const one of all.filter(isLarge)) {
       const blocks = await Array.fromAsync(workers.each("block", blocksOf(one)))
-      await check([{ ...one, blocks }])
+      await merging
+      merging = check([{ ...one, blocks }])
+      // It is awaited later.
+      merging.catch(() => {})
     }
+    await merging
   }
   const others = all.filter((one) => !isLarge(one))
   await Promise.all([checkLarge(), check(others.toSorted((a, b) => b.row.level - a.row.level))])
