@@ -143,7 +143,15 @@ export {
   type Kind,
   type RecordFields,
 } from "./record.ts"
-export { digest, disclosure, openBody, parseDisclosure } from "./sealed.ts"
+export {
+  claimsOf,
+  digest,
+  disclosure,
+  openBody,
+  openClaims,
+  parseDisclosure,
+  type Claims,
+} from "./sealed.ts"
 export type { Disclosed, OpenedBody, SealFailure } from "./sealed.ts"
 export { sha256, type Sha256 } from "./sha256.ts"
 export { maskEmail } from "./shown.ts"

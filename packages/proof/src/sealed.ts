@@ -68,27 +68,42 @@ export type OpenedBody =
  */
 export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 
-/**
- * The body with each disclosed claim as a member of the object that lists its digest; `withheld`
- * counts digests without a disclosure. The arguments are not changed, but the result may share
- * parts of them. If one disclosure does not match exactly once, the whole fails. `digestOf` may be
- * the platform's implementation of `digest`.
- */
+/** What disclosures disclose, by their digests, in their order. */
+export type Claims = ReadonlyMap<string, Disclosed>
+
+/** `digestOf` may be the platform's implementation of `digest`. */
+export function claimsOf(
+  disclosures: readonly string[],
+  digestOf: (text: string) => string = digest,
+): Claims | SealFailure {
+  const claims = new Map<string, Disclosed>()
+  for (const text of disclosures) {
+    const claim = parseDisclosure(text)
+    if (!claim) return "malformed"
+    const key = digestOf(text)
+    if (claims.has(key)) return "repeated"
+    claims.set(key, claim)
+  }
+  return claims
+}
+
+/** `openClaims` for the claims of these disclosures. */
 export function openBody(
   body: JsonObject,
   disclosures: readonly string[],
   hash: Sha256 = sha256,
   digestOf = (text: string): string => digest(text, hash),
 ): OpenedBody {
-  const claims = new Map<string, Disclosed>()
-  for (const text of disclosures) {
-    const claim = parseDisclosure(text)
-    if (!claim) return { ok: false, reason: "malformed" }
-    const key = digestOf(text)
-    if (claims.has(key)) return { ok: false, reason: "repeated" }
-    claims.set(key, claim)
-  }
+  const claims = claimsOf(disclosures, digestOf)
+  return typeof claims === "string" ? { ok: false, reason: claims } : openClaims(body, claims)
+}
 
+/**
+ * The body with each disclosed claim as a member of the object that lists its digest; `withheld`
+ * counts digests without a disclosure. The arguments are not changed, but the result may share
+ * parts of them. If one disclosure does not match exactly once, the whole fails.
+ */
+export function openClaims(body: JsonObject, claims: Claims): OpenedBody {
   const algorithm = body["_sd_alg"]
   if (algorithm !== undefined && algorithm !== "sha-256") return { ok: false, reason: "malformed" }
   const opening: Opening = { claims, seen: new Set(), matched: 0 }
@@ -102,7 +117,7 @@ export function openBody(
 }
 
 type Opening = {
-  readonly claims: ReadonlyMap<string, Disclosed>
+  readonly claims: Claims
   readonly seen: Set<string>
   matched: number
   failure?: SealFailure

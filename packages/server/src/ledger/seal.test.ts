@@ -6,7 +6,14 @@ import test from "node:test"
 import oracle from "canonicalize"
 import fc from "fast-check"
 import { encodeRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
-import { disclosuresOf, openEntry, type Content, type Party } from "../store/opened-entry.ts"
+import {
+  contentFor,
+  disclosuresFor,
+  disclosuresOf,
+  openEntry,
+  type Content,
+  type Party,
+} from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import { pooledRandom } from "./random.ts"
 import { seal, type SealedEntry } from "./seal.ts"
@@ -291,6 +298,21 @@ test("no salt is used twice, even if an entry needs many", () => {
       salts.add(JSON.parse(Buffer.from(disclosure, "base64url").toString())[0])
   }
   assert.equal(salts.size, 100 * 301)
+})
+
+test("what a reader sees of an opened entry is what their own disclosures open", () => {
+  const random = pooledRandom()
+  fc.assert(
+    fc.property(said, ({ kind, actor, target, metadata, rest }) => {
+      const content: Content = { ...fixed, actor, target, metadata, ...rest }
+      const stored = storedOf(kind, seal(kind, content, undefined, { personalKeys: ["*"], random }))
+      const opened = openEntry(stored, disclosuresOf(stored)) ?? assert.fail("it cannot be opened")
+      for (const sight of ["actor", "target", "none"] as const) {
+        const expected = openEntry(stored, disclosuresFor(stored, sight))?.content
+        assert.deepEqual(contentFor(opened, sight), expected, sight)
+      }
+    }),
+  )
 })
 
 test("an entry with the deepest allowed nesting can be sealed and opened", () => {

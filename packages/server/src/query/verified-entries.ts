@@ -390,7 +390,7 @@ export function tlogProofOf({ epoch, stored, inclusion }: VerifiedEntry): string
 function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: Sight): OpenedEntry {
   if (opened === undefined) return unreadable(stored, workspaceId)
   if (sight === "all") return opened
-  const seen = contentFor(stored, opened, sight)
+  const seen = contentFor(opened, sight)
   if (seen === undefined) return unreadable(stored, workspaceId)
   const { context, keyId, ...content } = seen
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>

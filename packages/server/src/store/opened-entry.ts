@@ -4,12 +4,14 @@
 
 import {
   canonicalize,
+  claimsOf,
   eventHash,
   isJsonObject,
-  openBody,
+  openClaims,
   parseJson,
   parseRecord,
   toHex,
+  type Claims,
   type EntryField,
   type FieldWith,
   type Json,
@@ -91,6 +93,9 @@ export interface OpenedEntry {
 }
 
 export interface ReadEntry extends OpenedEntry {
+  /** What was opened, and with which claims. */
+  readonly body: JsonObject
+  readonly claims: Claims
   /** Digests of sealed fields that were not disclosed. */
   readonly missing: readonly string[]
 }
@@ -110,15 +115,18 @@ export function openEntry(
   disclosures: readonly string[],
   record = parseRecord(stored.record),
 ): ReadEntry | undefined {
-  const opened = record && openContent(parsedBody(stored.body), disclosures)
-  if (record === undefined || opened === undefined) return undefined
+  const body = parsedBody(stored.body)
+  if (record === undefined || !isJsonObject(body)) return undefined
+  const claims = claimsOf(disclosures, disclosureDigest)
+  const opened = typeof claims === "string" ? undefined : openContent(body, claims)
+  if (typeof claims === "string" || opened === undefined) return undefined
   const link = {
     sequence: stored.sequence,
     timeMs: record.timeMs,
     hash: eventHash(stored.record, sha256),
     previousHash: record.previousHash,
   }
-  return { kind: record.kind, link, ...opened }
+  return { kind: record.kind, link, body, claims, ...opened }
 }
 
 export function disclosuresOf(stored: Stored): readonly string[] {
@@ -134,34 +142,28 @@ export type Sight = "all" | "none" | "actor" | "target"
  */
 export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
   const all = sight === "none" ? [] : disclosuresOf(stored)
-  return sight === "all" || all.length === 0 ? all : ofParty(all, parsedBody(stored.body), sight)
+  if (sight === "all" || all.length === 0) return all
+  const isSeen = seenBy(sight, parsedBody(stored.body))
+  return all.filter((disclosure) => isSeen(disclosureDigest(disclosure)))
 }
 
-/**
- * The content of an entry, opened with all disclosures, that a reader sees; undefined if its bytes
- * are malformed.
- */
+/** The content of an entry, opened with all disclosures, that a reader sees. */
 export function contentFor(
-  stored: Stored,
-  { content }: OpenedEntry,
+  { body, claims, content }: ReadEntry,
   sight: Exclude<Sight, "all">,
 ): Content | undefined {
-  const all = disclosuresOf(stored)
-  const body = parsedBody(stored.body)
-  const seen = sight === "none" ? [] : ofParty(all, body, sight)
-  return seen.length === all.length ? content : openContent(body, seen)?.content
+  const isSeen = seenBy(sight, body)
+  const seen = new Map([...claims].filter(([digest]) => isSeen(digest)))
+  return seen.size === claims.size ? content : openContent(body, seen)?.content
 }
 
-function ofParty(
-  all: readonly string[],
-  body: Json | undefined,
-  sight: Exclude<Sight, "all">,
-): readonly string[] {
+/** Whether a reader sees what the disclosure with a digest discloses. */
+function seenBy(sight: Exclude<Sight, "all">, body: Json | undefined): (digest: string) => boolean {
+  if (sight === "none") return () => false
   const target = isJsonObject(body) ? body["target"] : undefined
-  const digests = isJsonObject(target) ? target["_sd"] : undefined
-  const isTargets = (disclosure: string) =>
-    Array.isArray(digests) && digests.includes(disclosureDigest(disclosure))
-  return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
+  const listed = isJsonObject(target) ? target["_sd"] : undefined
+  const digests = Array.isArray(listed) ? listed : []
+  return (digest) => digests.includes(digest) === (sight === "target")
 }
 
 function parsedBody(body: Uint8Array | undefined): Json | undefined {
@@ -170,13 +172,11 @@ function parsedBody(body: Uint8Array | undefined): Json | undefined {
 }
 
 function openContent(
-  body: Json | undefined,
-  disclosures: readonly string[],
+  body: JsonObject,
+  claims: Claims,
 ): Pick<ReadEntry, "content" | "missing"> | undefined {
-  const opened = isJsonObject(body)
-    ? openBody(body, disclosures, sha256, disclosureDigest)
-    : undefined
-  if (opened === undefined || !opened.ok) return undefined
+  const opened = openClaims(body, claims)
+  if (!opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
   // `seal` made the body from a Content, and its hash shows that it is unchanged.
