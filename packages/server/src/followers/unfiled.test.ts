@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { wordsOf } from "@tallystick/client/grammar"
 import { encodeRecord, type Kind, type RecordFields } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
@@ -10,7 +11,12 @@ import { createUnfiled, recordedIn, type Unfiled } from "../store/search/unfiled
 const random = pooledRandom()
 const zeros = new Uint8Array(32)
 
-function stored(sequence: number, action: string, metadata: Content["metadata"] = {}): Stored {
+function stored(
+  sequence: number,
+  action: string,
+  metadata: Content["metadata"] = {},
+  personalKeys: readonly string[] = [],
+): Stored {
   const id = "i".repeat(20)
   const content: Content = {
     id: `evt_${id}`,
@@ -28,7 +34,7 @@ function stored(sequence: number, action: string, metadata: Content["metadata"] 
     metadata,
     keyId: "key",
   }
-  const sealed = seal("event", content, id, { personalKeys: [], random })
+  const sealed = seal("event", content, id, { personalKeys, random })
   const record = ofKind("event", { index: sequence - 1, bodyHash: sealed.bodyHash })
   return { ...sealed, workspace: "acme", sequence, record }
 }
@@ -128,6 +134,40 @@ test("a missing entry is found as missing, and an unreadable one only by its rec
   ]
   const { rest, receipts } = await journalOf(entries).unfiled(0)
   assert.deepEqual([rest, receipts], [[1, 5], 3])
+})
+
+test("no entry is passed over that has a value with what is sought", async () => {
+  const odd: Content["metadata"][] = [
+    { plain: "Within the LIMIT", amount: 12.5, paid: true, list: ["A b", { deep: 1e21 }] },
+    { quoted: 'a "quoted" \\ text', lines: "one\ntwo" },
+    { kelvin: "\u212a1", dotted: "\u0130x", sigma: "\u039f\u03a3", umlaut: "\u00dcber" },
+  ]
+  const entries = odd.flatMap((metadata, at) => [
+    stored(2 * at + 1, "one.was.Said", metadata),
+    stored(2 * at + 2, "one.was.said", metadata, ["*"]),
+  ])
+  // As the journal of SQLite gives them.
+  const packed = entries.map((entry) => {
+    const texts = entry.disclosures.split("~").map((text) => Buffer.from(text, "base64url"))
+    const parts = texts.flatMap((text, at) => (at === 0 ? [text] : [Buffer.of(0xff), text]))
+    return { ...entry, packedDisclosures: Buffer.concat(parts) }
+  })
+  const bare = { ...stored(7, "a.b.c"), body: undefined }
+  const unreadable = { ...stored(8, "a.b.c"), record: new Uint8Array(118) }
+  const ninth = stored(9, "one.was.said")
+  const text = Buffer.from(ninth.body ?? []).toString()
+  const escaped = { ...ninth, body: Buffer.from(text.replace("one", "\\u006fne")) }
+  for (const given of [...entries, ...packed, bare, unreadable, escaped]) {
+    const read = recordedIn({ head: async () => undefined, after: async () => [given] })
+    const [entry = assert.fail("it is given")] = await read.after("acme", given.sequence - 1, 1)
+    const { nobody, actor, target } = entry.findable().filed.fields
+    for (const { value } of [...nobody, ...actor, ...target]) {
+      const lowered = value.toLowerCase()
+      for (const sought of [lowered, ...wordsOf(value), lowered.slice(0, 3)])
+        assert.equal(entry.mayHave(sought), true, JSON.stringify(sought))
+    }
+    assert.equal(entry.mayHave("nobody said this"), false)
+  }
 })
 
 test("other work gets turns while entries are read", async () => {

@@ -135,8 +135,8 @@ function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     *rest(entries, wanted) {
       const sought = soughtBy(wanted)
-      for (const [at, { sequence, findable, text }] of entries.toReversed().entries()) {
-        const mayMatch = sought.every((some) => some.some((one) => text().includes(one)))
+      for (const [at, { sequence, findable, mayHave }] of entries.toReversed().entries()) {
+        const mayMatch = sought.every((some) => some.some(mayHave))
         if (mayMatch && matches(findable(), wanted)) found.one(sequence)
         if (at % entriesPerStep === 0) yield
       }

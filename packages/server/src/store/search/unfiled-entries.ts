@@ -2,10 +2,11 @@
 // ago, and waits for nothing. Each entry is read from the journal once. Whole chunks become
 // segments in memory; the rest, fewer than a chunk, is looked through one by one.
 
-import { kinds } from "@tallystick/proof"
+import { kinds, parseRecord } from "@tallystick/proof"
 import { filedOf, missing } from "./searchable-fields.ts"
 import { findableOf, type Findable } from "./matching.ts"
 import { bytesOf, type Stored } from "../entries.ts"
+import { disclosuresOf } from "../opened-entry.ts"
 import type { JournalReader } from "../store.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
@@ -29,8 +30,8 @@ export interface RecordedEntry {
   readonly endsDestruction: boolean
   /** Opened when it is looked through: most entries become part of a chunk before. */
   readonly findable: () => Findable
-  /** All that it can be found by, in lower case: most entries have nothing of what is sought. */
-  readonly text: () => string
+  /** False only if no value of it has this text, which is in lower case, as of most entries. */
+  readonly mayHave: (sought: string) => boolean
   readonly addTo: (builder: SegmentBuilder) => void
 }
 
@@ -43,7 +44,9 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
       for (const stored of await journal.after(workspace, position, limit)) {
         for (; sequence < stored.sequence; sequence++) entries.push(goneFrom(sequence))
         const open = () => filedOf(stored)
-        const entry = recordedAs(sequence, bytesOf(stored), open, (to) => to.add(stored))
+        const addTo = (builder: SegmentBuilder) => builder.add(stored)
+        const asStored = () => plainTextOf(stored)
+        const entry = recordedAs(sequence, bytesOf(stored), open, addTo, asStored)
         entries.push(isOfDestruction(stored) ? { ...entry, endsDestruction: true } : entry)
         sequence++
       }
@@ -68,21 +71,28 @@ function goneFrom(sequence: number): RecordedEntry {
   )
 }
 
+/** `asStored`: a text in lower case that has all values, if there is one without opening it. */
 export function recordedAs(
   sequence: number,
   bytes: number,
   open: () => Filed,
   addTo: RecordedEntry["addTo"],
+  asStored: () => string | undefined = () => undefined,
 ): RecordedEntry {
   let known: Findable | undefined
   let text: string | undefined
+  let stored: { readonly text: string | undefined } | undefined
   const findable = (): Findable => (known ??= findableOf(open()))
   return {
     sequence,
     bytes,
     endsDestruction: false,
     findable,
-    text: () => (text ??= textOf(findable().filed)),
+    mayHave(sought) {
+      stored ??= { text: asStored() }
+      const plain = isPlain.test(sought) ? stored.text : undefined
+      return (plain ?? (text ??= textOf(findable().filed))).includes(sought)
+    },
     addTo,
   }
 }
@@ -91,6 +101,28 @@ function textOf({ fields: { nobody, actor, target } }: Filed): string {
   let text = ""
   for (const fields of [nobody, actor, target]) for (const { value } of fields) text += `${value}\n`
   return text.toLowerCase()
+}
+
+/** Characters that JSON does not escape. */
+const isPlain = /^[ !#-[\]-~]*$/
+/** What may be written in another way than a value: an escape, or more than ASCII. */
+const isUnusual = /[\\\x80-\xfe]/
+
+/**
+ * All that an entry can be found by, as it is stored, in lower case; undefined if some of it may be
+ * written in another way. To open it takes ten times as long.
+ */
+function plainTextOf(stored: Stored): string | undefined {
+  const { record, receipt, body = new Uint8Array(), packedDisclosures: packed } = stored
+  const sealed = packed === undefined ? disclosuresOf(stored).map(decoded) : [latin1Of(packed)]
+  const text = [parseRecord(record)?.kind ?? "event", receipt, latin1Of(body), ...sealed].join("\n")
+  return isUnusual.test(text) ? undefined : text.toLowerCase()
+}
+
+const decoded = (disclosure: string): string => Buffer.from(disclosure, "base64url").latin1Slice()
+
+function latin1Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).latin1Slice()
 }
 
 /** What waits for its segment, and what a busy writer adds while that is made. */
