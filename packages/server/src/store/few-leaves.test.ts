@@ -65,6 +65,22 @@ test("a verified leaf is remembered, and the leaves around it are recognised unl
   assert.deepEqual(await fewLeaves(log, tree, [263]), Buffer.alloc(32), "a neighbour was changed")
 })
 
+test("leaves beside each other are recognised together, and none is given that was changed", async () => {
+  const { kept, grow, tiles, read, flip } = openTree()
+  const tree = grow(5000)
+  const fewLeaves = await openReader(kept, tree)
+  const together = [258, 259, 260, 261, 262, 290]
+  const all = Buffer.concat(together.map(leafOf))
+  assert.deepEqual(await fewLeaves(log, tree, together), all)
+  tiles.delete("64/1")
+  read.length = 0
+  assert.deepEqual(await fewLeaves(log, tree, together), all, "the part is recognised")
+  assert.deepEqual(read, ["0/1", "64/1"], "its tile was read again, and no other")
+  flip("0/1", 30 * 32)
+  const unproven = await fewLeaves(log, tree, together)
+  assert.deepEqual(unproven, Buffer.concat([Buffer.alloc(5 * 32), leafOf(290)]))
+})
+
 test("leaves at the end of a growing tree are those of each size", async () => {
   const { kept, grow } = openTree()
   const { fewLeaves } = createLeafReader(kept)

@@ -20,6 +20,8 @@ const hashBytes = 32
 const noBytes = new Uint8Array()
 /** Verified leaves in memory, 150 bytes each: those of a hundred pages. */
 const leavesMax = 8192
+/** So many leaves of a part are read and recognised in less time than they are remembered. */
+const togetherMin = 4
 /** Tiles that are recognised when they are read again, a third of a kilobyte each. */
 const recognisedMax = 8192
 
@@ -65,8 +67,11 @@ export function createFewLeaves(
     const found = Buffer.alloc(indexes.length * hashBytes)
     const keyOf = (leaf: number): string => `${log.workspace}/${log.number} ${leaf}`
     const unknown: { readonly leaf: number; readonly place: number }[] = []
+    const inPart = countsOf(indexes.map((leaf) => Math.floor(leaf / middleLeaves)))
+    const isAlone = (leaf: number): boolean =>
+      (inPart.get(Math.floor(leaf / middleLeaves)) ?? 0) < togetherMin
     for (const [place, leaf] of indexes.entries()) {
-      const hashes = known.get(keyOf(leaf))
+      const hashes = isAlone(leaf) ? known.get(keyOf(leaf)) : undefined
       if (hashes === undefined) unknown.push({ leaf, place })
       else found.latin1Write(hashes, place * hashBytes)
     }
@@ -83,10 +88,17 @@ export function createFewLeaves(
       const hashes = leafIn(parts.get(number) ?? noBytes, leaf % middleLeaves)
       if (hashes.length === 0) continue
       found.set(hashes, place * hashBytes)
-      known.set(keyOf(leaf), found.latin1Slice(place * hashBytes, (place + 1) * hashBytes))
+      if (isAlone(leaf))
+        known.set(keyOf(leaf), found.latin1Slice(place * hashBytes, (place + 1) * hashBytes))
     }
     return found
   }
+}
+
+function countsOf(numbers: readonly number[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>()
+  for (const number of numbers) counts.set(number, (counts.get(number) ?? 0) + 1)
+  return counts
 }
 
 interface StoredTile {
