@@ -107,7 +107,7 @@ async function factsOf({ journal }: FramedStore, workspace: string, frame: Frame
 }
 
 /** The records of a frame's entries. */
-export async function recordsOf(
+async function recordsOf(
   journal: Pick<FramedStore["journal"], "records">,
   workspace: string,
   { first, count }: Pick<Frame, "first" | "count">,

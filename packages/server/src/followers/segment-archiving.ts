@@ -23,7 +23,6 @@ import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import {
   findDueFrames,
   readBytes,
-  recordsOf,
   type DueFrames,
   type DueSegment,
   type FramedStore,
@@ -134,9 +133,7 @@ function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage)
   const failure = ({ file }: ArchiveSegmentDocument, fault: string) =>
     new ArchiveFailure(`${storage.name}: the segment ${file} ${fault}`)
   const check = (workspace: string, segment: ArchiveSegmentDocument): Promise<CheckedSegment> =>
-    checkSegment(storage, segment, async (first, count) =>
-      (await recordsOf(journal, workspace, { first, count })).map(({ record }) => record),
-    )
+    checkSegment(storage, segment, (first, count) => journal.records(workspace, first, count))
   const read = async (segment: ArchiveSegmentDocument): Promise<ReadSegment> => {
     const found = await readSegment(storage, segment)
     if (typeof found === "string") throw failure(segment, found)

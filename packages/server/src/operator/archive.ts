@@ -1,7 +1,6 @@
 // The operator's commands for the archive: show it, verify it, archive now, and restore all of it
 // into the database. The last two need the service to be stopped.
 
-import { recordBytes } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { lastBefore, settledOf } from "../followers/packable-entries.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
@@ -79,12 +78,9 @@ async function verifyWorkspace(
 ): Promise<void> {
   const segments = await createSegmentDirectory(registry).list(id)
   for (const segment of segments) {
-    const { fault } = await checkSegment(storage, segment, async (sequence, count) => {
-      const joined = await journal.records(id, sequence, count)
-      return Array.from({ length: joined.length / recordBytes }, (_, at) =>
-        joined.subarray(at * recordBytes, (at + 1) * recordBytes),
-      )
-    }).catch(unreadable)
+    const { fault } = await checkSegment(storage, segment, (sequence, count) =>
+      journal.records(id, sequence, count),
+    ).catch(unreadable)
     if (fault !== undefined)
       all.faults.push(
         `${id}: the segment of entries ${segment.first} to ${segment.last} ${fault}: ${segment.file}`,

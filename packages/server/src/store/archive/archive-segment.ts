@@ -1,7 +1,7 @@
 // Makes a segment from frames, and checks a stored segment with every body in it.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes, commitsTo, parseRecord } from "@tallystick/proof"
+import { bodySaltBytes, commitsTo, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { frameEntries, frameOfStaying, openFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
@@ -156,30 +156,25 @@ export function segmentPrefix({
 export interface CheckedSegment {
   /** A phrase that follows "the segment". Undefined if there is no fault. */
   readonly fault: string | undefined
-  /** The sequences in its range whose bodies it lacks. */
-  readonly missing: readonly number[]
   /** Its frames, in the form of the journal. */
   readonly frames: readonly Frame[]
 }
 
 /**
  * Reads a segment back and hashes all of it: checks the file against its document, and each body
- * against the record of its entry. `recordsFrom` returns records from a sequence on.
+ * against the record of its entry. `recordsFrom` returns records as `JournalReader.records` does.
  */
 export async function checkSegment(
   storage: Pick<ArchiveStorage, "get">,
   segment: ArchiveSegmentDocument,
-  recordsFrom: (sequence: number, count: number) => Promise<readonly Uint8Array[]>,
+  recordsFrom: (sequence: number, count: number) => Promise<Uint8Array>,
 ): Promise<CheckedSegment> {
-  const broken = (fault: string): CheckedSegment => ({ fault, missing: [], frames: [] })
+  const broken = (fault: string): CheckedSegment => ({ fault, frames: [] })
   const read = await readSegment(storage, segment)
   if (typeof read === "string") return broken(read)
   const { content, places } = read
   const { index: firstIndex } = segmentPrefix(segment)
-  const count = segment.last - segment.first + 1
-  const missing: number[] = []
   const frames: Frame[] = []
-  let from = segment.first
   for (const [at, { index, range }] of places.entries()) {
     const first = segment.first + index - firstIndex
     const next = places[at + 1]
@@ -191,39 +186,26 @@ export async function checkSegment(
     if (first > segment.last || end > segment.last + 1)
       return broken("has more entries than it should")
     const bytes = content.subarray(range.start, range.end)
-    const records = await recordsFrom(first, end - first)
-    const found = checkFrame(bytes, index, records)
-    if (typeof found === "string") return broken(found)
-    for (; from < first; from++) missing.push(from)
-    for (let sequence = first; sequence < end; sequence++)
-      if (!found.has(sequence - first)) missing.push(sequence)
-    from = end
+    const fault = faultOf(bytes, index, await recordsFrom(first, end - first))
+    if (fault !== undefined) return broken(fault)
     frames.push({ first, count: end - first, bytes })
   }
-  for (; from <= segment.last; from++) missing.push(from)
-  assert(missing.length < count, "a segment has a body")
-  return { fault: undefined, missing, frames }
+  assert(frames.length > 0, "a segment has a body")
+  return { fault: undefined, frames }
 }
 
-/** The entries that have a body in the frame, or a fault. */
-function checkFrame(
-  bytes: Uint8Array,
-  firstIndex: number,
-  records: readonly Uint8Array[],
-): ReadonlySet<number> | string {
+function faultOf(bytes: Uint8Array, firstIndex: number, records: Uint8Array): string | undefined {
   const opened = openFrame(bytes)
   if (typeof opened === "string") return `has a frame that ${opened}`
-  const found = new Set<number>()
   for (const index of opened.indexes) {
-    const at = index - firstIndex
-    const fields = parseRecord(records[at] ?? new Uint8Array())
+    const at = (index - firstIndex) * recordBytes
+    const fields = parseRecord(records.subarray(at, at + recordBytes))
     const salted = opened.salted(index)
     if (fields === undefined || salted === undefined || fields.index !== index)
       return `has a body of entry ${index}, which is not its own`
     const [salt, body] = [salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes)]
     if (!commitsTo(fields, salt, body, sha256))
       return `has a body that the entry with index ${index} does not commit to`
-    found.add(at)
   }
-  return found
+  return undefined
 }

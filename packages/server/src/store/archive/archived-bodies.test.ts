@@ -6,6 +6,8 @@ import { dirname, join } from "node:path"
 import test, { type TestContext } from "node:test"
 import { toHex } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
+import { indexesOfFrame } from "../body-frame.ts"
+import type { Frame } from "../content-keeper.ts"
 import { digest, plain, write } from "../contract/written-entries.ts"
 import { destroyedChanges } from "../destroyed.ts"
 import { created, segmentDocumentId, type ArchiveSegmentDocument } from "../documents.ts"
@@ -158,11 +160,10 @@ test("missing or unreachable storage is an error, never an omitted entry, and ho
 test("changed bytes in storage are never shown, and repaired ones are read again", async (context) => {
   const { before, journal, path, storage, served, document } = await openArchivedHouse(context)
   const content = readFileSync(path)
-  const recordsFrom = async (sequence: number, count: number) =>
-    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record)
-  const check = () => checkSegment(storage, document, recordsFrom)
+  const check = () => checkSegment(storage, document, recordsIn(before))
   const good = await check()
-  assert.deepEqual([good.fault, good.missing, good.frames.length], [undefined, [], 10])
+  assert.deepEqual([good.fault, good.frames.length], [undefined, 10])
+  assert.deepEqual(bodiesIn(good.frames), [...before.keys()].slice(0, 640))
   for (let at = 0; at < content.length; at += Math.ceil(content.length / 60)) {
     const changed = Buffer.from(content)
     changed[at] = (changed[at] ?? 0) ^ 4
@@ -187,19 +188,17 @@ test("a segment without some bodies keeps its other frames and its place", async
   assert.ok(typeof read !== "string")
   const without = (...gone: number[]) =>
     segmentWithout(document, read, new Set(gone), async () => {})
-  const recordsFrom = async (sequence: number, count: number) =>
-    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record)
   const third = Array.from({ length: 64 }, (_, at) => 128 + at)
   const made = await without(70, 75, ...third)
   assert.ok(made !== undefined)
   await storage.put(made.document.file, made.content)
   const { first, last } = document
   assert.deepEqual([made.document.first, made.document.last], [first, last])
-  const checked = await checkSegment(storage, made.document, recordsFrom)
+  const checked = await checkSegment(storage, made.document, recordsIn(before))
   assert.equal(checked.fault, undefined)
   assert.deepEqual(
-    checked.missing,
-    [70, 75, ...third].map((index) => index + 1),
+    bodiesIn(checked.frames),
+    [...before.keys()].slice(0, 640).filter((index) => ![70, 75, ...third].includes(index)),
   )
   const firsts = checked.frames.map((frame) => [frame.first, frame.count])
   const expected = [0, 1, 3, 4, 5, 6, 7, 8, 9].map((place) => [64 * place + 1, 64])
@@ -228,9 +227,7 @@ test("a rewritten segment is read under its new name, without the destroyed cont
   )
   assert.equal((await journal.at(workspace, [70]))[0]?.body, undefined)
   // Like an erasure does it: frames are restored, emptied, and concatenated again.
-  const { frames } = await checkSegment(storage, document, async (sequence, count) =>
-    before.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record),
-  )
+  const { frames } = await checkSegment(storage, document, recordsIn(before))
   await filing.content.putFrames(workspace, frames)
   await filing.content.destroyBodies(workspace, [{ first: 70, last: 71 }])
   const left = await filing.content.frames(workspace, 0, Infinity)
@@ -259,3 +256,18 @@ test("a rewritten segment is read under its new name, without the destroyed cont
   const whole = before.concat((await served.journal.at(workspace, [entries + 1])) as Stored[])
   assert.ok(records.equals(Buffer.concat(whole.map(({ record }) => record))))
 })
+
+/** Reads the records of these entries, which begin with the first. */
+function recordsIn(entries: readonly Stored[]) {
+  return async (sequence: number, count: number): Promise<Uint8Array> =>
+    Buffer.concat(entries.slice(sequence - 1, sequence - 1 + count).map(({ record }) => record))
+}
+
+/** The indexes of the entries whose bodies these frames have. */
+function bodiesIn(frames: readonly Frame[]): readonly number[] {
+  return frames.flatMap(({ bytes }) => {
+    const indexes = indexesOfFrame(bytes)
+    assert(typeof indexes !== "string")
+    return indexes
+  })
+}
