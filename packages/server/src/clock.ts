@@ -28,11 +28,28 @@ export const threadClock: Pick<Clock, "elapsed"> = {
   },
 }
 
+export const dayMs = 86_400_000
+
 /** A delay that keeps the process alive, for commands, which have nothing else to do. */
 export function delay(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, delayMs)
   })
+}
+
+/** A pause of work in the background, which its stop cuts short. */
+export async function pause(
+  clock: Pick<Clock, "sleep">,
+  delayMs: number,
+  stop: AbortSignal,
+): Promise<void> {
+  if (stop.aborted) return
+  // A new promise for each pause: callbacks on a shared one would pile up until the stop.
+  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  const wake = (): void => resolve()
+  stop.addEventListener("abort", wake)
+  await Promise.race([clock.sleep(delayMs), stopped])
+  stop.removeEventListener("abort", wake)
 }
 
 let lastMs = -1

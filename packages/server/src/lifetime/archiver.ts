@@ -4,7 +4,7 @@
 // the next start drops. The heavy part is in the filing thread (followers/segment-archiving.ts).
 
 import { toHex } from "@tallystick/proof"
-import type { Clock } from "../clock.ts"
+import { dayMs, pause, type Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
@@ -43,27 +43,23 @@ export interface Archiver {
   close(): Promise<void>
 }
 
-const dayMs = 86_400_000
-
 export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): Archiver {
   const { registry, clock, limits } = parts
-  const stop = Promise.withResolvers<void>()
+  const stop = new AbortController()
   /** For each workspace, where the due frames ended that do not fill a segment. */
   const ends = new Map<string, number>()
-  let isClosing = false
   const ended = run()
   return {
     close() {
-      isClosing = true
-      stop.resolve()
+      stop.abort()
       return ended
     },
   }
 
   async function run(): Promise<void> {
-    while (!isClosing) {
+    while (!stop.signal.aborted) {
       await sweep()
-      await Promise.race([clock.sleep(limits.archiveEveryMs), stop.promise])
+      await pause(clock, limits.archiveEveryMs, stop.signal)
     }
   }
 
@@ -71,7 +67,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
     const state = { segments: 0, bytes: 0, overdueMs: 0 }
     try {
       for await (const workspace of every(registry, "workspace", undefined)) {
-        if (isClosing) return
+        if (stop.signal.aborted) return
         await look(workspace.id, state)
       }
       options.report({ kind: "swept", state })
@@ -87,7 +83,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       const archived = await archiveDue(parts, workspace, {
         partialMs: limits.archivePartialMs,
         ends,
-        isOver: () => isClosing,
+        isOver: () => stop.signal.aborted,
       })
       if (archived.entries > 0)
         options.report({ kind: "archived", workspace: id, entries: archived.entries })

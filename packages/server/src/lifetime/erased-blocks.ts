@@ -9,6 +9,7 @@ import { disclosuresOf } from "../store/opened-entry.ts"
 import type { Document } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
+import { entriesInBatches } from "./entries-in-batches.ts"
 import type { Personal } from "./subject-entries.ts"
 
 const recordsAtOnce = 1000
@@ -60,18 +61,14 @@ export async function stillThere(
         ...bodies.map(({ index }) => ({ index, digests: [] as readonly string[] })),
         ...fields.filter(({ index }) => !isBody.has(index)),
       ]
-      for (let at = 0; at < wanted.length; at += entriesAtOnce) {
-        const some = wanted.slice(at, at + entriesAtOnce)
-        const asked = some.map(({ index }) => epoch.before + index + 1)
-        const entries: (Stored | undefined)[] = []
-        while (entries.length < asked.length)
-          entries.push(...(await journal.at(workspace.id, asked.slice(entries.length), bytesMax)))
-        for (const [place, entry] of entries.entries()) {
-          const { index, digests } = some[place] ?? { index: 0, digests: [] }
+      const sequences = wanted.map(({ index }) => epoch.before + index + 1)
+      let place = 0
+      for await (const entries of entriesInBatches(journal, workspace.id, sequences))
+        for (const entry of entries) {
+          const { index, digests } = wanted[place++] ?? { index: 0, digests: [] }
           const one = entry && leftOf(entry, isBody.get(index), digests)
           if (one !== undefined && one.sequence <= (epoch.end ?? Infinity)) found.push(one)
         }
-      }
     }
   return found.toSorted((one, other) => one.sequence - other.sequence)
 }
@@ -91,9 +88,6 @@ function leftOf(
   const left = own.filter((one) => digests.includes(one))
   return left.length === 0 ? undefined : { sequence, isBody: false, digests: left }
 }
-
-const entriesAtOnce = 64
-const bytesMax = 4 * 1024 * 1024
 
 type Body = ErasedBlock["bodies"][number]
 type Fields = ErasedBlock["fields"][number]

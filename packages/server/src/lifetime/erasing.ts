@@ -1,7 +1,7 @@
 // Carries out erasures in the background: new ones, those that a crash interrupted, and those whose
 // last hold was released.
 
-import type { Clock } from "../clock.ts"
+import { pause, type Clock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
 import type { Erasures } from "./erasures.ts"
@@ -41,7 +41,6 @@ export function startErasing({
   failed,
 }: ErasingParts): Erasing {
   const stop = new AbortController()
-  const { promise: stopped, resolve } = Promise.withResolvers<void>()
   const running = new Map<string, Promise<void>>()
   /** When each workspace may be checked again. */
   const pausesUntilMs = new Map<string, number>()
@@ -62,7 +61,7 @@ export function startErasing({
         if (stop.signal.aborted) break
         failed(workspace, error)
         again.add(workspace)
-        await Promise.race([clock.sleep(retryAfterMs), stopped])
+        await pause(clock, retryAfterMs, stop.signal)
       }
     } while (again.has(workspace) && !stop.signal.aborted)
     running.delete(workspace)
@@ -100,7 +99,7 @@ export function startErasing({
   }
   const lookLater = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await Promise.race([clock.sleep(passEveryMs), stopped])
+      await pause(clock, passEveryMs, stop.signal)
       await lookAt(due)
     }
   }
@@ -110,7 +109,6 @@ export function startErasing({
     poke,
     async close() {
       stop.abort()
-      resolve()
       await looking
       await Promise.all(running.values())
     },

@@ -4,6 +4,7 @@ import { strict as assert } from "node:assert"
 import { parseBody, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
 import type { Stored } from "../store/entries.ts"
 import type { Act } from "../workspace/admin-entries.ts"
+import { entriesInBatches } from "./entries-in-batches.ts"
 import { sequencesOf } from "./subject-entries.ts"
 import { sourceOf, type WorkingParts } from "./erasure-survey.ts"
 
@@ -19,21 +20,13 @@ export async function ownEntries(
   for await (const some of sequencesOf(sourceOf(parts), workspace, wanted)) sequences.push(...some)
   sequences.reverse()
   const entries: Stored[] = []
-  while (entries.length < sequences.length) {
-    const some = await parts.store.journal.at(
-      workspace,
-      sequences.slice(entries.length),
-      ownBytesMax,
-    )
+  for await (const some of entriesInBatches(parts.store.journal, workspace, sequences))
     for (const entry of some) {
       assert(entry !== undefined, "what a search finds is stored")
       entries.push(entry)
     }
-  }
   return entries
 }
-
-const ownBytesMax = 4 * 1024 * 1024
 
 /** What these entries record as destroyed. */
 export function destroyedIn(own: readonly Stored[]): readonly Destroyed[] {

@@ -4,8 +4,10 @@
 
 import { strict as assert } from "node:assert"
 import { parseRecord, type Destroyed } from "@tallystick/proof"
+import type { ErasurePreview } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { createFairQueue } from "../runtime/fair-queue.ts"
+import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import {
   changed,
@@ -13,7 +15,6 @@ import {
   type ErasureDocument,
   type ErasureScope,
   type ErasureSubject,
-  type HandedOut,
   type Document,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
@@ -41,14 +42,6 @@ export interface ErasureRequest {
   readonly scope: ErasureScope
   readonly reason: string
   readonly reference?: string | undefined
-}
-
-/** What an erasure would destroy now. */
-export interface ErasurePreview {
-  readonly entries: number
-  readonly fields: number
-  readonly holds: readonly string[]
-  readonly handedOut: HandedOut
 }
 
 export interface Erasures {
@@ -96,7 +89,7 @@ export function createErasures(given: ErasureParts): Erasures {
     waitMs: limits.erasureCountWaitMs,
     of: "erasures to be counted",
   })
-  const running = new Map<string, Promise<void>>()
+  const inTurn = createOneAtATime()
 
   return {
     preview: (workspace, { subject, scope }, signal) =>
@@ -156,18 +149,8 @@ export function createErasures(given: ErasureParts): Erasures {
 
     repeat: (...asked) => repeat(parts, ...asked),
 
-    async carryOut(workspace, stop) {
-      // One at a time for each workspace, so that an erasure does not find what another one
-      // destroys.
-      const before = running.get(workspace.id) ?? Promise.resolve()
-      const next = before.catch(() => undefined).then(() => carryOutAll(parts, workspace, stop))
-      running.set(workspace.id, next)
-      try {
-        await next
-      } finally {
-        if (running.get(workspace.id) === next) running.delete(workspace.id)
-      }
-    },
+    // In turn, so that an erasure does not find what another one destroys.
+    carryOut: (workspace, stop) => inTurn(workspace.id, () => carryOutAll(parts, workspace, stop)),
   }
 }
 

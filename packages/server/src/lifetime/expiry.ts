@@ -3,7 +3,7 @@
 // interrupted run continues from its own entries.
 
 import { formatDestroyed, type SequenceRange } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { dayMs, isoTime, pause, type Clock } from "../clock.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
@@ -248,15 +248,14 @@ export function startExpiry(
   },
   { ran, failed }: ExpiryListener,
 ): { close(): Promise<void> } {
-  const stop = Promise.withResolvers<void>()
-  let isOver = false
+  const stop = new AbortController()
   /** For each workspace, the last day that this process has completed. */
   const days = new Map<string, number>()
   const loop = (async () => {
-    while (!isOver) {
+    while (!stop.signal.aborted) {
       for await (const workspace of every(registry, "workspace", undefined)) {
         const today = Math.floor(clock.now() / dayMs)
-        if (isOver) return
+        if (stop.signal.aborted) return
         if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
         try {
           const result = await expiry.run(service, workspace)
@@ -264,22 +263,20 @@ export function startExpiry(
           days.set(workspace.id, today)
           ran(result)
         } catch (error) {
-          if (!isOver) failed(workspace.id, error)
+          if (!stop.signal.aborted) failed(workspace.id, error)
         }
       }
-      await Promise.race([clock.sleep(everyMs), stop.promise])
+      await pause(clock, everyMs, stop.signal)
     }
   })()
   loop.catch((error: unknown) => failed("", error))
   return {
     async close() {
-      isOver = true
-      stop.resolve()
+      stop.abort()
       // An interrupted run continues after the next start.
       await Promise.race([loop.catch(() => undefined), clock.sleep(stopWithinMs)])
     },
   }
 }
 
-const dayMs = 86_400_000
 const stopWithinMs = 1000

@@ -5,6 +5,7 @@ import { openEntry } from "../store/opened-entry.ts"
 import { every } from "../store/all-documents.ts"
 import type { ErasureSubject, HandedOut, TokenBound } from "../store/documents.ts"
 import type { Journal, Registry } from "../store/store.ts"
+import { entriesInBatches } from "./entries-in-batches.ts"
 import { sequencesOf, type SubjectSource } from "./subject-entries.ts"
 
 export interface HandedOutSource extends Omit<SubjectSource, "journal"> {
@@ -16,7 +17,6 @@ export interface HandedOutSource extends Omit<SubjectSource, "journal"> {
 const listedMax = 100
 /** The actions of the entries that record exports. */
 const exportActions = ["workspace.export", "workspace.events.export"]
-const readAtOnce = 64
 
 /** `sequences` are the person's entries. */
 export async function handedOut(
@@ -95,8 +95,8 @@ async function exportsSince(
   const receipts: string[] = []
   if (!Number.isFinite(first)) return receipts
   for await (const sequences of sequencesOf(source, workspace, wanted))
-    for (let at = 0; at < sequences.length; at += readAtOnce)
-      for (const entry of await source.journal.at(workspace, sequences.slice(at, at + readAtOnce)))
+    for await (const entries of entriesInBatches(source.journal, workspace, sequences))
+      for (const entry of entries)
         if (entry !== undefined && isExport(openEntry(entry, [])?.content.action))
           receipts.push(entry.receipt)
   return receipts

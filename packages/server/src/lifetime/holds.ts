@@ -17,6 +17,8 @@ import { readState, stateChange } from "../store/retention-state.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 import { nameOf, recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
+import { required } from "../workspace/required-document.ts"
+import { entriesInBatches } from "./entries-in-batches.ts"
 import { createHoldsOf, type ActiveHold, type HoldsOf } from "./held-entries.ts"
 
 export interface HoldRequest {
@@ -62,10 +64,6 @@ export interface HoldParts extends Pick<AdminParts, "registry" | "ledger" | "clo
   readonly pace: SharedPace
 }
 
-/** Entries that are read at once: some milliseconds of work. */
-const readAtOnce = 64
-const readBytesMax = 4 * 1024 * 1024
-
 const none: HoldsOf = async () => []
 
 export function createHolds(parts: HoldParts): Holds {
@@ -73,7 +71,7 @@ export function createHolds(parts: HoldParts): Holds {
   /** By workspace, for the version of its state. */
   const known = new Map<string, { readonly version: number; readonly holdsOf: Promise<HoldsOf> }>()
   const active = (workspace: string) => activeHolds(registry, workspace)
-  const find = (workspace: string, id: string) => registry.get("hold", workspace, id)
+  const get = (workspace: string, id: string) => required(registry, "hold", workspace, id)
 
   return {
     active,
@@ -85,15 +83,14 @@ export function createHolds(parts: HoldParts): Holds {
       )
       const open = holds.filter(({ id }) => !found.has(id))
       const holdsOf = createHoldsOf(open, pace.of(workspace))
-      // Each hold is listed once; without holds there is nothing to read.
-      for (let at = 0; at < sequences.length && found.size < holds.length;) {
-        const some = sequences.slice(at, at + readAtOnce)
-        const entries = await journal.at(workspace, some, readBytesMax)
+      // Each hold is listed once; without others there is nothing to read.
+      if (open.length === 0) return [...found]
+      for await (const entries of entriesInBatches(journal, workspace, sequences)) {
         for (const entry of entries) {
           signal?.throwIfAborted()
           if (entry !== undefined) for (const id of await holdsOf(entry)) found.add(id)
         }
-        at += entries.length
+        if (found.size === holds.length) break
       }
       return [...found]
     },
@@ -130,13 +127,12 @@ export function createHolds(parts: HoldParts): Holds {
           ],
         }
       })
-      return found(await find(workspace.id, holdId))
+      return get(workspace.id, holdId)
     },
 
     async release(by, workspace, id, reason) {
       await recordPlanned(parts, workspace, async (nowMs) => {
-        const before = await find(workspace.id, id)
-        if (before === undefined) throw missing()
+        const before = await get(workspace.id, id)
         if (before.value.released !== undefined) return undefined
         const state = await readState(registry, workspace.id)
         const released = { at: isoTime(nowMs), by: nameOf(by), reason }
@@ -146,12 +142,12 @@ export function createHolds(parts: HoldParts): Holds {
           target: { id, type: "hold", name: before.value.name },
           metadata: { reason },
           changes: [
-            changed<"hold">(before, { ...before.value, released }),
+            changed(before, { ...before.value, released }),
             stateChange(state, { ...state.value, holds: state.value.holds - 1 }),
           ],
         }
       })
-      return found(await find(workspace.id, id))
+      return get(workspace.id, id)
     },
   }
 }
@@ -177,13 +173,4 @@ function concernsPerson(scope: HoldScope, { id, types }: HeldSubject): boolean {
 function scopeJson(scope: HoldScope): JsonObject {
   // The parts of a filter are JSON, because they came from a request.
   return JSON.parse(JSON.stringify(scope)) as JsonObject
-}
-
-function found(hold: Document<"hold"> | undefined): Document<"hold"> {
-  if (hold === undefined) throw missing()
-  return hold
-}
-
-function missing(): LedgerError {
-  return new LedgerError("not_found", "there is no such hold")
 }

@@ -4,7 +4,7 @@
 import { createHmac } from "node:crypto"
 import { canonicalize } from "@tallystick/proof"
 import type { RetentionPreview } from "@tallystick/client/wire"
-import type { Clock } from "../clock.ts"
+import { dayMs, type Clock } from "../clock.ts"
 import { createFairQueue } from "../runtime/fair-queue.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 import { deriveKey } from "../secrets/crypto.ts"
@@ -41,7 +41,6 @@ export interface Previews {
   isConfirmed(workspace: string, rules: readonly RetentionRule[], token: string): boolean
 }
 
-const dayMs = 86_400_000
 /** Results that are remembered, and counts that are under way. */
 const rememberedMax = 64
 /**

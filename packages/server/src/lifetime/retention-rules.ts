@@ -1,6 +1,7 @@
 // Which rule of a workspace says how long an entry's content is kept.
 
 import type { Kind } from "@tallystick/proof"
+import { dayMs } from "../clock.ts"
 import type { RetentionRule } from "../store/documents.ts"
 
 /** The properties of an entry that rules match. */
@@ -10,8 +11,6 @@ export interface RuledEntry {
   readonly lane: string
   readonly action: string
 }
-
-const dayMs = 86_400_000
 
 /**
  * The first rule that matches; undefined: the content is kept for ever. The service's own entries,

@@ -19,6 +19,7 @@ import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
 import type { Finder, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
+import { entriesInBatches } from "./entries-in-batches.ts"
 
 /** What an erasure destroys of one entry. */
 export interface Personal {
@@ -60,9 +61,6 @@ export interface SubjectAsked {
 
 /** Sequences in one question to the search. */
 const foundAtOnce = 1000
-/** Entries that are read at once: some milliseconds of work. */
-const readAtOnce = 64
-const readBytesMax = 4 * 1024 * 1024
 
 /** In the order of their sequences, in batches. */
 export async function* personalEntries(
@@ -74,10 +72,8 @@ export async function* personalEntries(
   for (const wanted of searchesFor(subject))
     for await (const some of sequencesOf(finding, workspace, { ...wanted, ...bounds }))
       for (const sequence of some) found.add(sequence)
-  const sequences = Float64Array.from(found).sort()
-  for (let at = 0; at < sequences.length;) {
-    const asked = [...sequences.subarray(at, at + readAtOnce)]
-    const entries = await journal.at(workspace, asked, readBytesMax)
+  const sequences = [...Float64Array.from(found).sort()]
+  for await (const entries of entriesInBatches(journal, workspace, sequences)) {
     const personal: Personal[] = []
     for (const entry of entries) {
       if (pace.isUp()) await pace.next()
@@ -85,7 +81,6 @@ export async function* personalEntries(
       if (one !== undefined) personal.push(one)
     }
     yield personal
-    at += entries.length
   }
 }
 

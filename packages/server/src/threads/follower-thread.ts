@@ -1,6 +1,6 @@
 // Starts a follower program in its own thread, and tells it which workspaces have grown.
 
-import { systemClock } from "../clock.ts"
+import { pause, systemClock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
 import {
   startThread,
@@ -24,16 +24,11 @@ export async function followBeside<Q extends FollowQuestions, R>(
 ): Promise<Thread<Q>> {
   const thread = await startThread<Q, R>(module, options, listener)
   const stop = new AbortController()
-  let wake = (): void => {}
   const tell = async (): Promise<void> => {
     for await (const workspaces of store.grown(stop.signal)) {
       // TypeScript does not see that `poke` takes this in every `Q`.
       await thread.ask("poke", ...([workspaces] as Parameters<Q["poke"]>))
-      if (stop.signal.aborted) continue
-      // A new promise for each pause: callbacks on a shared one would pile up until the stop.
-      const { promise: stopped, resolve } = Promise.withResolvers<void>()
-      wake = resolve
-      await Promise.race([systemClock.sleep(everyMs), stopped])
+      await pause(systemClock, everyMs, stop.signal)
     }
   }
   const told = tell().catch(listener.onDeath)
@@ -42,7 +37,6 @@ export async function followBeside<Q extends FollowQuestions, R>(
     async close() {
       // The last writes are still announced.
       stop.abort()
-      wake()
       await told
       await thread.close()
     },

@@ -2,14 +2,13 @@
 // MiB at most, so one request puts it, and S3 stores it completely or not at all.
 
 import { createHash } from "node:crypto"
-import type { Clock } from "../../clock.ts"
+import { dayMs, type Clock } from "../../clock.ts"
 import type { S3Place } from "../../config.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 import { codeIn, createS3Requests, errorBytesMax } from "./s3-requests.ts"
 
 /** A page of a list has a thousand names at most, some hundred bytes each. */
 const listBytesMax = 4 * 1024 * 1024
-const dayMs = 86_400_000
 
 export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
   const { bucket, prefix, lockDays } = place
