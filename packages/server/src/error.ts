@@ -76,3 +76,8 @@ export class LedgerError extends Error {
     this.receipt = options.receipt
   }
 }
+
+/** What was thrown, as a sentence. */
+export function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -14,7 +14,7 @@ import { addRecoveryCommands } from "./cli/recovery-commands.ts"
 import { addServiceCommands } from "./cli/service-commands.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { ConfigError } from "./config.ts"
-import { LedgerError, StartError } from "./error.ts"
+import { detailOf, LedgerError, StartError } from "./error.ts"
 import { ArchiveFailure } from "./store/archive/archive-storage.ts"
 
 // Our own package.json has this form.
@@ -183,8 +183,7 @@ try {
 function endWithout(error: unknown): void {
   const isClosed = error instanceof Error && "code" in error && error.code === "EPIPE"
   if (isClosed && !needsReader) return
-  if (!isClosed)
-    terminal.remark(`tallystick: ${error instanceof Error ? error.message : String(error)}\n`)
+  if (!isClosed) terminal.remark(`tallystick: ${detailOf(error)}\n`)
   process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
 }
 

@@ -14,13 +14,14 @@ import {
   type Stats,
 } from "node:fs"
 import { join } from "node:path"
-import { isInData } from "../operator/check-places.ts"
+import { isInData, statsOf } from "../operator/check-places.ts"
 import { systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
+import { detailOf } from "../error.ts"
 import { checkServer } from "../store/open-offline.ts"
 import { addressOf } from "./service-calls.ts"
 import { configOf, type Terminal } from "./terminal.ts"
-import { bad, check, ok, statsOf, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
+import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 import { checkLedger } from "./doctor-ledger.ts"
 
 /** Returns the exit code: 1 if anything is bad. */
@@ -198,7 +199,7 @@ function trySync(path: string): number | string {
       unlinkSync(path)
     }
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return detailOf(error)
   }
 }
 

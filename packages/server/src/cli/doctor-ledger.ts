@@ -3,6 +3,7 @@
 
 import { join } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
+import { statsOf } from "../operator/check-places.ts"
 import { allWorkspaces, endsBefore, missingOf } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
@@ -20,7 +21,7 @@ import { openSnapshot } from "../store/open-offline.ts"
 import type { Workspace } from "../store/documents.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { counted } from "./terminal.ts"
-import { bad, check, ok, statsOf, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
+import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 
 export async function checkLedger(config: Config): Promise<Verdict | readonly CheckResult[]> {
   const { data, databaseUrl, heads } = config

@@ -1,6 +1,6 @@
 // What a check of `tallystick doctor` says, and how one runs.
 
-import { statSync, type Stats } from "node:fs"
+import { detailOf } from "../error.ts"
 
 export interface Verdict {
   readonly state: "ok" | "warn" | "bad"
@@ -21,16 +21,10 @@ export async function check(
     const found = await act()
     return "state" in found ? [{ name, ...found }] : found
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return [{ name, ...bad(message, "check the file, its owner, and its disk") }]
+    return [{ name, ...bad(detailOf(error), "check the file, its owner, and its disk") }]
   }
 }
 
 export const ok = (found: string): Verdict => ({ state: "ok", found })
 export const warn = (found: string, advice: string): Verdict => ({ state: "warn", found, advice })
 export const bad = (found: string, advice: string): Verdict => ({ state: "bad", found, advice })
-
-/** Undefined if nothing is there. Throws if a permission is missing. */
-export function statsOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
-}

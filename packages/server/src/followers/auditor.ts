@@ -4,6 +4,7 @@
 // and the signed tree.
 
 import type { Clock } from "../clock.ts"
+import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Document } from "../store/documents.ts"
@@ -19,7 +20,6 @@ import {
 } from "./audit-rounds.ts"
 import { IntegrityError } from "./checkpointer.ts"
 import { recheckEntry } from "./recheck-entry.ts"
-import { detailOf } from "./loop.ts"
 import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk-chain.ts"
 
 export interface AuditSummary {

@@ -4,6 +4,7 @@
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
+import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
@@ -21,7 +22,7 @@ import {
 import type { KeptSegment, SegmentName, StagedParts } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
 import { bytesOf } from "../store/entries.ts"
-import { detailOf, startLoop } from "./loop.ts"
+import { startLoop } from "./loop.ts"
 import { createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
 import { mergeInPieces } from "./segment-merging.ts"
 
@@ -97,8 +98,6 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       forgetJobs(workspace)
       report({ kind: "left", workspace })
     },
-    dueMs: () => Infinity,
-    finish: async () => {},
   })
 
   return {

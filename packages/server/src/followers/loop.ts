@@ -44,9 +44,9 @@ export interface LoopParts {
   /** Called for a waiting workspace that another process follows. */
   readonly left: (workspace: string) => void
   /** When work is due without a new entry. */
-  readonly dueMs: () => number
+  readonly dueMs?: () => number
   /** The last work at a stop. */
-  readonly finish: () => Promise<void>
+  readonly finish?: () => Promise<void>
 }
 
 /** The pause before a retry, so that a failing disk is not asked all the time. */
@@ -95,13 +95,13 @@ export function startLoop({ leases, clock, step, left, dueMs, finish }: LoopPart
       else await turn()
     }
     for (const errand of errands.splice(0)) await errand()
-    await finish()
+    await finish?.()
   }
 
   async function sleep(): Promise<void> {
     const { promise: woken, resolve } = Promise.withResolvers<void>()
     wake = resolve
-    const untilMs = Math.min(queue.putBack(), dueMs())
+    const untilMs = Math.min(queue.putBack(), dueMs?.() ?? Infinity)
     if (untilMs === Infinity) await woken
     else await Promise.race([woken, clock.sleep(Math.max(untilMs - clock.elapsed(), 1))])
     wake = () => {}
@@ -155,8 +155,4 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
-}
-
-export function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -5,12 +5,13 @@
 // load, because packing can wait and writers cannot.
 
 import type { Clock } from "../clock.ts"
+import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Packed } from "../store/content-keeper.ts"
 import { sizeOf, usualLevel } from "../store/search/segment-plan.ts"
 import type { FilingStore } from "../store/store.ts"
 import type { Filing } from "./filing.ts"
-import { detailOf, startLoop } from "./loop.ts"
+import { startLoop } from "./loop.ts"
 import { lastBefore, settledOf } from "./packable-entries.ts"
 
 export type PackerReport =
@@ -73,7 +74,6 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
       recorded.forget(workspace)
     },
     dueMs: () => nextLookMs,
-    finish: async () => {},
   })
 
   return {

@@ -3,13 +3,14 @@
 // workspace with a broken chain is reported and not followed any more; the others continue.
 
 import type { Clock } from "../clock.ts"
+import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Checkpoint, Finding } from "../store/index-state.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
 import { followOnce, type FollowStep, type Follower } from "./follow.ts"
-import { detailOf, earliest, startLoop, turn } from "./loop.ts"
+import { earliest, startLoop, turn } from "./loop.ts"
 import { isOfTree } from "./walk-chain.ts"
 
 export type Sighting =

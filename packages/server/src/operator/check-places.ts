@@ -1,6 +1,6 @@
 // Checks that the paths in the settings can serve their purpose.
 
-import { statSync } from "node:fs"
+import { statSync, type Stats } from "node:fs"
 import { relative, resolve } from "node:path"
 import type { Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -10,7 +10,7 @@ type Places = Pick<Config, "data" | "heads" | "archive">
 /** A missing path is fine. Throws also without the permission to look. */
 export function checkPlaces({ data, heads, archive }: Places): void {
   requireFolder("TALLYSTICK_DATA", data)
-  if (statOf(heads)?.isDirectory() === true)
+  if (statsOf(heads)?.isDirectory() === true)
     throw new StartError(`TALLYSTICK_HEADS must name a file, and ${heads} is a folder`)
   if (archive.kind === "folder") requireFolder("TALLYSTICK_ARCHIVE", archive.path)
 }
@@ -21,10 +21,11 @@ export function isInData(data: string, heads: string): boolean {
 }
 
 function requireFolder(name: string, path: string): void {
-  if (statOf(path)?.isDirectory() === false)
+  if (statsOf(path)?.isDirectory() === false)
     throw new StartError(`${name} must name a folder, and ${path} is none`)
 }
 
-function statOf(path: string) {
+/** Undefined if nothing is there. Throws without the permission to look. */
+export function statsOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }

@@ -4,6 +4,7 @@
 
 import { strict as assert } from "node:assert"
 import { systemClock } from "../clock.ts"
+import { detailOf } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { startFiling } from "../followers/filing.ts"
 import { followOnce } from "../followers/follow.ts"
@@ -49,7 +50,7 @@ async function reindexOne(
     try {
       while (!(await followOnce(journal, [follower], workspace, limits)).caughtUp) continue
     } catch (error) {
-      troubles.push(`${workspace}: ${error instanceof Error ? error.message : String(error)}`)
+      troubles.push(`${workspace}: ${detailOf(error)}`)
     }
   }
   const filing = startFiling({

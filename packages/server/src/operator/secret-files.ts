@@ -2,10 +2,11 @@
 // folder, readable by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
+import { statsOf } from "./check-places.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolderOf } from "../runtime/make-folder.ts"
@@ -30,7 +31,7 @@ export function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Secret
   const missing = [
     ...(config.secret === undefined ? [[secretPath(config), makeSecret] as const] : []),
     ...(config.rootKey === undefined ? [[rootKeyPath(config), makeRootKey] as const] : []),
-  ].filter(([path]) => !isThere(path))
+  ].filter(([path]) => statsOf(path) === undefined)
   if (missing.length > 0) {
     makeFolderOf("TALLYSTICK_DATA", config.data)
     const lock = config.databaseUrl === undefined ? lockFolder(config.data) : undefined
@@ -61,7 +62,7 @@ export interface KnownSecrets {
  */
 export function knownSecrets(config: Given): KnownSecrets {
   const path = secretPath(config)
-  if (config.secret !== undefined || !isThere(path))
+  if (config.secret !== undefined || statsOf(path) === undefined)
     return { secret: config.secret, previous: config.previousSecret }
   const [secret, before] = readFileSync(path, "utf8").trim().split("\n")
   return {
@@ -108,7 +109,7 @@ function knownRootKey(config: Given): string | undefined {
   const path = rootKeyPath(config)
   return (
     config.rootKey ??
-    (isThere(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
+    (statsOf(path) !== undefined ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
   )
 }
 
@@ -125,11 +126,6 @@ export function requiredRootKey(config: Given): KeepingKey {
 
 export function rootKeyPath({ data }: Given): string {
   return join(data, "root-key")
-}
-
-/** Throws without the permission to look. */
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function secretPath({ data }: Given): string {

@@ -3,7 +3,7 @@
 
 import { mkdirSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { StartError } from "../error.ts"
+import { detailOf, StartError } from "../error.ts"
 
 /**
  * Makes the folder, for its owner alone, and the missing ones above it. Returns the topmost folder
@@ -28,8 +28,9 @@ export function makeFolderOf(setting: string, path: string): void {
   try {
     makeFolder(path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new StartError(`${setting} names a folder that cannot be made: ${why}`, { cause })
+    throw new StartError(`${setting} names a folder that cannot be made: ${detailOf(cause)}`, {
+      cause,
+    })
   }
 }
 

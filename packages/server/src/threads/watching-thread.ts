@@ -1,7 +1,6 @@
-// Runs the watching program, which follows the journal: in a thread of its own if the store has
-// files to share, else in the thread of its caller.
+// Runs the watching program, which follows the journal, in a thread of its own.
 
-import { systemClock, type Clock } from "../clock.ts"
+import { systemClock as clock } from "../clock.ts"
 import { followBeside } from "./follower-thread.ts"
 import { createAuditor, type AuditListener } from "../followers/auditor.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
@@ -47,7 +46,6 @@ function watchHere(
   store: WatchedStore,
   heads: Heads,
   keyring: Keyring,
-  clock: Clock,
   limits: Limits,
   report: (sighting: Sighting) => void,
 ): Watching {
@@ -109,9 +107,7 @@ if (options !== undefined) {
   const { place, headsPath, keyring, limits } = options
   const store = await openWatched(place)
   const heads = await openSignedHeads(headsPath, place)
-  const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) =>
-    report(sighting),
-  )
+  const watching = watchHere(store, heads, keyring, limits, (sighting) => report(sighting))
   const report = answer<WatchQuestions, Sighting>(
     {
       ...watching,

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { constants } from "node:fs"
 import { open, readdir, rename, rm, stat } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
+import { detailOf } from "../../error.ts"
 import { makeFolder } from "../../runtime/make-folder.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 
@@ -17,8 +18,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
       return await act()
     } catch (cause) {
       if (cause instanceof ArchiveFailure) throw cause
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new ArchiveFailure(`${name} ${what}: ${why}`, { cause })
+      throw new ArchiveFailure(`${name} ${what}: ${detailOf(cause)}`, { cause })
     }
   }
   return {

@@ -8,7 +8,7 @@
 import { hash } from "node:crypto"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
-import { LedgerError, StartError } from "../../error.ts"
+import { detailOf, LedgerError, StartError } from "../../error.ts"
 import { BinaryClient } from "./binary-client.ts"
 
 /** A row is a list of stored values, in the order of the statement's columns. */
@@ -247,10 +247,7 @@ export async function openTool(url: string, { still = false } = {}): Promise<Too
     try {
       return await act()
     } catch (cause) {
-      throw new StartError(
-        `the database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { cause },
-      )
+      throw new StartError(`the database cannot be used: ${detailOf(cause)}`, { cause })
     }
   }
   await said(() => client.connect())

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Client } from "pg"
 import { systemClock } from "../../clock.ts"
-import { StartError } from "../../error.ts"
+import { detailOf, StartError } from "../../error.ts"
 import { beginAcrossNodes, codeOf } from "./connection.ts"
 
 /** The errors of a migration while another process runs the same one: existing names, and locks. */
@@ -49,7 +49,7 @@ async function withClient<T>(url: string, act: (client: Client) => Promise<T>): 
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     throw new StartError(
-      `the database of TALLYSTICK_DATABASE_URL cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `the database of TALLYSTICK_DATABASE_URL cannot be used: ${detailOf(cause)}`,
       { cause },
     )
   } finally {
