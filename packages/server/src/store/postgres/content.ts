@@ -3,12 +3,12 @@
 // nothing if the rows that it has read were changed.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes as saltBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { ContentKeeper, Frame, Packed, Remaining, SequenceRange } from "../content-keeper.ts"
 import { frameFault, frameWithout, nextFrame, stretchRead } from "../stretch.ts"
-import { bytes, optionalBytes, type Database, type Queries } from "./connection.ts"
-import { framesBehind } from "./frame-reads.ts"
+import { bytes, type Database, type Queries } from "./connection.ts"
+import { frameOf, framesBehind } from "./frame-reads.ts"
+import { linkedOf } from "./reads.ts"
 
 /** Frames that one step removes or rewrites, in some milliseconds. */
 const framesPerStep = 32
@@ -102,11 +102,7 @@ async function pack(
     Math.max(after, Number(passed?.[0] ?? 0)),
     upTo,
   ])
-  const entries = rows.map(([sequence, record, salted]) => {
-    const both = optionalBytes(salted)
-    const [bodySalt, body] = [both?.subarray(0, saltBytes), both?.subarray(saltBytes)]
-    return { sequence: Number(sequence), record: bytes(record), bodySalt, body }
-  })
+  const entries = rows.map(linkedOf)
   const next = nextFrame(entries, mayBePart)
   if (next === undefined) return undefined
   if ("last" in next) {
@@ -150,12 +146,7 @@ async function framesOf(
   { first, last }: SequenceRange,
   limit: number,
 ): Promise<readonly Frame[]> {
-  const found = await rows(framesIn, [workspace, first, last, limit])
-  return found.map(([start, count, content]) => ({
-    first: Number(start),
-    count: Number(count),
-    bytes: bytes(content),
-  }))
+  return (await rows(framesIn, [workspace, first, last, limit])).map(frameOf)
 }
 
 async function entriesOf({ rows }: Queries, workspace: string, { first, count }: Frame) {

@@ -127,10 +127,9 @@ export async function framesBehind(
   after: number,
   bytesMax: number,
 ): Promise<readonly Frame[]> {
-  const found = await rows(framesAfter, [workspace, after, bytesMax])
-  return found.map(([first, count, content]) => ({
-    first: Number(first),
-    count: Number(count),
-    bytes: bytes(content),
-  }))
+  return (await rows(framesAfter, [workspace, after, bytesMax])).map(frameOf)
+}
+
+export function frameOf([first, count, content]: Row): Frame {
+  return { first: Number(first), count: Number(count), bytes: bytes(content) }
 }

@@ -4,7 +4,8 @@ import { frameEntries } from "../body-frame.ts"
 import { bodiless } from "../destroyed.ts"
 import { bytesOf, upToBytes, type Head, type Stored } from "../entries.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
-import { linkRows, type LinkedRows } from "../linked-rows.ts"
+import type { Finding } from "../index-state.ts"
+import { linkRows, type ChainEntry } from "../linked-rows.ts"
 import type { IndexReader, Journal, JournalReader } from "../store.ts"
 import {
   bytesUnlessKnown,
@@ -53,25 +54,17 @@ const entriesAt = `
     ) e ${frameOfEntry} AND e.within AND e.place <= ${frameEntries}
   ) found ORDER BY place`
 
-const entriesAfter = `
-  SELECT sequence, record, receipt, idem, salted, sealed
+const after = (columns: string) => `
+  SELECT ${columns}
   FROM (
     SELECT ${columns}, ${running("e.sequence")} - (${size}) AS before
     FROM (
       SELECT * FROM tallystick.entries e
       WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
     ) e
-  ) found WHERE before < ${afterBytesMax} ORDER BY sequence`
-
-const linkedAfter = `
-  SELECT sequence, record, salted
-  FROM (
-    SELECT e.sequence, e.record, e.salted, ${running("e.sequence")} - (${size}) AS before
-    FROM (
-      SELECT * FROM tallystick.entries e
-      WHERE e.workspace_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
-    ) e
-  ) found WHERE before < ${afterBytesMax} ORDER BY sequence`
+  ) e WHERE before < ${afterBytesMax} ORDER BY sequence`
+const entriesAfter = after(columns)
+const linkedAfter = after("e.sequence, e.record, e.salted")
 
 /** Records up to the first gap. */
 const recordsFrom = `
@@ -125,7 +118,11 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
     },
     async linked(workspace, sequence, limit) {
       const rows = await database.rows(linkedAfter, [workspace, sequence, limit])
-      return frames.filled(workspace, rows.length === 0 ? [] : [linkedOf(rows)], afterBytesMax)
+      return frames.filled(
+        workspace,
+        rows.length === 0 ? [] : [linkRows(rows.map(linkedOf))],
+        afterBytesMax,
+      )
     },
     async records(workspace, sequence, count) {
       const [row] = await database.rows(recordsFrom, [workspace, sequence, count])
@@ -212,18 +209,14 @@ function framesIn(rows: readonly Row[]): readonly Row[] {
   return frames.filter(([first], place) => first !== frames[place - 1]?.[0])
 }
 
-function linkedOf(rows: readonly Row[]): LinkedRows {
-  return linkRows(
-    rows.map(([sequence, record, salted]) => {
-      const both = optionalBytes(salted)
-      return {
-        sequence: Number(sequence),
-        record: bytes(record),
-        bodySalt: both?.subarray(0, saltBytes),
-        body: both?.subarray(saltBytes),
-      }
-    }),
-  )
+export function linkedOf([sequence, record, salted]: Row): ChainEntry {
+  const both = optionalBytes(salted)
+  return {
+    sequence: Number(sequence),
+    record: bytes(record),
+    bodySalt: both?.subarray(0, saltBytes),
+    body: both?.subarray(saltBytes),
+  }
 }
 
 const positionOf = "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1"
@@ -284,4 +277,12 @@ export function indexReads(database: Queries): IndexReader {
       })
     },
   }
+}
+
+const auditsWithFinding = `SELECT state FROM tallystick.audits WHERE state LIKE '%"finding":{%'`
+
+/** Broken entries that the auditors of all servers have found. */
+export async function findingsOf(database: Queries): Promise<readonly Finding[]> {
+  const rows = await database.rows(auditsWithFinding)
+  return rows.flatMap(([state]) => parseAudit(state)?.finding ?? [])
 }
