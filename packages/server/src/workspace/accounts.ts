@@ -15,7 +15,7 @@ import {
   createOpenSession,
   endingsOf,
   loginFailed,
-  sessionsOf,
+  foundOf,
   type AccountChange,
   type OpenedSession,
 } from "./open-session.ts"
@@ -183,7 +183,7 @@ async function changePassword(
     const ending = members.flatMap(({ value }) =>
       value.sessions.filter((id) => id !== by.sessionId),
     )
-    const ended = await sessionsOf(registry, [...new Set(ending)])
+    const ended = await foundOf(registry, "session", [...new Set(ending)])
     return {
       acts: await Promise.all(members.map((one) => passwordChange(parts, by, one, chosen))),
       changes: ended.map((session) => changed(session, null)),

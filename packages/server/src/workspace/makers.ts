@@ -1,15 +1,9 @@
 // Who made a key, a token or a member, for people. Documents name the maker by id alone. Keys are
 // never removed, so an id that is no key's is a member's.
 
+import type { Maker } from "@tallystick/client/wire"
 import type { Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
-
-export interface Maker {
-  readonly type: "instance" | "api_key" | "member"
-  readonly id?: string
-  readonly name?: string
-  readonly email?: string
-}
 
 /** `id`: as `nameOf` made it. A member who left is named as long as the account exists. */
 export async function makerOf(

@@ -81,7 +81,7 @@ export function createOpenSession(parts: AccountParts): OpenSession {
       }
       return { token: session.token, acts: [...plans.flatMap(({ act }) => act ?? []), opening] }
     })
-    const members = await membersOf(registry, memberIds)
+    const members = await foundOf(registry, "member", memberIds)
     const [first, ...others] = members
     if (first === undefined) throw new Error("an account that was just recorded is not there")
     return { token, members: [first, ...others] }
@@ -90,7 +90,7 @@ export function createOpenSession(parts: AccountParts): OpenSession {
   async function planOf({ id, prepare }: SessionAccount, session: string, nowMs: number) {
     const before = await registry.get("member", instanceWorkspace, id)
     const { value, act } = await prepare(before, nowMs)
-    const all = await sessionsOf(registry, value.sessions)
+    const all = await foundOf(registry, "session", value.sessions)
     const open = all.filter((one) => Date.parse(one.value.expiresAt) > nowMs)
     const kept = open.slice(Math.max(0, open.length - limits.sessionsMax + 1)).map((one) => one.id)
     return {
@@ -105,14 +105,14 @@ export function createOpenSession(parts: AccountParts): OpenSession {
   }
 }
 
-export async function sessionsOf(
+/** The sessions or accounts with these ids that there are. */
+export async function foundOf<K extends "session" | "member">(
   registry: Registry,
+  kind: K,
   ids: readonly string[],
-): Promise<readonly Document<"session">[]> {
-  const sessions = await Promise.all(
-    ids.map((id) => registry.get("session", instanceWorkspace, id)),
-  )
-  return sessions.filter((one) => one !== undefined)
+): Promise<readonly Document<K>[]> {
+  const found = await Promise.all(ids.map((id) => registry.get(kind, instanceWorkspace, id)))
+  return found.filter((one) => one !== undefined)
 }
 
 /** The current accounts of a session: without deleted ones, and without those that ended it. */
@@ -120,13 +120,8 @@ export async function accountsOf(
   registry: Registry,
   { id, value }: Document<"session">,
 ): Promise<readonly Account[]> {
-  const members = await membersOf(registry, value.memberIds)
+  const members = await foundOf(registry, "member", value.memberIds)
   return members.filter((member) => member.value.sessions.includes(id))
-}
-
-async function membersOf(registry: Registry, ids: readonly string[]): Promise<readonly Account[]> {
-  const members = await Promise.all(ids.map((id) => registry.get("member", instanceWorkspace, id)))
-  return members.filter((one) => one !== undefined)
 }
 
 /** Removes what belongs to this account alone: its sessions and its password token. */
@@ -134,7 +129,7 @@ export async function endingsOf(
   registry: Registry,
   { value }: Account,
 ): Promise<readonly Change[]> {
-  const sessions = await sessionsOf(registry, value.sessions)
+  const sessions = await foundOf(registry, "session", value.sessions)
   // Sessions of older versions have expired. They name their one account in another field.
   const own = sessions.filter(
     (one) => !("memberIds" in one.value) || one.value.memberIds.length === 1,

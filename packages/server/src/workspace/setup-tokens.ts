@@ -23,7 +23,7 @@ import {
   endingsOf,
   loginFailed,
   makeInstance,
-  sessionsOf,
+  foundOf,
   type OpenedSession,
   type OpenSession,
   type SessionAccount,
@@ -241,7 +241,7 @@ async function replacePassword(
   const prepare: SessionAccount["prepare"] = async (before) => {
     if (before?.value.resetId !== setup.id) throw unknownSetup()
     const { resetId: _, ...rest } = before.value
-    const ended = await sessionsOf(registry, rest.sessions)
+    const ended = await foundOf(registry, "session", rest.sessions)
     const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
     const act = {
       by: asMember(id, rest),
