@@ -3,16 +3,8 @@
 import { isUtf8 } from "node:buffer"
 import type { IncomingHttpHeaders } from "node:http"
 import { LedgerError } from "../error.ts"
+import type { Context } from "../store/opened-entry.ts"
 import { headerName } from "./shapes/check.ts"
-
-export interface Context {
-  readonly environment?: string
-  readonly server?: string
-  readonly requestId?: string
-  readonly sessionId?: string
-  readonly traceId?: string
-  readonly traceparent?: string
-}
 
 export function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context {
   const text = (header: string): string | undefined =>

@@ -8,8 +8,8 @@ import type { TSchema } from "typebox"
 import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
 import type { Incoming } from "./incoming.ts"
 import { HttpServer } from "./server.ts"
-import type { Shape } from "./shapes/check.ts"
-import { checkEvent, Event, WriteHeaders } from "./shapes/event.ts"
+import { checkOf, type Shape } from "./shapes/check.ts"
+import { Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
 import { openRequests, type Asked } from "./test-requests.ts"
 
@@ -580,7 +580,7 @@ test("any unexpected error of a handler is an internal error", async () => {
 })
 
 test("a batch uses the same check for its events", () => {
-  assert.throws(() => checkEvent({ ...event, source: "x" }, ["events", 3]), {
+  assert.throws(() => checkOf(Event)({ ...event, source: "x" }, ["events", 3]), {
     detail: "events[3].source must be one of api, automation, dashboard, system",
   })
 })

@@ -10,7 +10,7 @@ import { batchEnvelopeOf, checkItem } from "./batch.ts"
 import { checkOf } from "./check.ts"
 import { answerOf, shapeOf } from "./wire-shape.ts"
 import { Consent } from "./consent-request.ts"
-import { checkEvent, Event } from "./event.ts"
+import { Event } from "./event.ts"
 import { projectBodies } from "./project.ts"
 import { queryCheckOf } from "./query.ts"
 import { Time } from "./time.ts"
@@ -55,6 +55,7 @@ const workspace = {
 
 const apiKey = { name: "ci", scopes: ["read", "write"], projectIds: ["core"], expiresInSeconds: 60 }
 
+const checkEvent = checkOf(Event)
 const { NewProject, ProjectChange } = projectBodies(2)
 
 test("events as in docs/api.md pass unchanged", () => {

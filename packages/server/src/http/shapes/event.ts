@@ -1,6 +1,5 @@
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
-import { checkOf } from "./check.ts"
 import { requestOf, shapeOf } from "./wire-shape.ts"
 import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { sources } from "./enumeration.ts"
@@ -63,9 +62,6 @@ export const exampleEvent = {
 } as const satisfies Required<wire.AuditEvent>
 
 export const Event = requestOf<wire.AuditEvent>()("AuditEvent", eventFields, exampleEvent)
-
-/** Returns an event, and throws `invalid_field` for anything else. */
-export const checkEvent = checkOf(Event)
 
 const text = Type.Optional(Type.String())
 

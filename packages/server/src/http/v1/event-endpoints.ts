@@ -5,6 +5,7 @@ import type { JsonObject } from "@tallystick/proof"
 import {
   receiptJson,
   justRecorded,
+  type Context,
   type OpenedEntry,
   type Party,
 } from "../../store/opened-entry.ts"
@@ -12,7 +13,6 @@ import { LedgerError, statusOf } from "../../error.ts"
 import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
 import type { Document, Workspace } from "../../store/documents.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
-import type { Context } from "../context-headers.ts"
 import type { Answer, Call } from "../endpoint.ts"
 import { problemJson } from "../errors.ts"
 import {
