@@ -1,5 +1,5 @@
 import { path, type Call } from "./call.ts"
-import type { CallOptions, Request } from "./exchange.ts"
+import type { CallOptions } from "./exchange.ts"
 import { eachOf, nextOf } from "./paging.ts"
 import type { ListQuery } from "./wire.ts"
 
@@ -9,28 +9,21 @@ export function listing<
   Item,
   Own extends Readonly<Record<string, string | undefined>> = Readonly<Record<never, never>>,
 >(call: Call, kind: string, itemsOf: (page: Page) => readonly Item[]) {
-  const page = (
-    workspaceId: string,
-    query: NonNullable<Request["query"]>,
-    options: CallOptions | undefined,
-  ): Promise<Page> => call.get(path`/v1/workspaces/${workspaceId}/${kind}`, query, options)
+  type Query = Partial<ListQuery> & Partial<Own>
+  const list = (workspaceId: string, query?: Query, options?: CallOptions): Promise<Page> =>
+    call.get(path`/v1/workspaces/${workspaceId}/${kind}`, { ...query }, options)
   return {
-    list: (
-      workspaceId: string,
-      query?: Partial<ListQuery> & Partial<Own>,
-      options?: CallOptions,
-    ): Promise<Page> => page(workspaceId, { ...query }, options),
+    list,
 
     each: (
       workspaceId: string,
-      query?: Partial<ListQuery> & Partial<Own>,
+      query: Query = {},
       options?: CallOptions,
     ): AsyncGenerator<Item, void, undefined> =>
       eachOf(
-        (cursor) =>
-          page(workspaceId, cursor === undefined ? { ...query } : { ...query, cursor }, options),
+        query,
+        (asked) => list(workspaceId, asked, options),
         (page) => ({ items: itemsOf(page), next: nextOf(page) }),
-        query?.cursor,
       ),
   }
 }

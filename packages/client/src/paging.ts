@@ -4,18 +4,18 @@ import type { EventsPage, ListedEntry } from "./wire.ts"
 /**
  * All items of a list; each page is fetched when needed. `next` is undefined after the last page.
  */
-export async function* eachOf<Page, Item, Cursor>(
-  page: (cursor: Cursor | undefined) => Promise<Page>,
+export async function* eachOf<Page, Item, Cursor, Query extends { readonly cursor?: Cursor }>(
+  query: Query,
+  page: (query: Query) => Promise<Page>,
   read: (page: Page) => { readonly items: readonly Item[]; readonly next: Cursor | undefined },
-  from?: Cursor,
 ): AsyncGenerator<Item, void, undefined> {
-  for (let cursor = from; ;) {
-    const { items, next } = read(await page(cursor))
+  for (let asked = query; ;) {
+    const { items, next } = read(await page(asked))
     yield* items
     if (next === undefined) return
     // A repeated cursor would never end.
-    if (next === cursor) throw brokenAnswer("the next page is the one that was just read")
-    cursor = next
+    if (next === asked.cursor) throw brokenAnswer("the next page is the one that was just read")
+    asked = { ...query, cursor: next }
   }
 }
 
@@ -29,12 +29,8 @@ export function eachEntry<Query extends { readonly cursor?: number }>(
   query: Query,
   page: (query: Query) => Promise<EventsPage>,
 ): AsyncGenerator<ListedEntry, void, undefined> {
-  return eachOf(
-    (cursor: number | undefined) => page(cursor === undefined ? query : { ...query, cursor }),
-    ({ events, hasMore, nextCursor }) => ({
-      items: events,
-      next: hasMore ? nextCursor : undefined,
-    }),
-    query.cursor,
-  )
+  return eachOf(query, page, ({ events, hasMore, nextCursor }) => ({
+    items: events,
+    next: hasMore ? nextCursor : undefined,
+  }))
 }

@@ -27,9 +27,9 @@ export function workspaceCalls(call: Call) {
       options?: CallOptions,
     ): AsyncGenerator<Workspace, void, undefined> =>
       eachOf(
-        (cursor) => list(cursor === undefined ? query : { ...query, cursor }, options),
+        query,
+        (asked) => list(asked, options),
         (page) => ({ items: page.workspaces, next: nextOf(page) }),
-        query.cursor,
       ),
 
     get: (workspaceId: string, options?: CallOptions): Promise<Workspace> =>
