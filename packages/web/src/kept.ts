@@ -39,7 +39,16 @@ export function keep<Value>(
   }
 }
 
-/** Undefined if the browser stores nothing. */
+/** Empty until it is set. */
+export function keepText(name: string): Kept<string> {
+  return keep(
+    name,
+    (text) => text ?? "",
+    (text) => text,
+  )
+}
+
+/** Undefined if it throws, as where the browser stores nothing. */
 export function attempt<Result>(action: () => Result): Result | undefined {
   try {
     return action()

@@ -9,15 +9,7 @@ export const root = new URL("../", import.meta.url)
 /** The parts of the page's own path below the service, decoded: `r`, the workspace, the receipt. */
 export function pathParts(): readonly string[] {
   const below = location.pathname.slice(root.pathname.length)
-  return below.split("/").map((part) => decoded(part))
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return below.split("/").map((part) => attempt(() => decodeURIComponent(part)) ?? part)
 }
 
 /** The address of an endpoint of the workspace, each part encoded. */

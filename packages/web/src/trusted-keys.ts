@@ -1,7 +1,7 @@
 // The keys that the reader trusts, stored only in this browser.
 
 import { parseVkey } from "@tallystick/proof"
-import { keep, type Kept } from "./kept.ts"
+import { attempt, keep, type Kept } from "./kept.ts"
 
 export interface TrustedKey {
   readonly vkey: string
@@ -25,7 +25,7 @@ export function distrust(vkey: string): void {
 
 /** Ignores stored values that cannot be read. */
 export function readTrustedKeys(text: string | null): readonly TrustedKey[] {
-  const kept = valueOf(text)
+  const kept = attempt((): unknown => JSON.parse(text ?? "null"))
   if (!Array.isArray(kept)) return []
   return (kept as readonly unknown[]).flatMap((one) => {
     if (typeof one !== "object" || one === null) return []
@@ -39,12 +39,4 @@ export function readTrustedKeys(text: string | null): readonly TrustedKey[] {
 /** `<name>+<8 hex digits>+<base64>`, of a log and not of a witness. */
 export function isLogKey(text: string): boolean {
   return parseVkey(text)?.type === "log"
-}
-
-function valueOf(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? "null")
-  } catch {
-    return undefined
-  }
 }

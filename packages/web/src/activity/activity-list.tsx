@@ -234,11 +234,11 @@ interface DaysProps {
 
 function Days({ of: entries, reader }: DaysProps) {
   const { words, time } = reader
-  const today = time(new Date(), "day")
-  const yesterday = time(new Date(Date.now() - 86_400_000), "day")
+  const dayOf = (at: string | number): string => time(new Date(at), "day")
+  const [today, yesterday] = [dayOf(Date.now()), dayOf(Date.now() - 86_400_000)]
   return (
     <>
-      {byDay(entries, (timestamp) => time(new Date(timestamp), "day")).map(([day, of], at) => (
+      {byDay(entries, dayOf).map(([day, of], at) => (
         <section aria-label={day}>
           <h2 class={at === 0 ? "wood wood-top" : "wood"} part="day">
             {day === today ? words.today : day === yesterday ? words.yesterday : day}

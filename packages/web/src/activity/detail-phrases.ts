@@ -1,8 +1,9 @@
 // The words of the details of an entry.
 
+import { copyWords } from "../parts/copy.tsx"
+
 export const englishDetails = {
-  copied: "Copied",
-  notCopied: "Not copied: this browser does not allow it",
+  ...copyWords,
   sealedSays: "Recomputed in this browser: this is what was recorded, and where.",
   pendingSays:
     "Recomputed in this browser: this is what was recorded. No checkpoint covers it yet.",

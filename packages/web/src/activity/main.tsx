@@ -5,10 +5,9 @@ import { askJson, type Refusal } from "../ask.ts"
 import { Mark } from "../parts/icon.tsx"
 import { announce, openPage } from "../parts/page.tsx"
 import { RefusalSection } from "../parts/refusal-section.tsx"
-import { isHidden, isLinkOver, LinkOver, Skeleton } from "../parts/refused.tsx"
+import { isHidden, isLinkOver, LinkOver, Notice, Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { timeText } from "../parts/time.tsx"
-import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
 import { trustedKeys } from "../trusted-keys.ts"
 import { createActivityList } from "./activity-list.tsx"
@@ -66,13 +65,9 @@ function Nothing({ refusal }: { readonly refusal: Refusal }) {
       />
     )
   return (
-    <section class="top">
-      <Verdict tone="neutral" title="Nothing to show">
-        <p>
-          This page opens with a link that <Text of={workspace} /> gives to you. Ask for a new one.
-        </p>
-      </Verdict>
-    </section>
+    <Notice title="Nothing to show">
+      This page opens with a link that <Text of={workspace} /> gives to you. Ask for a new one.
+    </Notice>
   )
 }
 

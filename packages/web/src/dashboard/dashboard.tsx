@@ -2,7 +2,7 @@
 
 import type { Session } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../ask.ts"
-import { keep } from "../kept.ts"
+import { keepText } from "../kept.ts"
 import { showCutText } from "../parts/cut-text.ts"
 import { closeDialogs, openDialog } from "../parts/dialog.tsx"
 import { RefusedLine } from "../parts/form.tsx"
@@ -60,11 +60,7 @@ const further: Readonly<Record<string, OpenView>> = {
 }
 
 /** The last workspace that was shown, for an address without one. */
-const lastWorkspace = keep<string>(
-  "workspace",
-  (text) => text ?? "",
-  (id) => id,
-)
+const lastWorkspace = keepText("workspace")
 
 interface DashboardParts {
   readonly session: Session

@@ -33,6 +33,9 @@ export interface Desk {
   readonly working: (isWorking: boolean) => void
 }
 
+/** Every entry, so that neighbouring rows are neighbours. */
+export const wholeChain = { projectId: "all", includeSystem: true, storage: "all" } as const
+
 export interface Shortcut {
   /** As `KeyboardEvent.key` names it. */
   readonly key: string

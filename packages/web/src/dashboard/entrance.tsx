@@ -3,7 +3,7 @@
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { Field, Form, textIn } from "../parts/form.tsx"
+import { Field, Form, orRefusal, textIn } from "../parts/form.tsx"
 import { Mark } from "../parts/icon.tsx"
 import type { Page } from "../parts/page.tsx"
 import { root, takeToken } from "../place.ts"
@@ -90,11 +90,9 @@ export function showSetUp(page: Page, entered: Entered): void {
   document.querySelector("input")?.focus()
 }
 
-async function enter(path: string, body: object, entered: Entered): Promise<Refusal | undefined> {
-  const told = await askJson<Session>(new URL(`v1/${path}`, root), { method: "POST", body })
-  if (!told.ok) return told.refusal
-  entered(told.value)
-  return undefined
+function enter(path: string, body: object, entered: Entered): Promise<Refusal | undefined> {
+  const url = new URL(`v1/${path}`, root)
+  return orRefusal(askJson<Session>(url, { method: "POST", body }), entered)
 }
 
 function Entrance({ title, children }: { readonly title: string; readonly children?: Child }) {

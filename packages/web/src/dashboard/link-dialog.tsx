@@ -4,7 +4,7 @@ import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
 import { openDialog } from "../parts/dialog.tsx"
-import { Choice, Field, Form, textIn } from "../parts/form.tsx"
+import { Choice, Field, Form, orRefusal, textIn } from "../parts/form.tsx"
 import { elementOf } from "../parts/page.tsx"
 import { Secret } from "../parts/secret.tsx"
 import type { Desk } from "./desk.ts"
@@ -40,23 +40,23 @@ export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>)
   const { opens, made } = dialog
   openDialog(title, (close) => {
     const place = elementOf(<div />)
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
       const note = textIn(values, "note")
-      const told = await desk.send<Created>("POST", path, {
+      const asked = desk.send<Created>("POST", path, {
         ...bodyOf?.(values),
         expiresInSeconds: Number(textIn(values, "lifetime")),
         ...(note !== undefined && { note }),
       })
-      if (!told.ok) return told.refusal
-      made?.()
-      redraw(
-        place,
-        <Secret secret={address(told.value)} label="Copy link" stored={close}>
-          <p>{opens}</p>
-        </Secret>,
-      )
-      place.querySelector("button")?.focus()
-      return undefined
+      return orRefusal(asked, (created) => {
+        made?.()
+        redraw(
+          place,
+          <Secret secret={address(created)} label="Copy link" stored={close}>
+            <p>{opens}</p>
+          </Secret>,
+        )
+        place.querySelector("button")?.focus()
+      })
     }
     place.append(
       <Form action="Make the link" submit={submit} cancel={close}>

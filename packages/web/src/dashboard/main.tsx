@@ -8,7 +8,7 @@ import "../style/stick.css"
 import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
-import { keep } from "../kept.ts"
+import { keepText } from "../kept.ts"
 import { openPage } from "../parts/page.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { root } from "../place.ts"
@@ -18,11 +18,7 @@ import { showSetUp, showSignIn } from "./entrance.tsx"
 import { currentPlace } from "./place.ts"
 
 /** Who is signed in, for the other tabs, because they share the cookie. */
-const signedIn = keep<string>(
-  "signed in",
-  (text) => text ?? "",
-  (id) => id,
-)
+const signedIn = keepText("signed in")
 let shown = signedIn.get()
 signedIn.watch(() => {
   if (signedIn.get() !== shown) location.reload()

@@ -1,18 +1,15 @@
-import { Verdict } from "../parts/verdict.tsx"
+import { Notice } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
+import { Verdict } from "../parts/verdict.tsx"
 import type { OpenView } from "./desk.ts"
 import { linkTo } from "./place.ts"
 
 export const openNotFound: OpenView = (desk) => ({
   title: "Not found",
   node: (
-    <section class="top">
-      <Verdict tone="neutral" title="There is no such page">
-        <p>
-          <a href={desk.link(["overview"])}>Go to the overview</a>
-        </p>
-      </Verdict>
-    </section>
+    <Notice title="There is no such page">
+      <a href={desk.link(["overview"])}>Go to the overview</a>
+    </Notice>
   ),
 })
 

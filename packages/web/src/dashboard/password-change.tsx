@@ -1,20 +1,18 @@
 import { askJson, type Refusal } from "../ask.ts"
 import { openDialog } from "../parts/dialog.tsx"
-import { Field, Form, textIn } from "../parts/form.tsx"
+import { Field, Form, orRefusal, textIn } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
 
 export function openPasswordChange(): void {
   openDialog("Change password", (close) => {
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
-      const told = await askJson(new URL("v1/session/password", root), {
-        method: "POST",
-        body: { old: textIn(values, "old"), new: textIn(values, "new") },
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
+      const body = { old: textIn(values, "old"), new: textIn(values, "new") }
+      const url = new URL("v1/session/password", root)
+      return orRefusal(askJson(url, { method: "POST", body }), () => {
+        close()
+        announce("The password is changed")
       })
-      if (!told.ok) return told.refusal
-      close()
-      announce("The password is changed")
-      return undefined
     }
     return (
       <Form action="Change it" submit={submit} cancel={close}>

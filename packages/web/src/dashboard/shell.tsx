@@ -13,8 +13,6 @@ import { linkTo } from "./place.ts"
 export interface PageLink {
   readonly page: string
   readonly name: string
-  /** Shown only to admins. */
-  readonly forAdmins?: boolean
 }
 
 interface ShellParts {

@@ -7,10 +7,9 @@ import { Button } from "../parts/button.tsx"
 import { Icon, saveIcon } from "../parts/icon.tsx"
 import { elementOf, openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
-import { isHidden, isLinkOver, LinkOver, Refused } from "../parts/refused.tsx"
+import { isHidden, isLinkOver, LinkOver, Notice, Refused } from "../parts/refused.tsx"
 import { sizeText } from "../parts/size.ts"
 import { Text } from "../parts/text.tsx"
-import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, takeToken } from "../place.ts"
 import { save } from "../save.ts"
 import { trustedKeys } from "../trusted-keys.ts"
@@ -111,12 +110,8 @@ function show(file: File): void {
 
 function Nothing() {
   return (
-    <section class="top">
-      <Verdict tone="neutral" title="Nothing to show">
-        <p>
-          A pack opens with a link that <Text of={workspace} /> gives to you. Ask for a new one.
-        </p>
-      </Verdict>
-    </section>
+    <Notice title="Nothing to show">
+      A pack opens with a link that <Text of={workspace} /> gives to you. Ask for a new one.
+    </Notice>
   )
 }

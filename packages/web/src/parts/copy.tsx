@@ -8,21 +8,16 @@ interface CopyProps {
   readonly label: string
   /** With its label beside the icon. */
   readonly isWide?: boolean
-  readonly words?: CopyWords
+  readonly words?: Readonly<typeof copyWords>
 }
 
-interface CopyWords {
-  readonly copied: string
-  readonly notCopied: string
-}
-
-const english: CopyWords = {
+export const copyWords = {
   copied: "Copied",
   notCopied: "Not copied: this browser does not allow it",
 }
 
 /** Copies, and announces it. */
-export function Copy({ text, label, isWide = false, words = english }: CopyProps) {
+export function Copy({ text, label, isWide = false, words = copyWords }: CopyProps) {
   const copy = async ({ currentTarget: button }: Event): Promise<void> => {
     if (!(button instanceof HTMLElement)) return
     const isCopied = await copyText(typeof text === "string" ? text : text())

@@ -1,6 +1,6 @@
 // Forms: fields with labels above, and the error of the service next to the button.
 
-import type { Refusal } from "../ask.ts"
+import type { Refusal, Told } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { redraw } from "../elements/redraw.ts"
 import { Button } from "./button.tsx"
@@ -171,6 +171,17 @@ export function RefusedLine({ refusal, retry }: RefusedLineProps) {
       </span>
     </p>
   )
+}
+
+/** For a form: goes on with the value of the answer, or says why there is none. */
+export async function orRefusal<Value>(
+  asked: Promise<Told<Value>>,
+  goOn: (value: Value) => void,
+): Promise<Refusal | undefined> {
+  const told = await asked
+  if (!told.ok) return told.refusal
+  goOn(told.value)
+  return undefined
 }
 
 /** The text of a field that is filled in, or undefined. */

@@ -4,7 +4,7 @@ import { printable } from "@tallystick/proof"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { elementOf } from "../elements/element-of.ts"
 import { redraw } from "../elements/redraw.ts"
-import { keep } from "../kept.ts"
+import { keepText } from "../kept.ts"
 import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { ZoneToggle } from "./time.tsx"
@@ -78,11 +78,7 @@ export function announce(text: string): void {
 }
 
 /** Empty: follows the system. */
-const theme = keep<string>(
-  "theme",
-  (text) => text ?? "",
-  (value) => value,
-)
+const theme = keepText("theme")
 
 export function ThemeToggle() {
   const isDark = (): boolean =>

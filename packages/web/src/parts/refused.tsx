@@ -1,6 +1,7 @@
 // The error that is shown instead of content.
 
 import type { Refusal } from "../ask.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
 import { Copy } from "./copy.tsx"
 import { waitingIcon } from "./icon.tsx"
 import { RefusalSection, refusalWords } from "./refusal-section.tsx"
@@ -26,20 +27,32 @@ export function Refused({ refusal, retry, isPart = false }: RefusedProps) {
   )
 }
 
+interface NoticeProps {
+  readonly title: string
+  readonly icon?: string
+  readonly children?: Child
+}
+
+/** Shown instead of a page, without an alarm. */
+export function Notice({ children, ...verdict }: NoticeProps) {
+  return (
+    <section class="top">
+      <Verdict tone="neutral" {...verdict}>
+        <p>{children}</p>
+      </Verdict>
+    </section>
+  )
+}
+
 /** An expired link says only that it has expired. */
 export function LinkOver({ code, whom }: { readonly code: string; readonly whom: string }) {
   return (
-    <section class="top">
-      <Verdict
-        tone="neutral"
-        icon={waitingIcon}
-        title={code === "token_revoked" ? "This link was withdrawn" : "This link has expired"}
-      >
-        <p>
-          Ask <Text of={whom} /> for a new one.
-        </p>
-      </Verdict>
-    </section>
+    <Notice
+      icon={waitingIcon}
+      title={code === "token_revoked" ? "This link was withdrawn" : "This link has expired"}
+    >
+      Ask <Text of={whom} /> for a new one.
+    </Notice>
   )
 }
 
@@ -49,7 +62,7 @@ export function isLinkOver({ code }: Refusal): boolean {
 
 /** Private, unknown, or not for this link: one text, because the answer must not tell which. */
 export function isHidden({ status }: Refusal): boolean {
-  return status === 401 || status === 403 || status === 404
+  return [401, 403, 404].includes(status)
 }
 
 /**

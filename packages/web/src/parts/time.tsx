@@ -1,13 +1,11 @@
 // Times, in the reader's zone or in UTC for the whole page. The zone is always named.
 
-import { keep } from "../kept.ts"
+import { elementOf } from "../elements/element-of.ts"
+import { keepText } from "../kept.ts"
 import { formatTime, formOf, TimeElement, type TimeForm, type TimeText } from "./time-element.tsx"
 
-const zone = keep<"local" | "utc">(
-  "zone",
-  (text) => (text === "utc" ? "utc" : "local"),
-  (value) => value,
-)
+/** `utc`, or anything else for the zone of the reader. */
+const zone = keepText("zone")
 
 export function Time({ at, form = "whole" }: { readonly at: string; readonly form?: TimeForm }) {
   return <TimeElement at={at} form={form} text={timeText} />
@@ -29,16 +27,14 @@ export const watchZone = (changed: () => void): (() => void) => zone.watch(chang
 
 /** Calls `changed` for content that depends on the zone but is no time element, such as a day. */
 export function ZoneToggle({ changed }: { readonly changed?: (() => void) | undefined }) {
-  const button = (
-    <button type="button" class="zone" aria-pressed={zone.get() === "utc"} onClick={turn}>
+  const turn = (): void => zone.set(isUtc() ? "local" : "utc")
+  const button = elementOf(
+    <button type="button" class="zone" aria-pressed={isUtc()} onClick={turn}>
       <span class="unseen">All times in </span>UTC
-    </button>
+    </button>,
   )
-  function turn(): void {
-    zone.set(zone.get() === "utc" ? "local" : "utc")
-  }
   zone.watch(() => {
-    if (button instanceof Element) button.setAttribute("aria-pressed", String(zone.get() === "utc"))
+    button.ariaPressed = String(isUtc())
     for (const time of document.querySelectorAll("time"))
       time.textContent = timeText(new Date(time.dateTime), formOf(time.dataset["form"]))
     changed?.()

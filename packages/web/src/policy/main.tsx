@@ -8,11 +8,11 @@ import { Hash } from "../parts/hash.tsx"
 import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
-import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
+import { NotOpened } from "../parts/not-opened.tsx"
+import { Skeleton } from "../parts/refused.tsx"
 import { Lines } from "../parts/lines.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
-import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
 import { Differences } from "./differences.tsx"
 import "../style/tokens.css"
@@ -48,7 +48,7 @@ async function load(): Promise<void> {
     comparedWith === null ? undefined : get(comparedWith),
   ])
   page.working(false)
-  if (!("policy" in shown)) return page.show(<Nothing refusal={shown} />)
+  if (!("policy" in shown)) return page.show(<NotReceived refusal={shown} />)
   const newest = latest !== undefined && "policy" in latest ? latest.policy.version : undefined
   const { version } = shown.policy
   document.title = `Policy, version ${version} · Tallystick`
@@ -73,18 +73,12 @@ async function get(version: string): Promise<Read | Refusal> {
   return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
 }
 
-function Nothing({ refusal }: { readonly refusal: Refusal }) {
-  if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={workspace} />
-  if (!isHidden(refusal)) return <Refused refusal={refusal} retry={() => void load()} />
+function NotReceived({ refusal }: { readonly refusal: Refusal }) {
   return (
-    <section class="top">
-      <Verdict tone="neutral" title="Nothing to show">
-        <p>
-          There is no such version, or it is private. If somebody sent you here, ask them for a link
-          that opens it.
-        </p>
-      </Verdict>
-    </section>
+    <NotOpened refusal={refusal} whom={workspace} retry={() => void load()}>
+      There is no such version, or it is private. If somebody sent you here, ask them for a link
+      that opens it.
+    </NotOpened>
   )
 }
 

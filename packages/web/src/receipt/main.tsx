@@ -4,9 +4,9 @@
 import { ask, type Refusal } from "../ask.ts"
 import { announce, openPage, type Page } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
-import { isHidden, isLinkOver, LinkOver, Refused, Skeleton } from "../parts/refused.tsx"
+import { NotOpened } from "../parts/not-opened.tsx"
+import { Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
-import { Verdict } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
 import { trustedKeys } from "../trusted-keys.ts"
 import { readReceipt } from "./read-receipt.ts"
@@ -65,7 +65,7 @@ function draw(): void {
   page ??= openPage({ beside: <Print /> })
   if (loaded?.text === undefined) {
     page.about(<Text of={workspace} />)
-    return page.show(loaded === undefined ? <Skeleton /> : <Nothing refusal={loaded.refusal} />)
+    return page.show(loaded === undefined ? <Skeleton /> : <NotReceived refusal={loaded.refusal} />)
   }
   const reading = readingOf(loaded.text)
   const { projectId } = reading.content
@@ -94,17 +94,11 @@ function draw(): void {
   announce(receiptTitles[reading.outcome])
 }
 
-function Nothing({ refusal }: { readonly refusal: Refusal }) {
-  if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={workspace} />
-  if (!isHidden(refusal)) return <Refused refusal={refusal} retry={() => void look(1)} />
+function NotReceived({ refusal }: { readonly refusal: Refusal }) {
   return (
-    <section class="top">
-      <Verdict tone="neutral" title="Nothing to show">
-        <p>
-          There is no such receipt, or it is private. If somebody sent you here, ask them for a link
-          that opens it.
-        </p>
-      </Verdict>
-    </section>
+    <NotOpened refusal={refusal} whom={workspace} retry={() => void look(1)}>
+      There is no such receipt, or it is private. If somebody sent you here, ask them for a link
+      that opens it.
+    </NotOpened>
   )
 }

@@ -13,6 +13,7 @@ import {
   type Refuted,
   type Verdict,
 } from "@tallystick/proof"
+import { attempt } from "../kept.ts"
 import type { CheckRow, CheckState } from "../parts/checks.tsx"
 import { number } from "../parts/counted.ts"
 import {
@@ -61,7 +62,7 @@ export function readReceipt(
   asked: Pick<ReceiptOptions, "receiptId" | "workspaceId"> = {},
 ): ReceiptReading {
   const verdict = verifyReceipt(text, { trustedKeys: trusted.map(({ vkey }) => vkey), ...asked })
-  const answer = membersIn(text)
+  const answer = membersOf(attempt((): unknown => JSON.parse(text))) ?? {}
   const [receipt, entry, proof] = ["receipt", "entry", "proof"].map((name) =>
     membersOf(answer[name]),
   )
@@ -349,14 +350,6 @@ function logOf(tlogProof: unknown) {
 }
 
 // The answer as unchecked values ------------------------------------------
-
-function membersIn(text: string): Members {
-  try {
-    return membersOf(JSON.parse(text)) ?? {}
-  } catch {
-    return {}
-  }
-}
 
 function valueAt(answer: Members, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => membersOf(value)?.[name], answer)

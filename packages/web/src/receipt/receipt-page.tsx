@@ -12,6 +12,7 @@ import { Icon, saveIcon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
 import { laneOf } from "../parts/lane.tsx"
 import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
+import { sizeText } from "../parts/size.ts"
 import { Text, Value } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
@@ -282,18 +283,13 @@ function More({ reading, text }: ReceiptProps) {
           <Facts rows={stated.map(([path, value]) => [path, <Value of={value} />] as const)} />
         </Fold>
       )}
-      <Fold id="raw" title="Raw receipt" beside={sizeOf(text)}>
+      <Fold id="raw" title="Raw receipt" beside={sizeText(new Blob([text]).size)}>
         <pre class="code" tabIndex={0} aria-label="Raw receipt">
           <Text of={text} />
         </pre>
       </Fold>
     </div>
   )
-}
-
-function sizeOf(text: string): string {
-  const bytes = new Blob([text]).size
-  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`
 }
 
 /** Printed pages have no buttons, so they show the full hashes and the address. */

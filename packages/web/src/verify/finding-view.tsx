@@ -258,7 +258,7 @@ function ManyFindings({ of: findings }: { readonly of: readonly Finding[] }) {
         ))}
       </ol>
       {wrong.length > shownMax && (
-        <p class="quiet small">{`and ${(wrong.length - shownMax).toLocaleString("en-GB")} more`}</p>
+        <p class="quiet small">{`and ${number(wrong.length - shownMax)} more`}</p>
       )}
     </>
   )

@@ -7,7 +7,7 @@ import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Check, Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
+import { Check, Choice, Field, Form, RefusedLine, orRefusal, textIn } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
@@ -145,19 +145,19 @@ const lifetimes: readonly (readonly [value: string, text: string])[] = [
 function openNewKey(desk: Desk, list: PagedList): void {
   openDialog("New API key", (close) => {
     const place = elementOf(<div />)
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
       const projects = (textIn(values, "projects") ?? "").split(/[\s,]+/).filter((id) => id !== "")
       const seconds = textIn(values, "expires")
-      const told = await desk.send<CreatedApiKey>("POST", ["api-keys"], {
+      const asked = desk.send<CreatedApiKey>("POST", ["api-keys"], {
         name: textIn(values, "name"),
         scopes: values.getAll("scope"),
         ...(projects.length > 0 && { projectIds: projects }),
         ...(seconds !== undefined && { expiresInSeconds: Number(seconds) }),
       })
-      if (!told.ok) return told.refusal
-      list.reload()
-      redraw(place, <NewKey created={told.value} stored={close} />)
-      return undefined
+      return orRefusal(asked, (created) => {
+        list.reload()
+        redraw(place, <NewKey created={created} stored={close} />)
+      })
     }
     place.append(
       <Form action="Make the key" submit={submit} cancel={close}>
@@ -229,13 +229,11 @@ function revoke(desk: Desk, key: ApiKey, changed: () => void): void {
       </>
     ),
     action: "Revoke it",
-    async act() {
-      const told = await end(desk, key, {})
-      if (!told.ok) return told.refusal
-      changed()
-      if (told.value !== undefined) offerCascade(desk, key, told.value, changed)
-      return undefined
-    },
+    act: () =>
+      orRefusal(end(desk, key, {}), (made) => {
+        changed()
+        if (made !== undefined) offerCascade(desk, key, made, changed)
+      }),
   })
 }
 
@@ -254,12 +252,7 @@ function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => v
       </>
     ),
     action: "End them as well",
-    async act() {
-      const told = await end(desk, key, { cascade: true })
-      if (!told.ok) return told.refusal
-      changed()
-      return undefined
-    },
+    act: () => orRefusal(end(desk, key, { cascade: true }), changed),
   })
 }
 

@@ -6,7 +6,7 @@ import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
@@ -24,10 +24,10 @@ const roles: readonly (readonly [value: string, text: string])[] = [
 ]
 
 export function membersPart(desk: Desk): Node {
-  const list: PagedList = listedTable(desk, {
+  const list = listedTable(desk, {
     path: ["members"],
     itemsOf: ({ members }: MemberList) => members,
-    columns: () => columns(desk, () => list),
+    columns: (reload) => columns(desk, reload),
     empty: "Nobody signs in to this workspace yet.",
   })
   return (
@@ -42,7 +42,7 @@ export function membersPart(desk: Desk): Node {
   )
 }
 
-function columns(desk: Desk, list: () => PagedList): readonly Column<Member>[] {
+function columns(desk: Desk, changed: () => void): readonly Column<Member>[] {
   return [
     {
       name: "Person",
@@ -68,7 +68,7 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Member>[] {
     {
       name: "Change",
       isEnd: true,
-      draw: (member) => <MemberMenu desk={desk} member={member} list={list()} />,
+      draw: (member) => <MemberMenu desk={desk} member={member} changed={changed} />,
     },
   ]
 }
@@ -76,10 +76,10 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Member>[] {
 interface MemberMenuProps {
   readonly desk: Desk
   readonly member: Member
-  readonly list: PagedList
+  readonly changed: () => void
 }
 
-function MemberMenu({ desk, member, list }: MemberMenuProps) {
+function MemberMenu({ desk, member, changed }: MemberMenuProps) {
   const { id, email, role } = member
   const other = role === "admin" ? "viewer" : "admin"
   return (
@@ -95,20 +95,20 @@ function MemberMenu({ desk, member, list }: MemberMenuProps) {
         </>
       }
     >
-      <button type="button" onClick={() => changeRole(desk, member, other, list)}>
+      <button type="button" onClick={() => changeRole(desk, member, other, changed)}>
         Make {other}
       </button>
       <button type="button" onClick={() => openNewLink(desk, member)}>
         {member.joinedAt === undefined ? "New invitation link" : "Link for a new password"}
       </button>
-      <button type="button" class="apart" onClick={() => remove(desk, member, list)}>
+      <button type="button" class="apart" onClick={() => remove(desk, member, changed)}>
         Remove from this workspace
       </button>
     </Menu>
   )
 }
 
-function changeRole(desk: Desk, { id, email }: Member, role: string, list: PagedList): void {
+function changeRole(desk: Desk, { id, email }: Member, role: string, changed: () => void): void {
   confirm({
     title: `Make ${role}?`,
     says: (
@@ -118,16 +118,11 @@ function changeRole(desk: Desk, { id, email }: Member, role: string, list: Paged
       </>
     ),
     action: `Make ${role}`,
-    async act() {
-      const told = await desk.send("PATCH", ["members", id], { role })
-      if (!told.ok) return told.refusal
-      list.reload()
-      return undefined
-    },
+    act: () => orRefusal(desk.send("PATCH", ["members", id], { role }), changed),
   })
 }
 
-function remove(desk: Desk, { id, email }: Member, list: PagedList): void {
+function remove(desk: Desk, { id, email }: Member, changed: () => void): void {
   confirm({
     title: "Remove this person?",
     says: (
@@ -137,12 +132,7 @@ function remove(desk: Desk, { id, email }: Member, list: PagedList): void {
       </>
     ),
     action: "Remove them",
-    async act() {
-      const told = await desk.send("DELETE", ["members", id])
-      if (!told.ok) return told.refusal
-      list.reload()
-      return undefined
-    },
+    act: () => orRefusal(desk.send("DELETE", ["members", id]), changed),
   })
 }
 
@@ -150,12 +140,10 @@ function remove(desk: Desk, { id, email }: Member, list: PagedList): void {
 function openNewLink(desk: Desk, { id, email }: Member): void {
   openDialog("A new link", (close) => {
     const place = elementOf(<div />)
-    const submit = async (): Promise<Refusal | undefined> => {
-      const told = await desk.send<InvitedMember>("POST", ["members", id, "setup"])
-      if (!told.ok) return told.refusal
-      redraw(place, <SetupLink of={told.value} close={close} />)
-      return undefined
-    }
+    const submit = (): Promise<Refusal | undefined> =>
+      orRefusal(desk.send<InvitedMember>("POST", ["members", id, "setup"]), (made) =>
+        redraw(place, <SetupLink of={made} close={close} />),
+      )
     place.append(
       <Form action="Make the link" submit={submit} cancel={close}>
         <p class="soft">
@@ -170,17 +158,17 @@ function openNewLink(desk: Desk, { id, email }: Member): void {
 function openInvitation(desk: Desk, list: PagedList): void {
   openDialog("Invite somebody", (close) => {
     const place = elementOf(<div />)
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
       const name = textIn(values, "name")
-      const told = await desk.send<InvitedMember>("POST", ["members"], {
+      const asked = desk.send<InvitedMember>("POST", ["members"], {
         email: textIn(values, "email"),
         role: textIn(values, "role"),
         ...(name !== undefined && { name }),
       })
-      if (!told.ok) return told.refusal
-      list.reload()
-      redraw(place, <SetupLink of={told.value} close={close} />)
-      return undefined
+      return orRefusal(asked, (made) => {
+        list.reload()
+        redraw(place, <SetupLink of={made} close={close} />)
+      })
     }
     place.append(
       <Form action="Invite" submit={submit} cancel={close}>

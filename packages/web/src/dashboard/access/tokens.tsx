@@ -4,6 +4,7 @@ import type { Token, TokenList } from "@tallystick/client/wire"
 import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
+import { orRefusal } from "../../parts/form.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -113,11 +114,6 @@ function revoke(desk: Desk, { tokenId }: Token, changed: () => void): void {
     title: "Revoke this link?",
     says: "Whoever has it sees nothing more from now on. This cannot be undone.",
     action: "Revoke it",
-    async act() {
-      const told = await desk.send("DELETE", ["tokens", tokenId])
-      if (!told.ok) return told.refusal
-      changed()
-      return undefined
-    },
+    act: () => orRefusal(desk.send("DELETE", ["tokens", tokenId]), changed),
   })
 }

@@ -15,29 +15,24 @@ import { trustedKeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
 import type { WorkerReport, WorkerTask } from "./chain-worker.ts"
 import { Ends } from "./links.tsx"
-import type { ChainFinding, ChainTask } from "./verify-chain.ts"
+import type { ChainFinding, Range } from "./verify-chain.ts"
 
 export interface BrowserCheck {
   readonly node: Node
   /** Checks everything that is signed, or a range. */
-  readonly start: (range?: ChainTask["range"]) => void
+  readonly start: (range?: Range) => void
   readonly cancel: () => void
-  /** The range that was found good here. */
-  readonly range: () => { readonly from: number; readonly to: number } | undefined
-  /** Calls back when that changes. */
-  readonly changed: (heard: () => void) => void
 }
 
-export function browserCheck(desk: Desk): BrowserCheck {
+/** `found` is called with a range that was found good here. */
+export function browserCheck(desk: Desk, found: (range: Range) => void): BrowserCheck {
   const place = elementOf(<div class="check-result" />)
   let worker: Worker | undefined
-  let good: { readonly from: number; readonly to: number } | undefined
-  let heard = (): void => {}
   const cancel = (): void => {
     worker?.terminate()
     worker = undefined
   }
-  const start = async (range?: ChainTask["range"]): Promise<void> => {
+  const start = async (range?: Range): Promise<void> => {
     cancel()
     const bar = progress(() => {
       cancel()
@@ -48,11 +43,7 @@ export function browserCheck(desk: Desk): BrowserCheck {
     if ("code" in task) return redraw(place, <RefusedLine refusal={task} />)
     worker = runTask(task, (report) => {
       if (report.is === "checking") return bar.tell(report.done, report.of)
-      if (report.is === "checked" && report.finding.holds) {
-        const { from, to } = report.finding
-        good = { from, to }
-        heard()
-      }
+      if (report.is === "checked" && report.finding.holds) found(report.finding)
       redraw(place, <Outcome of={report} />)
       announce(place.querySelector("h2")?.textContent ?? "")
     })
@@ -92,16 +83,11 @@ export function browserCheck(desk: Desk): BrowserCheck {
     ),
     start: (range) => void start(range),
     cancel,
-    range: () => good,
-    changed: (next) => void (heard = next),
   }
 }
 
 /** The data that a check needs first. */
-export async function taskFor(
-  desk: Desk,
-  range?: ChainTask["range"],
-): Promise<WorkerTask | Refusal> {
+export async function taskFor(desk: Desk, range?: Range): Promise<WorkerTask | Refusal> {
   const [epochs, keys] = await Promise.all([
     desk.get<Epochs>(["tlog", "epochs"]),
     desk.get<LogKeys>(["tlog", "keys"]),
@@ -173,7 +159,7 @@ function Outcome({ of: report }: { readonly of: WorkerReport }): Node {
       <p>
         {count} {entries === 1 ? "entry was" : "entries were"} read, hashed and linked again in this
         browser, and the root agrees with the checkpoint of #{number(signedTo)}. {seconds} s,{" "}
-        {Math.round(entries / Math.max(ms / 1000, 0.001)).toLocaleString("en-GB")} a second.
+        {number(Math.round(entries / Math.max(ms / 1000, 0.001)))} a second.
       </p>
       <p>
         {isTrusted

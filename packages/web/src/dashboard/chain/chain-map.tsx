@@ -2,7 +2,6 @@
 
 import type { ChainState } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
-import { Time } from "../../parts/time.tsx"
 import { cellsOf, cellSizeOf, type Cell, type CellState } from "./chain-verdict.ts"
 
 const words: Readonly<Record<CellState, string>> = {
@@ -18,11 +17,9 @@ interface MapProps {
   readonly nowMs: number
   /** The address that a cell leads to. */
   readonly cellHref: (cell: Cell) => string
-  /** The first entries of the cells under which a number stands, and when they were recorded. */
-  readonly times?: ReadonlyMap<number, string>
 }
 
-export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
+export function ChainMap({ state, nowMs, cellHref }: MapProps) {
   const cells = cellsOf(state, nowMs)
   const each = cellSizeOf(state.size)
   const states = [...new Set(cells.map(keyOf))]
@@ -36,7 +33,7 @@ export function ChainMap({ state, nowMs, cellHref, times }: MapProps) {
           </li>
         ))}
       </ol>
-      <Scale cells={cells} {...(times && { times })} />
+      <Scale cells={cells} />
       <ul class="cell-keys">
         {states.map((key) => (
           <li>
@@ -61,20 +58,14 @@ function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
   return [...new Set(at)].filter((cell) => cell !== undefined)
 }
 
-function Scale({ cells, times }: Pick<MapProps, "times"> & { readonly cells: readonly Cell[] }) {
+function Scale({ cells }: { readonly cells: readonly Cell[] }) {
   const last = cells.at(-1)
   const places = cells.length < 8 ? cells.slice(0, 1) : scalePlaces(cells)
   return (
     <ol class="scale" aria-hidden="true">
-      {places.map(({ from }) => {
-        const time = times?.get(from)
-        return (
-          <li>
-            #{number(from)}
-            {time !== undefined && <Time at={time} form="date" />}
-          </li>
-        )
-      })}
+      {places.map(({ from }) => (
+        <li>#{number(from)}</li>
+      ))}
       {last !== undefined && (
         <li>
           #{number(last.to)}

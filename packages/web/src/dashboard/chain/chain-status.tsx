@@ -14,7 +14,7 @@ export function drawChainStatus(place: Element, { chain, link }: Desk): void {
   const { tone, intactTo } = verdictOf(state, Date.now())
   const [icon, word, rest] = (
     {
-      broken: [crossIcon, "broken", ` at #${(intactTo + 1).toLocaleString("en-GB")}`],
+      broken: [crossIcon, "broken", ` at #${number(intactTo + 1)}`],
       intact: [sealIcon, "intact", ` to #${number(intactTo)}`],
       neutral: [
         waitingIcon,

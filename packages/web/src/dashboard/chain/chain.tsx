@@ -18,6 +18,7 @@ import { browserCheck } from "./browser-check.tsx"
 import { linkedEntries } from "./linked-entries.ts"
 import { Links } from "./links.tsx"
 import { signedPart } from "./signed.tsx"
+import type { Range } from "./verify-chain.ts"
 import "./chain.css"
 
 export const openChain: OpenView = (desk, place) => {
@@ -25,17 +26,20 @@ export const openChain: OpenView = (desk, place) => {
   const cell = elementOf(<div />)
   claim.append(<Skeleton />)
   const recomputer = startRecomputer()
-  const check = browserCheck(desk)
+  let good: Range | undefined
+  const check = browserCheck(desk, ({ from, to }) => {
+    good = { from, to }
+    draw()
+  })
   const signed = signedPart(desk)
   let chosen = rangeIn(place)
-  const draw = (): void => drawClaim(claim, desk, check.range())
+  const draw = (): void => drawClaim(claim, desk, good)
   const drawChosen = (): void => void drawCell(cell, desk, recomputer, chosen)
   const unwatch = desk.chain.watch(() => {
     draw()
     signed.draw()
     drawChosen()
   })
-  check.changed(draw)
   draw()
   drawChosen()
   if (place.query.get("verify") === "all") check.start()
@@ -61,11 +65,6 @@ export const openChain: OpenView = (desk, place) => {
       recomputer.close()
     },
   }
-}
-
-interface Range {
-  readonly from: number
-  readonly to: number
 }
 
 function rangeIn({ query }: Place): Range | undefined {

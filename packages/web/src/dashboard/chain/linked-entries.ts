@@ -1,18 +1,14 @@
 // Neighbours of a chain, with their hashes as recomputed in this browser.
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import type { Recomputer } from "../events/recompute.ts"
+import type { Range } from "./verify-chain.ts"
 
 export interface LinkedEntry {
   readonly entry: ListedEntry
   /** The recomputed hash; of an entry without a proof, the one that the service states. */
   readonly hash: string
-}
-
-interface Range {
-  readonly from: number
-  readonly to: number
 }
 
 /** Oldest first. Empty if they cannot be loaded. */
@@ -22,9 +18,7 @@ export async function linkedEntries(
   { from, to }: Range,
 ): Promise<readonly LinkedEntry[]> {
   const told = await desk.get<EventsPage>(["events"], {
-    projectId: "all",
-    includeSystem: true,
-    storage: "all",
+    ...wholeChain,
     include: "proof",
     cursor: to + 1,
     limit: to - from + 1,

@@ -36,14 +36,20 @@ import {
 /** Returns a file of the log, by the number of its epoch, from 1. Throws if there is none. */
 export type ReadLog = (epoch: number, path: string) => Promise<Uint8Array>
 
+/** Of sequences. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
 export interface ChainTask {
   /** The epochs, oldest first. */
   readonly geneses: readonly string[]
   /** Keys that the log names, and those that the reader trusts. */
   readonly keys: readonly string[]
   readonly trustedKeys: readonly string[]
-  /** The range of sequences; absent for the whole signed chain. */
-  readonly range?: { readonly from: number; readonly to: number }
+  /** Absent for the whole signed chain. */
+  readonly range?: Range
 }
 
 export type ChainFinding =

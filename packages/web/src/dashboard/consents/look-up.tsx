@@ -8,7 +8,7 @@ import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
-import { Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
+import { Choice, Field, Form, RefusedLine, orRefusal, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { attentionIcon, Icon } from "../../parts/icon.tsx"
 import { Lines } from "../../parts/lines.tsx"
@@ -31,7 +31,7 @@ interface LookUpProps {
 
 export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }: LookUpProps) {
   const place = elementOf(<div aria-live="polite" />)
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = (values: FormData): Promise<Refusal | undefined> => {
     const time = textIn(values, "at")
     const asked = {
       subject: textIn(values, "subject") ?? known,
@@ -39,12 +39,11 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
       at: time === undefined ? undefined : instantOf(time),
       reason: textIn(values, "reason"),
     }
-    const told = await desk.get<ConsentState>(["consents"], asked)
-    if (!told.ok) return told.refusal
-    // Consents may have been recorded since the page was opened.
-    found?.(asked.reason ?? "")
-    redraw(place, <Found desk={desk} state={told.value} isNow={asked.at === undefined} />)
-    return undefined
+    return orRefusal(desk.get<ConsentState>(["consents"], asked), (state) => {
+      // Consents may have been recorded since the page was opened.
+      found?.(asked.reason ?? "")
+      redraw(place, <Found desk={desk} state={state} isNow={asked.at === undefined} />)
+    })
   }
   return (
     <>

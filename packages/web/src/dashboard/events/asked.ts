@@ -1,6 +1,7 @@
 // The search of the explorer: from the address, and as parameters for the service.
 
 import { readTerms } from "@tallystick/client/grammar"
+import type { Lane } from "@tallystick/client/wire"
 import type { Query } from "../place.ts"
 
 export interface Asked {
@@ -108,10 +109,12 @@ function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Que
     return { userVisible: value === "true" }
   if (field === "project" && value === "system") return { projectId: value }
   const isOnly = chips.filter((each) => each.field === field && !each.isNot).length === 1
-  return field === "lane" && isOnly && lanes.includes(value) ? { lane: value } : undefined
+  return field === "lane" && isOnly && lanes.some((lane) => lane === value)
+    ? { lane: value }
+    : undefined
 }
 
-export const lanes: readonly string[] = ["security", "data", "policy", "operations"]
+export const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
 /** Names that are parameters, not fields of a search. */
 const parameters = new Set(["storage", "visible", "time", "since", "at"])

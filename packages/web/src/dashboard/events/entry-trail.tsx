@@ -29,7 +29,7 @@ export function Trail({ entry, found }: OpenedEntry) {
       </Step>
       {isSealed ? (
         <Step tone="intact" icon={checkIcon} word="Sealed">
-          by checkpoint #{(found.checkpointSize ?? 0).toLocaleString("en-GB")}
+          by checkpoint #{number(found.checkpointSize ?? 0)}
           <br />
           key <code>{key}</code>
         </Step>

@@ -190,9 +190,7 @@ function drawValues(
             <span title={nameOf?.(value) && value}>
               <Text of={nameOf?.(value) ?? value} />
             </span>
-            <data value={counts.get(value) ?? 0}>
-              {(counts.get(value) ?? 0).toLocaleString("en-GB")}
-            </data>
+            <data value={counts.get(value) ?? 0}>{number(counts.get(value) ?? 0)}</data>
           </label>
         )
       })}

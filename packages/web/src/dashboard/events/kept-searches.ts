@@ -1,6 +1,6 @@
 // Searches that this browser remembers: the last ones, and saved ones.
 
-import { keep, type Kept } from "../../kept.ts"
+import { attempt, keep, type Kept } from "../../kept.ts"
 
 const recentMax = 8
 
@@ -22,12 +22,8 @@ export function forgetSearch(text: string): void {
 }
 
 function read(text: string | null): readonly string[] {
-  try {
-    const kept: unknown = JSON.parse(text ?? "[]")
-    return Array.isArray(kept)
-      ? (kept as readonly unknown[]).filter((each) => typeof each === "string")
-      : []
-  } catch {
-    return []
-  }
+  const kept = attempt((): unknown => JSON.parse(text ?? "[]"))
+  return Array.isArray(kept)
+    ? (kept as readonly unknown[]).filter((each) => typeof each === "string")
+    : []
 }

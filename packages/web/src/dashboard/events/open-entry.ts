@@ -2,16 +2,13 @@
 
 import type { EventsPage, ListedEntry, ReceiptAnswer } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 
 /** The entry, and the one before it in the chain. */
 export interface Neighbours {
   readonly entry: ListedEntry
   readonly before: ListedEntry | undefined
 }
-
-/** The whole chain, so that neighbouring rows are neighbours. */
-const wholeChain = { projectId: "all", includeSystem: true, storage: "all" } as const
 
 /** Undefined if the entry does not exist, or if this reader may not see it. */
 export async function openEntry(desk: Desk, name: string): Promise<Told<Neighbours | undefined>> {

@@ -8,7 +8,7 @@ import { elementOf } from "../../parts/page.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import { goneText, timeOf } from "./gone-content.ts"
 
 const shownMax = 20
@@ -28,13 +28,7 @@ export function related(
   const look = async (): Promise<void> => {
     const query = named.map((receipt) => `receipt:${receipt}`).join(" ")
     const search = (text: string) =>
-      desk.get<EventsPage>(["events"], {
-        projectId: "all",
-        includeSystem: true,
-        storage: "all",
-        limit: shownMax,
-        query: text,
-      })
+      desk.get<EventsPage>(["events"], { ...wholeChain, limit: shownMax, query: text })
     const [names, isNamedBy] = await Promise.all([
       query === "" ? undefined : search(query),
       search(`"${entry.receipt}"`),

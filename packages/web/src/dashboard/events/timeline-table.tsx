@@ -30,7 +30,7 @@ export function openTimelineTable(timeline: Timeline): void {
             <tr>
               <td>{spanOf(timeline, place)}</td>
               {timelineLanes.map((lane) => (
-                <td class="end">{(counts[lane] ?? 0).toLocaleString("en-GB")}</td>
+                <td class="end">{number(counts[lane] ?? 0)}</td>
               ))}
               <td class="end">{number(total)}</td>
             </tr>

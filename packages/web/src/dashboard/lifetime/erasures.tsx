@@ -14,7 +14,7 @@ import { Button } from "../../parts/button.tsx"
 import { counted, number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Facts } from "../../parts/facts.tsx"
-import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
@@ -45,12 +45,12 @@ export function erasuresPart(desk: Desk): Part {
     redraw(preview)
     list.reload()
   }
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = (values: FormData): Promise<Refusal | undefined> => {
     const request = requestIn(values)
-    const told = await desk.send<ErasurePreview>("POST", ["erasures"], { ...request, dryRun: true })
-    if (!told.ok) return told.refusal
-    redraw(preview, <Preview desk={desk} request={request} of={told.value} done={done} />)
-    return undefined
+    const asked = desk.send<ErasurePreview>("POST", ["erasures"], { ...request, dryRun: true })
+    return orRefusal(asked, (found) =>
+      redraw(preview, <Preview desk={desk} request={request} of={found} done={done} />),
+    )
   }
   return {
     node: (
@@ -148,12 +148,11 @@ function openConfirmation({ desk, request, of: { entries }, done }: PreviewProps
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
       if (textIn(values, "again") !== id)
         return { status: 0, code: "invalid_field", detail: "this is not the id of that person" }
-      const told = await desk.send<Erasure>("POST", ["erasures"], request)
-      if (!told.ok) return told.refusal
-      announce("The erasure is recorded")
-      close()
-      done()
-      return undefined
+      return orRefusal(desk.send("POST", ["erasures"], request), () => {
+        announce("The erasure is recorded")
+        close()
+        done()
+      })
     }
     return (
       <Form action="Erase for ever" submit={submit} cancel={close}>

@@ -6,7 +6,7 @@ import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -101,14 +101,13 @@ function Covered({ desk, of }: { readonly desk: Desk; readonly of: Hold }) {
 
 function openRelease(desk: Desk, { holdId, name }: Hold, changed: () => void): void {
   openDialog("Release the hold?", (close) => {
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
       const body = { reason: textIn(values, "reason") }
-      const told = await desk.send<Hold>("DELETE", ["holds", holdId], body)
-      if (!told.ok) return told.refusal
-      announce("The hold is released")
-      close()
-      changed()
-      return undefined
+      return orRefusal(desk.send("DELETE", ["holds", holdId], body), () => {
+        announce("The hold is released")
+        close()
+        changed()
+      })
     }
     return (
       <Form action="Release it" submit={submit} cancel={close}>
@@ -134,14 +133,12 @@ function openNewHold(desk: Desk, changed: () => void): void {
     const fields = elementOf(<div />)
     const draw = (scope: Scope): void => redraw(fields, <ScopeField of={scope} />)
     draw("person")
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
-      const told = await desk.send<Hold>("POST", ["holds"], holdIn(values))
-      if (!told.ok) return told.refusal
-      announce("The hold is placed")
-      close()
-      changed()
-      return undefined
-    }
+    const submit = (values: FormData): Promise<Refusal | undefined> =>
+      orRefusal(desk.send("POST", ["holds"], holdIn(values)), () => {
+        announce("The hold is placed")
+        close()
+        changed()
+      })
     const choose = ({ target }: Event): void => {
       if (target instanceof HTMLSelectElement && target.name === "scope")
         draw(target.value as Scope) // one of its options

@@ -2,7 +2,6 @@
 // counted what they would destroy.
 
 import type {
-  Lane,
   RetentionCount,
   RetentionCounting,
   RetentionPreview,
@@ -14,7 +13,7 @@ import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted, number } from "../../parts/counted.ts"
-import { Check, Form } from "../../parts/form.tsx"
+import { Check, Form, orRefusal } from "../../parts/form.tsx"
 import { IconButton } from "../../parts/icon-button.tsx"
 import { attentionIcon, crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
@@ -24,6 +23,7 @@ import { sizeText } from "../../parts/size.ts"
 import { Table } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
+import { lanes } from "../events/asked.ts"
 import type { Part } from "./part.ts"
 
 export function retentionPart(desk: Desk): Part {
@@ -56,9 +56,9 @@ function Rules({ desk, rules, saved }: RulesProps) {
       legend.textContent = `Rule ${at + 1}`
   }
   for (const rule of rules) add(rule)
-  const submit = async (): Promise<Refusal | undefined> => {
+  const submit = (): Promise<Refusal | undefined> => {
     const wanted = rulesIn(rows)
-    const told = await previewOf(desk, wanted, (counting) =>
+    const asked = previewOf(desk, wanted, (counting) =>
       redraw(
         preview,
         <p class="soft" role="status">
@@ -66,9 +66,9 @@ function Rules({ desk, rules, saved }: RulesProps) {
         </p>,
       ),
     )
-    if (!told.ok) return told.refusal
-    redraw(preview, <Preview desk={desk} rules={wanted} of={told.value} saved={saved} />)
-    return undefined
+    return orRefusal(asked, (found) =>
+      redraw(preview, <Preview desk={desk} rules={wanted} of={found} saved={saved} />),
+    )
   }
   const form = elementOf(
     <Form action="Count what they would destroy" submit={submit}>
@@ -100,8 +100,6 @@ function Rules({ desk, rules, saved }: RulesProps) {
     </>
   )
 }
-
-const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
 interface RuleRowProps {
   readonly rule: RetentionRule | undefined
@@ -202,11 +200,10 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
         code: "invalid_field",
         detail: "tick the box to confirm that these contents are destroyed",
       }
-    const told = await desk.send("PATCH", [], { retention: rules, confirm: token })
-    if (!told.ok) return told.refusal
-    announce("The rules are saved")
-    saved()
-    return undefined
+    return orRefusal(desk.send("PATCH", [], { retention: rules, confirm: token }), () => {
+      announce("The rules are saved")
+      saved()
+    })
   }
   return (
     <section class="panel" aria-label="What these rules would destroy">

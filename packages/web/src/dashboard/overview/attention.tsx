@@ -6,7 +6,7 @@ import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { verdictOf } from "../chain/chain-verdict.ts"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { part, type Part } from "./part.tsx"
 
@@ -65,9 +65,7 @@ async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
   const verdict = state && verdictOf(state, Date.now())
   if (verdict?.tone !== "intact" || verdict.unchecked === 0) return { ok: true, value: [] }
   const told = await desk.get<EventsPage>(["events"], {
-    projectId: "all",
-    includeSystem: true,
-    storage: "all",
+    ...wholeChain,
     cursor: verdict.firstUnchecked + 1,
     limit: 1,
   })

@@ -6,6 +6,7 @@ import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
+import { termText } from "../events/asked.ts"
 import { part, type Part } from "./part.tsx"
 
 const weekMs = 7 * 86_400_000
@@ -28,7 +29,7 @@ export function topActions(desk: Desk): Part {
               <Text
                 of={value}
                 in="a"
-                href={desk.link(["events"], { query: `action:${quoted(value)}`, range: "7d" })}
+                href={desk.link(["events"], { query: termText("action", value), range: "7d" })}
               />
               <svg
                 class="bar-of-one"
@@ -45,10 +46,6 @@ export function topActions(desk: Desk): Part {
       )
     },
   })
-}
-
-function quoted(value: string): string {
-  return /^[\w.:@-]+$/.test(value) ? value : `"${value.replaceAll('"', " ")}"`
 }
 
 export function latestSecurity(desk: Desk): Part {

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { counted, number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
@@ -105,17 +105,17 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
   openDialog("New evidence pack", (close) => {
     const count = elementOf(<p class="soft small" role="status" />)
     const { from, to } = "asked" in wanted ? boundsOf(wanted.asked.range, new Date()) : {}
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
-      const told = await desk.send<Pack>("POST", ["evidence-packs"], {
+    const submit = (values: FormData): Promise<Refusal | undefined> => {
+      const asked = desk.send<Pack>("POST", ["evidence-packs"], {
         title: textIn(values, "title"),
         ...("receiptIds" in wanted ? wanted : { filter: given(filterIn(values, wanted.asked)) }),
       })
-      if (!told.ok) return told.refusal
-      if ("receiptIds" in wanted) clearMarks(desk.workspace)
-      list.reload()
-      close()
-      announce(`The pack with ${counted(told.value.receiptCount, "entry", "entries")} is made`)
-      return undefined
+      return orRefusal(asked, ({ receiptCount }) => {
+        if ("receiptIds" in wanted) clearMarks(desk.workspace)
+        list.reload()
+        close()
+        announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
+      })
     }
     const countEntries = async (): Promise<void> => {
       const form = count.closest("form")

@@ -5,9 +5,9 @@ import { redraw } from "../../elements/redraw.ts"
 import { RefusedLine } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import { Name } from "../events/entry-line.tsx"
-import { everything, queryOf } from "../things/both-sides.ts"
+import { queryOf } from "../things/both-sides.ts"
 
 export function Nobody({ desk, text }: { readonly desk: Desk; readonly text: string }) {
   const called = elementOf(<div aria-live="polite" />)
@@ -15,7 +15,7 @@ export function Nobody({ desk, text }: { readonly desk: Desk; readonly text: str
     const told = await Promise.all(
       (["did", "done"] as const).map((side) =>
         desk.get<EventsPage>(["events"], {
-          ...everything,
+          ...wholeChain,
           query: queryOf({ id: text }, side),
           limit: 100,
         }),

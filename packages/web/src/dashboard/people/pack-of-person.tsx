@@ -5,7 +5,7 @@ import type { Pack } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { counted } from "../../parts/counted.ts"
-import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
@@ -20,13 +20,10 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
       redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
     )
     if ("refusal" in gathered) return gathered.refusal
-    const told = await desk.send<Pack>("POST", ["evidence-packs"], {
-      title: textIn(values, "title"),
-      receiptIds: gathered.receiptIds,
-    })
-    if (!told.ok) return told.refusal
-    desk.go(desk.link(["packs", told.value.packId]))
-    return undefined
+    const pack = { title: textIn(values, "title"), receiptIds: gathered.receiptIds }
+    return orRefusal(desk.send<Pack>("POST", ["evidence-packs"], pack), ({ packId }) =>
+      desk.go(desk.link(["packs", packId])),
+    )
   }
   return (
     <>

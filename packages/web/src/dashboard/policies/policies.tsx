@@ -14,7 +14,7 @@ import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { number } from "../../parts/counted.ts"
-import { Field, Form, RefusedLine } from "../../parts/form.tsx"
+import { Field, Form, RefusedLine, orRefusal } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { IconButton } from "../../parts/icon-button.tsx"
 import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
@@ -71,14 +71,11 @@ function Visibility({ desk }: { readonly desk: Desk }) {
         ? "Only members and whoever has a link read them then."
         : "Anyone may then read every version of every policy of this workspace, without an account.",
       action: isPublic ? "Make them private" : "Make them public",
-      async act() {
-        const told = await desk.send("PATCH", [], {
-          policyVisibility: isPublic ? "private" : "public",
-        })
-        if (!told.ok) return told.refusal
-        changed()
-        return undefined
-      },
+      act: () =>
+        orRefusal(
+          desk.send("PATCH", [], { policyVisibility: isPublic ? "private" : "public" }),
+          changed,
+        ),
     })
   void showTold(
     place,
@@ -239,15 +236,14 @@ async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): P
   if (newest === undefined) add()
   const close = (): void => redraw(place)
   const version = (newest?.version ?? 0) + 1
-  const submit = async (): Promise<Refusal | undefined> => {
+  const submit = (): Promise<Refusal | undefined> => {
     const sectionsNow = drafts().map((section) => ({ ...section }))
     const body: NewPolicy = { projectId: of.project, version, sections: sectionsNow }
-    const answer = await of.desk.send<PolicyAnswer>("POST", ["published-policy"], body)
-    if (!answer.ok) return answer.refusal
-    close()
-    list.reload()
-    announce(`Version ${version} is published`)
-    return undefined
+    return orRefusal(of.desk.send("POST", ["published-policy"], body), () => {
+      close()
+      list.reload()
+      announce(`Version ${version} is published`)
+    })
   }
   const showDifference = (): void =>
     redraw(difference, <Changes before={newest?.sections ?? []} after={drafts()} />)

@@ -1,18 +1,18 @@
 // The workspace and its projects: names, visibility, and lanes.
 
-import type { Lane, Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
+import type { Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { Button } from "../../parts/button.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { Check, Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import type { PagedList } from "../../parts/paged-list.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
+import { lanes } from "../events/asked.ts"
 import { listedTable } from "../listed-table.tsx"
 
 export const openSettings: OpenView = (desk) => ({
@@ -34,10 +34,10 @@ export const openSettings: OpenView = (desk) => ({
 // Projects --------------------------------------------------------------------------------------------
 
 function Projects({ desk }: { readonly desk: Desk }) {
-  const list: PagedList = listedTable(desk, {
+  const list = listedTable(desk, {
     path: ["projects"],
     itemsOf: ({ projects }: ProjectList) => projects,
-    columns: () => columns(desk, () => list),
+    columns: (reload) => columns(desk, reload),
     empty: "There is none yet.",
   })
   return (
@@ -45,7 +45,9 @@ function Projects({ desk }: { readonly desk: Desk }) {
       <h2>Projects</h2>
       {desk.isAdmin && (
         <p class="actions">
-          <Button onClick={() => openProject(desk, undefined, list)}>New project</Button>
+          <Button onClick={() => openProject(desk, undefined, () => list.reload())}>
+            New project
+          </Button>
         </p>
       )}
       {list.node}
@@ -53,7 +55,7 @@ function Projects({ desk }: { readonly desk: Desk }) {
   )
 }
 
-function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] {
+function columns(desk: Desk, changed: () => void): readonly Column<Project>[] {
   return [
     {
       name: "Project",
@@ -76,7 +78,7 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] 
       isEnd: true,
       draw: (project) =>
         desk.isAdmin && (
-          <Button kind="plain" onClick={() => openProject(desk, project, list())}>
+          <Button kind="plain" onClick={() => openProject(desk, project, changed)}>
             Change<span class="unseen"> {project.id}</span>
           </Button>
         ),
@@ -84,7 +86,7 @@ function columns(desk: Desk, list: () => PagedList): readonly Column<Project>[] 
   ]
 }
 
-function openProject(desk: Desk, project: Project | undefined, list: PagedList): void {
+function openProject(desk: Desk, project: Project | undefined, changed: () => void): void {
   openDialog(project === undefined ? "New project" : `Project ${project.id}`, (close) => {
     const submit = async (values: FormData): Promise<Refusal | undefined> => {
       const name = textIn(values, "name")
@@ -96,14 +98,14 @@ function openProject(desk: Desk, project: Project | undefined, list: PagedList):
         activityLinks: values.has("activityLinks"),
         phrases,
       }
-      const told =
+      const asked =
         project === undefined
-          ? await desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
-          : await desk.send("PATCH", ["projects", project.id], change)
-      if (!told.ok) return told.refusal
-      list.reload()
-      close()
-      return undefined
+          ? desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
+          : desk.send("PATCH", ["projects", project.id], change)
+      return orRefusal(asked, () => {
+        changed()
+        close()
+      })
     }
     return (
       <Form action={project === undefined ? "Make it" : "Save"} submit={submit} cancel={close}>
@@ -171,8 +173,6 @@ function workspacePart(desk: Desk): Node {
   return place
 }
 
-const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
-
 function WorkspaceForm({
   desk,
   workspace,
@@ -184,7 +184,7 @@ function WorkspaceForm({
     const laneRules = readRules(textIn(values, "laneRules") ?? "")
     if (typeof laneRules === "string")
       return { status: 0, code: "invalid_field", detail: laneRules }
-    const told = await desk.send("PATCH", [], {
+    const asked = desk.send("PATCH", [], {
       ...(textIn(values, "name") !== undefined && { name: textIn(values, "name") }),
       policyVisibility: textIn(values, "policyVisibility"),
       projects: textIn(values, "projects"),
@@ -197,9 +197,7 @@ function WorkspaceForm({
         .filter((key) => key !== ""),
       laneRules,
     })
-    if (!told.ok) return told.refusal
-    announce("The settings are saved")
-    return undefined
+    return orRefusal(asked, () => announce("The settings are saved"))
   }
   return (
     <>

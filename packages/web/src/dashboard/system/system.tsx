@@ -11,11 +11,10 @@ import { Fold } from "../../parts/fold.tsx"
 import { attentionIcon, checkIcon, Icon } from "../../parts/icon.tsx"
 import { Lines } from "../../parts/lines.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Notice, Refused, Skeleton } from "../../parts/refused.tsx"
 import { Table } from "../../parts/table.tsx"
 import { sizeText } from "../../parts/size.ts"
 import { Text } from "../../parts/text.tsx"
-import { Verdict } from "../../parts/verdict.tsx"
 import { root } from "../../place.ts"
 import type { OpenView } from "../desk.ts"
 import { linkTo } from "../place.ts"
@@ -28,11 +27,9 @@ export const openSystem: OpenView = (desk) => {
     return {
       title,
       node: (
-        <section class="top">
-          <Verdict tone="neutral" title="For admins of the instance">
-            <p>An admin of the instance sees how the service runs, and can make you one.</p>
-          </Verdict>
-        </section>
+        <Notice title="For admins of the instance">
+          An admin of the instance sees how the service runs, and can make you one.
+        </Notice>
       ),
     }
   const place = elementOf(<div />)

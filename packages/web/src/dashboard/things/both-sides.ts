@@ -3,7 +3,7 @@
 
 import type { EventsPage, ListedEntry, Party } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import type { Desk } from "../desk.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import type { Row } from "../events/rows.ts"
 
 export interface Thing {
@@ -45,14 +45,12 @@ export function loadHistory(
   sides: readonly Side[],
   isProven = true,
 ) {
-  const asked = { ...everything, include: isProven ? "proof" : undefined }
+  const asked = { ...wholeChain, include: isProven ? "proof" : undefined }
   return (cursor: number, limit: number): Promise<Told<Merged>> =>
     pageOfBoth(thing, sides, (query) =>
       get<EventsPage>(["events"], { ...asked, query, cursor, limit }),
     )
 }
-
-export const everything = { projectId: "all", storage: "all", includeSystem: true } as const
 
 /** Its newest name. */
 export function newestOf(thing: Thing, rows: readonly Row[]): Party | undefined {

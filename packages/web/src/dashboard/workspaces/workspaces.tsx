@@ -2,7 +2,7 @@
 
 import type { NewWorkspace, Workspace, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../../ask.ts"
-import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { pagedList } from "../../parts/paged-list.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -70,18 +70,17 @@ function listOfAll(): Node {
 }
 
 function NewOne() {
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = (values: FormData): Promise<Refusal | undefined> => {
     const name = textIn(values, "name")
     const body: NewWorkspace = {
       id: textIn(values, "id") ?? "",
       ...(name !== undefined && { name }),
     }
     const url = new URL("v1/workspaces", root)
-    const told = await askJson<Workspace>(url, { method: "POST", body })
-    if (!told.ok) return told.refusal
     // Reloads the dashboard, so that its menu has the new workspace.
-    location.assign(linkTo(told.value.id, ["events"]))
-    return undefined
+    return orRefusal(askJson<Workspace>(url, { method: "POST", body }), ({ id }) =>
+      location.assign(linkTo(id, ["events"])),
+    )
   }
   return (
     <section>
