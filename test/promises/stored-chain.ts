@@ -214,20 +214,24 @@ function storedOf(workspace: string, row: Readonly<Record<string, unknown>>): St
 /** Thirty-six digits of five bits each, and four bits of nothing. */
 function receiptOf(bytes: Uint8Array): string {
   const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-  const number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`) >> 4n
-  const values = Array.from({ length: 36 }, (_, at) => Number((number >> BigInt(5 * at)) & 31n))
-  return `rcp_${values
-    .map((value) => digits[value])
-    .reverse()
-    .join("")}`
+  let text = "rcp_"
+  for (let bit = 0; bit < 180; bit += 5) {
+    const two = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0)
+    text += digits[(two >> (11 - (bit & 7))) & 31]
+  }
+  return text
 }
 
 /** What is sealed, one after the other with 0xff between, which UTF-8 does not have. */
 function disclosuresOf(bytes: Uint8Array): string {
-  const ends = [...bytes.keys()].filter((at) => bytes[at] === 0xff)
-  return [-1, ...ends]
-    .map((end, at) => base64Url(bytes.subarray(end + 1, ends[at] ?? bytes.length)))
-    .join("~")
+  const parts: string[] = []
+  for (let from = 0; from <= bytes.length;) {
+    const found = bytes.indexOf(0xff, from)
+    const end = found < 0 ? bytes.length : found
+    parts.push(base64Url(bytes.subarray(from, end)))
+    from = end + 1
+  }
+  return parts.join("~")
 }
 
 function base64Url(bytes: Uint8Array): string {
