@@ -4,7 +4,7 @@ import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
 import { readLineage, type Born } from "./genesis.ts"
-import { isObject, readJson, type JsonObject } from "./json.ts"
+import { isObject, readJson, type Json, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { digest, openBody } from "./sealed.ts"
@@ -278,15 +278,15 @@ function otherReceipt(
   { receiptId, workspaceId }: ReceiptOptions,
   content: Content | undefined,
 ): Difference | undefined {
-  if (!content) return undefined
-  const { receipt, workspaceId: workspace } = content.body
-  for (const [expected, found] of [
-    [receiptId, receipt],
-    [workspaceId, workspace],
-  ] as const)
-    if (expected !== undefined && found !== expected)
-      return { field: "proof.body", expected, ...(isString(found) && { found }) }
-  return undefined
+  const body = content?.body
+  return (
+    body && (otherThan(receiptId, body["receipt"]) ?? otherThan(workspaceId, body["workspaceId"]))
+  )
+}
+
+function otherThan(expected: string | undefined, found: Json | undefined): Difference | undefined {
+  if (expected === undefined || found === expected) return undefined
+  return { field: "proof.body", expected, ...(isString(found) && { found }) }
 }
 
 function checkSealed(

@@ -74,7 +74,8 @@ export function readReceipt(
   const { record, eventHash, checkpoint } = verdict
   const pinned = trusted.find(({ vkey }) => vkey === signed)
   const hashed = verdict.verdict === "refuted" ? undefined : verdict.content
-  const isClaim = outcome === "broken" || outcome === "unproven"
+  const claimed = outcome === "broken" || outcome === "unproven" ? (entry ?? {}) : undefined
+  const shown = hashed ?? claimed
   return {
     outcome,
     verdict,
@@ -88,9 +89,9 @@ export function readReceipt(
     steps: (log?.hashes ?? []).map((hash) => toHex(hash)),
     // The hashed values. The page shows the claims of the answer only where it calls them so.
     content: recordedContent(
-      hashed ?? (isClaim ? entry : undefined) ?? {},
+      shown ?? {},
       { kind: record?.kind, withheld: verdict.withheld },
-      hashed !== undefined || isClaim ? [entry ?? {}, receipt ?? {}] : [],
+      shown ? [entry ?? {}, receipt ?? {}] : [],
     ),
     stated: verdict.uncovered.map((path) => [path, valueAt(answer, path)] as const),
     checks: checksOf(verdict, neighbour, signed, log?.hashes.length ?? 0),
