@@ -247,7 +247,7 @@ test(
     await using watched = await opened("consents/agreed", viewer)
     const { page } = watched
     await page.getByText("2 given, 1 withdrawn").waitFor()
-    await page.getByRole("row", { name: "Every version 0 1" }).waitFor()
+    await page.getByRole("row", { name: "all 0 1" }).waitFor()
     await page.getByLabel("Person").fill("grace")
     await page.getByLabel("Reason").fill("request SUP-1")
     await page.getByRole("button", { name: "Look up" }).click()

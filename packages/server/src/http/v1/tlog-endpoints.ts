@@ -168,7 +168,7 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listLogKeys",
       summary: "List the keys of a log",
       description:
-        "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
+        "Every key that has signed checkpoints, oldest first, and the sizes of the log for which it signed.",
     }),
     endpoint({
       ...ofKeys,

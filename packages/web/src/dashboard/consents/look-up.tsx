@@ -15,6 +15,7 @@ import { Lines } from "../../parts/lines.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text, Value } from "../../parts/text.tsx"
+import { timeOfField } from "../../parts/time-field.ts"
 import { Time, isUtc } from "../../parts/time.tsx"
 import { Verdict, type Tone } from "../../parts/verdict.tsx"
 import type { Desk } from "../desk.ts"
@@ -74,9 +75,9 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
   )
 }
 
-/** Parses a typed time in the zone of the page. The whole minute counts. */
+/** The time that was typed. The whole minute counts. */
 function instantOf(typed: string): string {
-  const time = new Date(isUtc() ? `${typed}Z` : typed)
+  const time = new Date(timeOfField(typed))
   if (typed.length <= "2026-01-31T09:30".length) time.setSeconds(59, 999)
   return time.toISOString()
 }

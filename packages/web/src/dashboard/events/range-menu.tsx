@@ -5,7 +5,8 @@ import { openDialog } from "../../parts/dialog.tsx"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { isUtc, timeText } from "../../parts/time.tsx"
+import { timeInField, timeOfField, zoneHint } from "../../parts/time-field.ts"
+import { timeText } from "../../parts/time.tsx"
 import { usualSpan, type Asked, type Range } from "./asked.ts"
 
 const spans: readonly (readonly [since: string, name: string])[] = [
@@ -90,13 +91,13 @@ function openCustom(range: Range, choose: (range: Range) => void): void {
         return undefined
       }}
     >
-      <Field name="from" label="From" type="datetime-local" optional value={fieldOf(from)} />
+      <Field name="from" label="From" type="datetime-local" optional value={timeInField(from)} />
       <Field
         name="to"
         label="Until before"
         type="datetime-local"
         optional
-        value={fieldOf(to)}
+        value={timeInField(to)}
         hint={zoneHint()}
       />
     </Form>
@@ -120,25 +121,13 @@ function openJump(at: string | undefined, jump: (at: string) => void): void {
         name="at"
         label="The list begins with what occurred before"
         type="datetime-local"
-        value={fieldOf(at ?? new Date().toISOString())}
+        value={timeInField(at ?? new Date().toISOString())}
         hint={zoneHint()}
       />
     </Form>
   ))
 }
 
-function zoneHint(): string {
-  return `In ${isUtc() ? "UTC" : "your local time"}, as entries say they occurred.`
-}
-
-/** The format of a form field for times, without a zone. */
-function fieldOf(time: string | undefined): string {
-  if (time === undefined) return ""
-  const shift = isUtc() ? 0 : new Date(time).getTimezoneOffset() * 60_000
-  return new Date(Date.parse(time) - shift).toISOString().slice(0, 16)
-}
-
 function timeOf(field: string | undefined): string | undefined {
-  if (field === undefined) return undefined
-  return new Date(isUtc() ? `${field}Z` : field).toISOString()
+  return field === undefined ? undefined : timeOfField(field)
 }

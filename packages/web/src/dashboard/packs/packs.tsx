@@ -13,6 +13,7 @@ import { announce, elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
+import { timeInField, timeOfField, zoneHint } from "../../parts/time-field.ts"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -154,9 +155,16 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
                 label="From"
                 type="datetime-local"
                 optional
-                value={localTime(from)}
+                value={timeInField(from)}
               />
-              <Field name="to" label="To" type="datetime-local" optional value={localTime(to)} />
+              <Field
+                name="to"
+                label="To"
+                type="datetime-local"
+                optional
+                value={timeInField(to)}
+                hint={zoneHint()}
+              />
             </div>
             {count}
           </>
@@ -173,15 +181,8 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
 function filterIn(values: FormData, { withSystem }: Asked): Query {
   const instant = (name: string): string | undefined => {
     const text = textIn(values, name)
-    return text === undefined ? undefined : new Date(text).toISOString()
+    return text === undefined ? undefined : timeOfField(text)
   }
   const range = { from: instant("from"), to: instant("to") }
   return filterOf({ text: textIn(values, "query") ?? "", range, withSystem }, new Date())
-}
-
-/** The format of a form field for times, in the reader's zone. */
-function localTime(time: string | undefined): string {
-  if (time === undefined) return ""
-  const date = new Date(time)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
