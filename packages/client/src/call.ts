@@ -1,3 +1,4 @@
+import { parseJson } from "@tallystick/proof"
 import { TallystickError } from "./error.ts"
 import type { CallOptions, Exchange, Request } from "./exchange.ts"
 
@@ -46,20 +47,21 @@ export function callsBy(exchange: Exchange): Call {
  * wire.ts.
  */
 export async function jsonOf<T>(response: Response): Promise<T> {
-  const text = await response.text()
-  try {
-    return JSON.parse(text) as T // see above
-  } catch (cause) {
-    const { status, headers } = response
-    throw new TallystickError({
-      code: "unexpected_answer",
-      detail: `the answer has status ${status} and is not JSON`,
-      status,
-      outcome: "unknown",
-      requestId: headers.get("x-request-id") ?? undefined,
-      cause,
-    })
-  }
+  const value = parsed<T>(await response.text())
+  if (value !== undefined) return value
+  const { status, headers } = response
+  throw new TallystickError({
+    code: "unexpected_answer",
+    detail: `the answer has status ${status} and is not JSON`,
+    status,
+    outcome: "unknown",
+    requestId: headers.get("x-request-id") ?? undefined,
+  })
+}
+
+/** Undefined if it is not JSON. JSON.parse would mix up names of members at times. */
+export function parsed<T>(text: string): T | undefined {
+  return parseJson(text) as T | undefined // see above
 }
 
 /** A path whose values stay within their segments: path`/v1/workspaces/${id}`. */

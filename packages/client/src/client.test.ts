@@ -488,3 +488,29 @@ test("a finished call leaves no timer that would keep a program alive", async ()
     [true, true, true],
   )
 })
+
+test("names of members arrive as they were sent", async () => {
+  const texts = [String.raw`{"metadata":{"a":0,"\\":0}}`, String.raw`{"metadata":{"a":0,"\n":0}}`]
+  const names = (entry: object): readonly string[] =>
+    Object.keys("metadata" in entry && entry.metadata instanceof Object ? entry.metadata : {})
+  const sent = [
+    ["a", "\\"],
+    ["a", "\n"],
+  ]
+
+  const pages = network(texts.map((text) => new Response(`{"events":[${text}]}`)))
+  for (const expected of sent) {
+    const { events } = await pages.client.events.list("acme")
+    assert.deepEqual(events.map(names), [expected])
+  }
+
+  const lines = network([new Response(`${texts.join("\n")}\n{"end":{"count":2}}\n`)])
+  const exported = await Array.fromAsync(lines.client.events.exportEach("acme"))
+  assert.deepEqual(exported.map(names), sent)
+
+  const stream = texts.map((text, at) => `id: ${at}\nevent: entry\ndata: ${text}\n\n`).join("")
+  const followed: (readonly string[])[] = []
+  for await (const entry of network([new Response(stream)]).client.events.follow("acme"))
+    if (followed.push(names(entry)) === 2) break
+  assert.deepEqual(followed, sent)
+})

@@ -88,9 +88,9 @@ export function failureOf(response: Response, body: string): TallystickError {
 }
 
 /** An answer that arrived whole, and is not what the service promises. */
-export function brokenAnswer(detail: string, cause?: unknown): TallystickError {
+export function brokenAnswer(detail: string): TallystickError {
   const code = "unexpected_answer"
-  return new TallystickError({ code, detail, status: 200, outcome: "rejected", cause })
+  return new TallystickError({ code, detail, status: 200, outcome: "rejected" })
 }
 
 /** A request that cannot be sent. */

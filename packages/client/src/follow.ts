@@ -1,7 +1,7 @@
 // Entries as they are recorded, over connections that may be cut at any time.
 
-import { abortedBy, brokenAnswer } from "./error.ts"
-import { path, type Call } from "./call.ts"
+import { abortedBy, brokenAnswer, TallystickError } from "./error.ts"
+import { parsed, path, type Call } from "./call.ts"
 import type { Effects } from "./effects.ts"
 import { messagesOf } from "./event-stream.ts"
 import type { CallOptions } from "./exchange.ts"
@@ -41,12 +41,13 @@ export async function* follow(
     try {
       for await (const { id, data } of messagesOf(body, sleep)) {
         after = id ?? after
-        // The service promises this type, as for every answer.
-        if (data !== undefined) yield JSON.parse(data) as ListedEntry
+        if (data === undefined) continue
+        const entry = parsed<ListedEntry>(data)
+        if (entry === undefined) throw brokenAnswer("an entry of the stream is not JSON")
+        yield entry
       }
     } catch (error) {
-      if (error instanceof SyntaxError)
-        throw brokenAnswer("an entry of the stream is not JSON", error)
+      if (error instanceof TallystickError) throw error
     } finally {
       left.abort()
     }

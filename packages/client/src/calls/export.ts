@@ -1,4 +1,4 @@
-import { path, type Call } from "../call.ts"
+import { parsed, path, type Call } from "../call.ts"
 import { brokenAnswer, networkFailureOf, type TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { EventsExportQuery, ExportEnd, ListedEntry } from "../wire.ts"
@@ -58,7 +58,7 @@ export function exportCalls(call: Call) {
         count += 1
         yield line
       }
-      throw cutShort(undefined)
+      throw cutShort()
     },
   }
 }
@@ -97,18 +97,14 @@ async function* linesOf(
   for await (const some of bytes) {
     const lines = (unread + decoder.decode(some, { stream: true })).split("\n")
     unread = lines.pop() ?? ""
-    for (const line of lines) yield parsed(line)
+    for (const line of lines) {
+      const read = parsed<ListedEntry | ExportEnd>(line)
+      if (read === undefined) throw cutShort()
+      yield read
+    }
   }
 }
 
-function parsed(line: string): ListedEntry | ExportEnd {
-  try {
-    return JSON.parse(line) as ListedEntry | ExportEnd // see above
-  } catch (cause) {
-    throw cutShort(cause)
-  }
-}
-
-function cutShort(cause: unknown): TallystickError {
-  return brokenAnswer("the export ends before its last line, or has a line that is not JSON", cause)
+function cutShort(): TallystickError {
+  return brokenAnswer("the export ends before its last line, or has a line that is not JSON")
 }
