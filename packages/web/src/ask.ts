@@ -1,5 +1,7 @@
 // One request to the service, and its possible results.
 
+import { parseJson } from "@tallystick/proof"
+
 /** Why a request failed: the error of the service, or that it could not be reached. */
 export interface Refusal {
   /** 0: nothing answered. */
@@ -52,11 +54,13 @@ export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Tol
   if (!answer.ok) return answer
   try {
     const text = await answer.response.text()
-    return { ok: true, value: (text === "" ? undefined : JSON.parse(text)) as Value } // the API's answer
+    // JSON.parse would mix up names of members at times.
+    const value = text === "" ? undefined : parseJson(text)
+    if (text === "" || value !== undefined) return { ok: true, value: value as Value } // the API's answer
   } catch (error) {
     if (asking.signal?.aborted) throw error
-    return { ok: false, refusal: unreachable("the answer was cut off") }
   }
+  return { ok: false, refusal: unreachable("the answer was cut off") }
 }
 
 function unreachable(detail: string): Refusal {

@@ -2,6 +2,7 @@
 
 import { messagesOf } from "@tallystick/client/event-stream"
 import type { EventsFeed, ListedEntry } from "@tallystick/client/wire"
+import { parseJson } from "@tallystick/proof"
 import type { Told } from "../../ask.ts"
 
 export interface FeedParts {
@@ -32,8 +33,11 @@ export function followFeed({ after: from, url, poll, heard, connected }: FeedPar
       if (over.signal.aborted) return
       waitMs = shortestWaitMs
       after = id === undefined ? after : Number(id)
+      if (data === undefined) continue
+      const entry = parseJson(data)
+      if (entry === undefined) throw new Error("an entry of the stream is not JSON")
       // The service answers with this type.
-      if (data !== undefined) heard([JSON.parse(data) as ListedEntry])
+      heard([entry as unknown as ListedEntry])
     }
   }
   async function askOnce(): Promise<void> {
