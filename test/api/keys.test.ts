@@ -438,6 +438,26 @@ test("a credential is read from the Authorization header only, and there only as
 
 // Time --------------------------------------------------------------------------------------------
 
+test("a key of some projects is not told of retention in others", async () => {
+  const rules = [
+    { projectId: "payroll", days: 400 },
+    { projectId: "core", lane: "data", days: 500 },
+    { lane: "data", days: 600 },
+  ]
+  const { path, id, reader } = await makeWorkspace(service, { retention: rules })
+  const limited = await makeKey(service, id, { scopes: ["read"], projectIds: ["core"] })
+  await expectRows([
+    { as: reader, ask: `GET ${path}`, gets: 200, shows: { retention: rules } },
+    {
+      as: limited,
+      ask: `GET ${path}`,
+      gets: 200,
+      shows: { retention: rules.slice(1) },
+      hasNot: ["payroll"],
+    },
+  ])
+})
+
 test("a key works until it expires, and an expired key is answered differently from a wrong one", async () => {
   await using today = await startService()
   const { id, path } = await makeWorkspace(today)

@@ -2,7 +2,7 @@ import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/documents.ts"
-import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { instanceWorkspace, mayTouch } from "../../workspace/permissions.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
 import { created, ok } from "../endpoint.ts"
 import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
@@ -58,11 +58,18 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       operation: "getWorkspace",
       tag: "Workspaces",
       summary: "Get a workspace",
-      description: "A workspace and its settings.",
+      description:
+        "A workspace and its settings. A key of some projects sees no retention rule of another.",
       access: { action: "read" },
       answers: { 200: Workspace },
-      async handle({ params }) {
-        return ok(workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)))
+      async handle({ caller, params }) {
+        const workspace = await service.workspaces.get(params.workspaceId)
+        const { retention, ...shown } = workspaceJson(service.limits, workspace)
+        // A rule tells that its project exists.
+        const seen = retention.filter(
+          ({ projectId }) => projectId === undefined || mayTouch(caller, projectId),
+        )
+        return ok({ ...shown, retention: seen })
       },
     }),
     endpoint({
