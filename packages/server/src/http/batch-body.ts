@@ -29,13 +29,13 @@ export async function readBatch(
   const { itemsMax, check } = rules
   const text = new Scanner(bytes)
   const events: unknown[] = []
-  if (text.next() !== 0x7b) return refuse(check, null, text)
+  if (text.value() !== 0x7b) return refuse(check, null, text)
   text.at += 1
   if (text.next() === 0x7d) return refuse(check, {}, text)
   const name = memberNamed("{", text, rules.limits)
   if (!Object.hasOwn(name, "events")) return refuse(check, name, text)
   text.expect(0x3a)
-  if (text.next() !== 0x5b) return refuse(check, { events: null }, text)
+  if (text.value() !== 0x5b) return refuse(check, { events: null }, text)
   text.at += 1
   if (text.next() === 0x5d) return refuse(check, { events: [] }, text)
   for (;;) {
@@ -120,6 +120,8 @@ function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObj
 /** Longer than any spelling of `events`, even with every letter as an escape. */
 const nameBytesMax = 100
 
+const valueBegins = Buffer.from('{["-0123456789tfn')
+
 /** Reads the punctuation and white space between values. */
 class Scanner {
   readonly bytes: Buffer
@@ -138,6 +140,12 @@ class Scanner {
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
       this.at += 1
     }
+  }
+
+  /** The first byte of a value. Fails if no value begins here. */
+  value(): number {
+    const byte = this.next() ?? 0
+    return valueBegins.includes(byte) ? byte : this.fail()
   }
 
   expect(byte: number): void {
