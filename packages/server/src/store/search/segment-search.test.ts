@@ -227,3 +227,44 @@ test("what a search begins with takes one round trip, two if entries came betwee
   Object.assign(last, { asked: 0, known: 255 })
   assert.deepEqual(await find(), { ...found, trips: 2 })
 })
+
+test("a segment that is made again while a search reads its parts is asked once more", async () => {
+  const named = (name: string): readonly Filed[] =>
+    Array.from({ length: 256 }, (_, at) => {
+      const filed = missing(at + 1)
+      const actor = [{ names: ["actor"], value: name, isText: true }]
+      return { ...filed, fields: { ...filed.fields, actor } }
+    })
+  const segments = createMemorySegments()
+  const keep = (entries: readonly Filed[]): Promise<void> => {
+    const builder = createSegmentBuilder(1, entries.length)
+    for (const filed of entries) builder.addFiled(filed)
+    return segments.put("acme", { level: 0, k: 0 }, packSegment(builder.finish()), [])
+  }
+  const terms = [{ kind: "text", not: false, words: ["ada"], isPrefix: true }] as const
+  /** How many entries a search finds if their name is erased after these turns. */
+  const totalAfter = async (turnsBefore: number): Promise<number | undefined> => {
+    await keep(named("Ada"))
+    let elapsedMs = 0
+    const { find } = createSegmentSearch({
+      recorded: { last: async () => 256, after: () => assert.fail("all entries are kept") },
+      segments,
+      // Every turn is up with its first step.
+      clock: { elapsed: () => (elapsedMs += 1000) },
+      cacheBytes: 0,
+    })
+    const turns = find("acme", { system: "with", query: { terms } }, Infinity, 5)
+    for (let turn = 0; turn < turnsBefore; turn++)
+      if ((await turns.next()).done === true) return undefined
+    await keep(named("Grace"))
+    return (await allOf(turns))?.total
+  }
+  const totals: number[] = []
+  for (;;) {
+    const total = await totalAfter(totals.length)
+    if (total === undefined) break
+    totals.push(total)
+  }
+  // Whatever was read before is of the segment as it was.
+  assert.deepEqual(new Set(totals), new Set([0, 256]), String(totals))
+})

@@ -224,7 +224,8 @@ function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boo
         }
         cursor = firstOf(one) - 1
       } catch (error) {
-        if (!(error instanceof SegmentGone)) throw error
+        // One that was made again meanwhile has other parts than its header names.
+        if (!(error instanceof SegmentGone || error instanceof SegmentDamaged)) throw error
         kept = await segments.list(workspace)
         if (kept.some(({ hash }) => hash === one.hash))
           throw new SegmentDamaged(`a kept segment cannot be read: ${error.message}`, {
