@@ -11,7 +11,7 @@ import { changed, type Change } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import type { Store } from "../store/store.ts"
 import { findDue } from "./due-entries.ts"
-import { createExpiry, type ExpiryParts } from "./expiry.ts"
+import { createExpiry, startExpiry, type ExpiryParts } from "./expiry.ts"
 
 // Two processes with one database. A process may see changes of the other one late.
 
@@ -221,4 +221,32 @@ test("a missing entry at the end of what may expire does not keep the search for
   const house = await openHouse()
   const due = await house.dueUpTo(10, 10)
   assert.deepEqual([due.last, due.isEnd], [9, true])
+})
+
+test("after workspaces could not be listed once, contents still expire", async () => {
+  const { registry, journal } = openMemory().served
+  const workspace = testWorkspace("acme")
+  const created: Change = { ...workspace, version: 0 }
+  await openTestLedger(journal, { registry }).record(workspace, [testEvent({})], [created])
+  const ran = Promise.withResolvers<unknown>()
+  const failures: unknown[] = []
+  const expiring = startExpiry(
+    {
+      expiry: { run: async () => ({ entries: 7, held: 0 }) },
+      registry: {
+        async list(...asked) {
+          if (failures.length === 0) throw new Error("the database is away")
+          return registry.list(...asked)
+        },
+      },
+      clock: systemClock,
+      everyMs: 1,
+      isOff: () => undefined,
+    },
+    { ran: ran.resolve, failed: (_, error) => failures.push(error) },
+  )
+  const result = await Promise.race([ran.promise, systemClock.sleep(5000)])
+  assert.deepEqual(result, { entries: 7, held: 0 })
+  assert.deepEqual(failures, [new Error("the database is away")])
+  await expiring.close()
 })

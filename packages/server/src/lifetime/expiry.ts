@@ -251,30 +251,35 @@ export function startExpiry(
   const stop = new AbortController()
   /** For each workspace, the last day that this process has completed. */
   const days = new Map<string, number>()
+  const runAll = async (): Promise<void> => {
+    for await (const workspace of every(registry, "workspace", undefined)) {
+      const today = Math.floor(clock.now() / dayMs)
+      if (stop.signal.aborted) return
+      if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
+      try {
+        const result = await expiry.run(service, workspace)
+        if (result === undefined) continue
+        days.set(workspace.id, today)
+        ran(result)
+      } catch (error) {
+        if (!stop.signal.aborted) failed(workspace.id, error)
+      }
+    }
+  }
   const loop = (async () => {
     while (!stop.signal.aborted) {
-      for await (const workspace of every(registry, "workspace", undefined)) {
-        const today = Math.floor(clock.now() / dayMs)
-        if (stop.signal.aborted) return
-        if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
-        try {
-          const result = await expiry.run(service, workspace)
-          if (result === undefined) continue
-          days.set(workspace.id, today)
-          ran(result)
-        } catch (error) {
-          if (!stop.signal.aborted) failed(workspace.id, error)
-        }
-      }
+      // If the workspaces cannot be listed now, the next round lists them again.
+      await runAll().catch((error: unknown) => {
+        if (!stop.signal.aborted) failed("", error)
+      })
       await pause(clock, everyMs, stop.signal)
     }
   })()
-  loop.catch((error: unknown) => failed("", error))
   return {
     async close() {
       stop.abort()
       // An interrupted run continues after the next start.
-      await Promise.race([loop.catch(() => undefined), clock.sleep(stopWithinMs)])
+      await Promise.race([loop, clock.sleep(stopWithinMs)])
     },
   }
 }
