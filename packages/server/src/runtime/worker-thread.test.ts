@@ -7,24 +7,24 @@ import { answer, givenToThread, startThread, startWhenAsked } from "./worker-thr
 
 type Questions = { double(number: number): number }
 
-const given = givenToThread<{ readonly canStart: boolean }>(import.meta.filename)
+type Start = "answers" | "throws" | "ends"
+
+const given = givenToThread<Start>(import.meta.filename)
 if (given === undefined) {
   const onDeath = (cause: Error): never => assert.fail(cause)
   const isUnavailable = (error: unknown): boolean =>
     error instanceof LedgerError && error.code === "ledger_unavailable"
 
-  const countStarts = (canStart: (starts: number) => boolean) => {
+  const countStarts = (how: (starts: number) => Start = () => "answers") => {
     let starts = 0
-    const thread = startWhenAsked(() => {
-      starts += 1
-      const given = { canStart: canStart(starts) }
-      return startThread<Questions>(import.meta.filename, given, { onDeath })
-    })
+    const thread = startWhenAsked(() =>
+      startThread<Questions>(import.meta.filename, how(++starts), { onDeath }),
+    )
     return { thread, starts: () => starts }
   }
 
   test("a thread starts with its first question, and once", async () => {
-    const counted = countStarts(() => true)
+    const counted = countStarts()
     assert.equal(counted.starts(), 0)
     const { thread } = counted
     assert.deepEqual(await Promise.all([thread.ask("double", 1), thread.ask("double", 2)]), [2, 4])
@@ -34,29 +34,31 @@ if (given === undefined) {
   })
 
   test("a thread answers questions from before its close, and none after it", async () => {
-    const { thread } = countStarts(() => true)
+    const { thread } = countStarts()
     const [answered] = await Promise.all([thread.ask("double", 4), thread.close()])
     assert.equal(answered, 8)
     await assert.rejects(thread.ask("double", 5), isUnavailable)
   })
 
   test("an unused thread does not start at its close", async () => {
-    const counted = countStarts(() => true)
+    const counted = countStarts()
     await counted.thread.close()
     await assert.rejects(counted.thread.ask("double", 1), isUnavailable)
     assert.equal(counted.starts(), 0)
   })
 
-  test("a thread that cannot start refuses its questions, and the next question starts another", async () => {
-    const counted = countStarts((starts) => starts > 1)
-    const { thread } = counted
-    const asked = [thread.ask("double", 1), thread.ask("double", 2)]
-    for (const one of asked) await assert.rejects(one, isUnavailable)
-    assert.equal(await thread.ask("double", 3), 6)
-    assert.equal(counted.starts(), 2)
-    await thread.close()
-  })
+  for (const failure of ["throws", "ends"] as const)
+    test(`a thread that ${failure} before it answers refuses its questions, and the next question starts another`, async () => {
+      const counted = countStarts((starts) => (starts === 1 ? failure : "answers"))
+      const { thread } = counted
+      const asked = [thread.ask("double", 1), thread.ask("double", 2)]
+      for (const one of asked) await assert.rejects(one, isUnavailable)
+      assert.equal(await thread.ask("double", 3), 6)
+      assert.equal(counted.starts(), 2)
+      await thread.close()
+    })
 } else {
-  if (!given.canStart) throw new Error("this thread cannot start")
+  if (given === "throws") throw new Error("this thread cannot start")
+  if (given === "ends") process.exit(1)
   answer<Questions>({ double: (number) => 2 * number }, () => {})
 }

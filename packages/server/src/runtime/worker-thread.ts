@@ -105,6 +105,9 @@ export async function startThread<Q extends Questions, R = never>(
   await new Promise<void>((resolve, reject) => {
     worker.once("message", () => resolve())
     worker.once("error", reject)
+    worker.once("exit", () =>
+      reject(new Error(`the thread of ${module} ended before it was ready`)),
+    )
   })
   worker.on("message", hear)
   worker.on("error", (error) =>
