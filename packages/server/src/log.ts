@@ -3,7 +3,7 @@
 import { pino, type Logger } from "pino"
 import type { LogLevel } from "./config.ts"
 
-const credential = /\b(ts[krpaesx]_[0-9A-Za-z]{13})_[0-9A-Za-z]{49}/g
+const credential = /(ts[krpaesx]_[0-9A-Za-z]{13})_[0-9A-Za-z]{49}/g
 
 /** `write` gets whole lines. `secrets` never appear in them. */
 export function createLog(
