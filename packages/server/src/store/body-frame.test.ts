@@ -39,6 +39,18 @@ test("a body is taken out of a frame whose last line is nearly all of it", () =>
     assert.ok(salted.equals(saltedIn(frame, index) ?? new Uint8Array()), `${index}`)
 })
 
+test("a body that no frame could be read with is not packed", () => {
+  const ofQuotes = (quotes: number) => ({
+    index: 7,
+    salted: Buffer.concat([randomBytes(16), Buffer.alloc(quotes, '"')]),
+  })
+  const [most, more] = [2 ** 21 - 100, 2 ** 21].map(ofQuotes)
+  assert.ok(most !== undefined && more !== undefined)
+  const opened = openFrame(packFrame([most]) ?? assert.fail("it is packed"))
+  assert.ok(typeof opened !== "string" && most.salted.equals(opened.salted(7) ?? Buffer.of()))
+  assert.equal(packFrame([more]), undefined)
+})
+
 test("of a damaged frame nothing is taken that it does not have, and nothing throws", () => {
   const bodies = bodiesFrom(0)
   const frame = packFrame(bodies)

@@ -12,7 +12,7 @@ import { packZstd, peekZstd, unpacksTo } from "../runtime/zstd.ts"
 export const frameEntries = 64
 /** A frame ends before its text has more, with one entry at least. */
 export const frameTextBytes = 1024 * 1024
-/** More than the text of the largest single entry. Nothing larger is unpacked. */
+/** More than the text of an entry within the usual limits. Nothing larger is unpacked. */
 const unpackedBytesMax = 4 * frameTextBytes
 /** Most of what is left are salts, digests and ids, which no level makes smaller. */
 const level = 1
@@ -53,7 +53,7 @@ export function textBytesOf({ salted }: FramedBody): number {
   return lineBytes + 2 * salted.length
 }
 
-/** Undefined if one of the bodies is no JSON text, which a line cannot hold. */
+/** Undefined if one of the bodies is no JSON text, which a line cannot hold, or is too large. */
 export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined {
   const text = Buffer.allocUnsafe(bodies.reduce((sum, body) => sum + textBytesOf(body), 0))
   let at = 0
@@ -75,7 +75,7 @@ export function packFrame(bodies: readonly FramedBody[]): Uint8Array | undefined
     }
     at += end.copy(text, at)
   }
-  return packZstd(text.subarray(0, at), level)
+  return at > unpackedBytesMax ? undefined : packZstd(text.subarray(0, at), level)
 }
 
 /** A fault is a phrase that follows "the frame". */

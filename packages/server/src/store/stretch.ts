@@ -26,8 +26,9 @@ export const stretchRead = frameEntries + 1
 
 /**
  * The frame of the next entries, which are given in order. Returns only `last` if the first entry
- * does not match its record: it cannot be packed and stays unchanged, and readers find it broken.
- * Undefined if more entries may belong to the stretch, unless `mayBePart` is set.
+ * cannot be packed and stays unchanged: it is too large, or it does not match its record, and
+ * readers find it broken. Undefined if more entries may belong to the stretch, unless `mayBePart` is
+ * set.
  */
 export function nextFrame(
   entries: readonly UnpackedEntry[],
