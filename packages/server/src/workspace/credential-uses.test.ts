@@ -82,6 +82,26 @@ test("uses from before a start are known, and later ones replace them", async ()
   assert.equal((await uses.of(["a-key"])).get("a-key")?.atMs, 9, "still known here")
 })
 
+test("uses that could not be stored are stored by the next save", async () => {
+  const { house, uses, index } = openUses()
+  uses.note(key, at(1))
+  house.write = async () => {
+    uses.note(token, at(2))
+    throw new Error("the disk is full")
+  }
+  await uses.save()
+  house.write = async (some) => index.putUses(some)
+  await uses.save()
+  const stored = await index.uses(["a-key", "a-token"])
+  assert.deepEqual(
+    new Map(stored.map(({ id, atMs }) => [id, atMs])),
+    new Map([
+      ["a-key", 1],
+      ["a-token", 2],
+    ]),
+  )
+})
+
 test("the uses of many credentials are stored in parts, and then dropped from memory", async () => {
   const { uses, written, index } = openUses()
   const many = 100_000

@@ -82,8 +82,14 @@ export function createCredentialUses({
   async function saveAll(): Promise<void> {
     const uses = [...unsaved].flatMap((id) => noted.get(id) ?? [])
     unsaved.clear()
-    for (let at = 0; at < uses.length; at += writtenAtOnce)
-      await write(uses.slice(at, at + writtenAtOnce))
+    for (let at = 0; at < uses.length; at += writtenAtOnce) {
+      try {
+        await write(uses.slice(at, at + writtenAtOnce))
+      } catch (error) {
+        for (const { id } of uses.slice(at)) unsaved.add(id)
+        throw error
+      }
+    }
     if (noted.size < notedMax) return
     for (const id of noted.keys()) if (!unsaved.has(id)) noted.delete(id)
   }
