@@ -28,6 +28,9 @@ export const defaultEffects: Effects = {
   newKey: () => toHex(crypto.getRandomValues(new Uint8Array(keyBytes))),
 }
 
+/** Timers run at once if they are given more. */
+const timerMsMax = 2 ** 31 - 1
+
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
@@ -36,7 +39,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener("abort", wake)
       resolve()
     }
-    const timer = setTimeout(wake, ms)
+    const timer = setTimeout(wake, Math.min(ms, timerMsMax))
     signal.addEventListener("abort", wake)
   })
 }

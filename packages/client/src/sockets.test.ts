@@ -55,6 +55,31 @@ async function closedPort(): Promise<number> {
 
 const created = `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"keyId":"one"}`
 
+test("without a limit of time, a call waits for its answer", async () => {
+  await using server = await listen((socket) => {
+    socket.once("data", () => setTimeout(() => socket.end(created), 50))
+  })
+  const client = createClient({
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    timeoutMs: Infinity,
+    attemptTimeoutMs: Infinity,
+  })
+  const answer = await client.apiKeys.create("acme", { name: "one", scopes: ["read"] })
+  assert.equal(answer.keyId, "one")
+})
+
+test("an export that its caller gives up ends as aborted", async () => {
+  await using server = await listen((socket) => {
+    socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}\n"))
+  })
+  const client = createClient({ baseUrl: `http://127.0.0.1:${server.port}` })
+  const giveUp = new AbortController()
+  const { bytes } = await client.events.export("acme", {}, { signal: giveUp.signal })
+  await bytes.next()
+  giveUp.abort()
+  await assert.rejects(bytes.next(), { code: "aborted", outcome: "unknown" })
+})
+
 test("a connection that is refused is rejected, with the system's code", async () => {
   const port = await closedPort()
   // A name may have several addresses, each of which is tried.

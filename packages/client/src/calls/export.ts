@@ -1,5 +1,5 @@
 import { parsed, path, type Call } from "../call.ts"
-import { brokenAnswer, networkFailureOf, type TallystickError } from "../error.ts"
+import { abortedBy, brokenAnswer, networkFailureOf, type TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { EventsExportQuery, ExportEnd, ListedEntry } from "../wire.ts"
 
@@ -31,7 +31,7 @@ export function exportCalls(call: Call) {
       async ({ headers, body }) => ({
         sequence: Number(headers.get("x-ledger-sequence")),
         receipt: headers.get("x-ledger-receipt") ?? "",
-        bytes: bytesOf(body),
+        bytes: bytesOf(body, options?.signal),
       }),
       options,
     )
@@ -66,18 +66,20 @@ export function exportCalls(call: Call) {
 /** The reader is there at once: Node cancels a body that nobody reads when it collects its answer. */
 function bytesOf(
   body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return readAll(body?.getReader())
+  return readAll(body?.getReader(), signal)
 }
 
 async function* readAll(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (reader === undefined) return
   try {
     for (;;) {
       const read = await reader.read().catch((cause: unknown) => {
-        throw networkFailureOf(cause)
+        throw signal?.aborted ? abortedBy(signal, "unknown") : networkFailureOf(cause)
       })
       if (read.done) return
       yield read.value
