@@ -127,3 +127,14 @@ test("the address contains the whole search, and malformed parts become defaults
   assert.equal(linked.text, "a lane:security project:system")
   assert.deepEqual(askedIn(new URLSearchParams("range=soon&from=x")).range, { since: "7d" })
 })
+
+test("a day of 25 hours is whole", () => {
+  const { TZ } = process.env
+  process.env["TZ"] = "Europe/Madrid"
+  assert.deepEqual(liftTimes(asked("time:2026-10-25")).range, {
+    from: "2026-10-24T22:00:00.000Z",
+    to: "2026-10-25T23:00:00.000Z",
+  })
+  if (TZ === undefined) delete process.env["TZ"]
+  else process.env["TZ"] = TZ
+})

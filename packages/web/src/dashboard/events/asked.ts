@@ -217,11 +217,13 @@ function rangeOf({ field, value }: Chip): Range | undefined {
   return from === undefined || to === undefined ? undefined : { from, to }
 }
 
-/** A day counts to its end. */
+/** A day counts to its end. Some days have 23 or 25 hours. */
 function endOf(text: string): string | undefined {
   const time = timeIn(text)
   if (time === undefined || /T/i.test(text)) return time
-  return new Date(Date.parse(time) + dayMs).toISOString()
+  const end = new Date(time)
+  end.setDate(end.getDate() + 1)
+  return end.toISOString()
 }
 
 const dayMs = 86_400_000
