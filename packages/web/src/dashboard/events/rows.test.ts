@@ -156,3 +156,16 @@ test("a refused page keeps the existing rows, and can be requested again", async
   await rows.older()
   assert.deepEqual([rows.refusal, rows.all.length], [undefined, 2])
 })
+
+test("a list that is followed for days forgets its last rows, and older ones follow without a gap", async () => {
+  const { rows, made } = ledger(120)
+  await rows.begin()
+  while (made.size < 6000) rows.prepend([entry(++made.size)], 500)
+  assert.equal(rows.all.length, 5000)
+  assert.equal(rows.total, 6000)
+  await rows.older()
+  assert.deepEqual(
+    rows.all.map(({ sequence }) => sequence),
+    sequences(5100, 6000),
+  )
+})

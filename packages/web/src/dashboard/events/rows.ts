@@ -139,7 +139,15 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
     now.all = [...added.map(rowOf), ...now.all].map((row, at) =>
       at < kept ? row : withoutEntry(row),
     )
+    forgetLast()
     changed()
+  }
+  /** A page that follows for days keeps no row for each entry. They come again as older ones. */
+  function forgetLast(): void {
+    // A page under way follows the last row.
+    if (now.isLoading || now.all.length <= keptRowsMax) return
+    Object.assign(now, { all: now.all.slice(0, keptRowsMax), hasMore: true })
+    nextCursor = now.all.at(-1)?.sequence ?? 0
   }
   return Object.assign(now, {
     begin: () => loading(first),
