@@ -8,7 +8,13 @@ import { dirname, join } from "node:path"
 import { brotliDecompressSync } from "node:zlib"
 import axe from "axe-core"
 import { npmWith } from "../outside/npm.ts"
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core"
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type Page,
+  type Route,
+} from "playwright-core"
 
 /** Browsers that were installed by hand or by the system. */
 const installed = [
@@ -161,6 +167,36 @@ export function alterAnswers(
     const answer = await route.fetch()
     await route.fulfill({ response: answer, body: alter(await answer.text()) })
   })
+}
+
+/**
+ * Holds answers back until the returned function is called, which resolves when the page has had
+ * them. `times`: only so many.
+ */
+export async function holdAnswers(
+  page: Page,
+  address: string | RegExp,
+  times?: number,
+): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>()
+  const sent: Promise<void>[] = []
+  const hold = async (route: Route): Promise<void> => {
+    const answer = await route.fetch()
+    await held.promise
+    await route.fulfill({ response: answer })
+  }
+  await page.route(
+    address,
+    (route) => {
+      sent.push(hold(route))
+    },
+    times === undefined ? {} : { times },
+  )
+  return async () => {
+    held.resolve()
+    await Promise.all(sent)
+    await page.evaluate("new Promise((done) => setTimeout(done, 200))")
+  }
 }
 
 /** What axe finds in both themes, at the current width. */

@@ -8,7 +8,14 @@ import { after, before, test } from "node:test"
 import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { eventually, makeWorkspace, startService, writeMany, type Service } from "../service.ts"
-import { alterAnswers, expectAccessible, noBrowser, openBrowser, watch } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  holdAnswers,
+  noBrowser,
+  openBrowser,
+  watch,
+} from "./browser.ts"
 
 const skip = noBrowser
 const own = { id: "usr_1", type: "user", email: "ada@example.com" }
@@ -315,5 +322,39 @@ test("nothing that one token showed stays under another", { skip }, async () => 
   assert.equal(await page.locator("tallystick-activity li").count(), 0)
   await page.evaluate(giving(ada.token))
   await page.getByRole("heading", { name: "Your access has expired" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("an answer for one token is not shown under another", { skip }, async () => {
+  const [ada, nobody] = [await tokenOf(own.id), await tokenOf("usr_nobody")]
+  script = giving(ada.token)
+  await using watched = await watch(browser, { origin: [origin, service.url] })
+  const { page } = watched
+  const release = await holdAnswers(page, "**/v1/**", 1)
+  await Promise.all([page.waitForRequest("**/v1/**"), page.goto(origin)])
+  await page.evaluate(giving(nobody.token))
+  await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
+  await release()
+  assert.equal(await page.locator("tallystick-activity li").count(), 0)
+  await watched.expectQuiet()
+})
+
+test("nothing stays when the token is taken away after it has expired", { skip }, async () => {
+  script = giving((await tokenOf(own.id)).token)
+  await using watched = await watch(browser, { origin: [origin, service.url], refused: [401] })
+  const { page } = watched
+  await page.goto(origin)
+  await page.getByText("50 of 60").waitFor()
+  await page.route("**/v1/**", (route) =>
+    route.fulfill({
+      status: 401,
+      headers: { "access-control-allow-origin": "*" },
+      json: { error: "token_expired", detail: "the token has expired" },
+    }),
+  )
+  await page.getByRole("button", { name: "Show older" }).click()
+  await page.getByRole("heading", { name: "This did not work" }).waitFor()
+  await page.evaluate('document.querySelector("tallystick-activity").token = undefined')
+  assert.equal(await page.locator("tallystick-activity li").count(), 0)
   await watched.expectQuiet()
 })

@@ -108,7 +108,8 @@ export class TallystickActivity extends Base {
 
   /** Removes what another token has shown, unless this token replaces an expired one. */
   #renew(): void {
-    if (!this.#isExpired) {
+    if (!this.#isExpired || this.token === undefined) {
+      this.#isExpired = false
       this.#list = undefined
       this.#place.replaceChildren()
     }
@@ -137,10 +138,15 @@ export class TallystickActivity extends Base {
   }
 
   #createList(): ActivityList {
-    return createActivityList({
+    /** Drops what comes for a list that was replaced meanwhile, which is of another token. */
+    const heard = async <Value,>(coming: Promise<Value>): Promise<Value> => {
+      const value = await coming
+      return list === this.#list ? value : new Promise(() => {})
+    }
+    const list = createActivityList({
       reader: (actions) => this.#reader(actions),
-      ask: (query) => this.#ask(query),
-      prove: (page) => this.#prove(page),
+      ask: (query) => heard(this.#ask(query)),
+      prove: (page) => heard(this.#prove(page)),
       working: (isWorking) => this.#place.setAttribute("aria-busy", String(isWorking)),
       announce: (text) => {
         this.#status.textContent = text
@@ -148,6 +154,7 @@ export class TallystickActivity extends Base {
       opened: (list) => redraw(this.#place, list),
       refused: (refusal) => redraw(this.#place, this.#refused(refusal)),
     })
+    return list
   }
 
   #words(): Reader["words"] & typeof componentEnglish {
@@ -177,9 +184,10 @@ export class TallystickActivity extends Base {
     )
     url.search = query.toString()
     const told = await askJson<ActivityPage>(url, { token })
+    if (token !== this.token) return told
     this.#isExpired = !told.ok && told.refusal.code === "token_expired"
     // The listener sets another token, and then the request is repeated.
-    if (this.#isExpired && token === this.token)
+    if (this.#isExpired)
       this.dispatchEvent(new Event("token-expired", { bubbles: true, composed: true }))
     return told
   }
