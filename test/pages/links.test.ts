@@ -5,7 +5,14 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { test } from "node:test"
 import { make, makeKey, writeMany, type Client } from "../service.ts"
-import { alterAnswers, expectAccessible, expectNarrow, tabTo, watch } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  expectNarrow,
+  holdAnswers,
+  tabTo,
+  watch,
+} from "./browser.ts"
 import { browser, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
 const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
@@ -92,6 +99,28 @@ test(
     await watched.expectQuiet()
   },
 )
+
+test("activity: older entries of another search do not follow", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
+    projectId: "core",
+    subject: own.id,
+  })
+  await page.goto(activityUrl)
+  await page.getByText("50 of 60").waitFor()
+  const release = await holdAnswers(page, /query=support_7/, 1)
+  await Promise.all([
+    page.waitForRequest(/query=support_7/),
+    page.getByLabel("Search your activity").fill("support_7"),
+  ])
+  await page.getByRole("button", { name: "Show older" }).click()
+  await page.getByText(/of 30$/).waitFor()
+  await release()
+  assert.equal(await page.locator(".days li").count(), 30)
+  assert.equal(await page.locator(".days").getByText("You signed in").count(), 0)
+  await watched.expectQuiet()
+})
 
 test("activity: an entry without its proof is not called recomputed", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })

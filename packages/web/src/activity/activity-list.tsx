@@ -71,8 +71,13 @@ export function createActivityList(parts: ActivityParts): ActivityList {
     const proven = told.ok ? await parts.prove(told.value) : told
     // Another page was requested meanwhile.
     if (wanted !== latest) return
-    // Another person's entries never follow these.
-    if (which === "older" && told.ok && told.value.subject !== newest?.subject) return load("first")
+    // Entries of another person, or of another search, never follow these.
+    if (
+      which === "older" &&
+      told.ok &&
+      (told.value.subject !== newest?.subject || told.value.query !== newest.query)
+    )
+      return load("first")
     parts.working(false)
     refused = proven.ok ? undefined : [which, proven.refusal]
     const isFirst = newest === undefined
@@ -83,7 +88,7 @@ export function createActivityList(parts: ActivityParts): ActivityList {
     }
     if (isFirst && !proven.ok) parts.refused(proven.refusal)
     draw()
-    parts.announce((entries.length > 0 ? sum : days).textContent ?? "")
+    parts.announce((entries.length > 0 ? sum : days).textContent)
   }
 
   function find(text: string): void {
@@ -97,10 +102,9 @@ export function createActivityList(parts: ActivityParts): ActivityList {
     const reader = parts.reader(Object.fromEntries(phrases) as Reader["actions"]) // as was just made
     search.draw(reader)
     drawSum(sum, entries, reader)
-    const isEmpty = entries.length === 0
     redraw(
       days,
-      isEmpty ? (
+      entries.length === 0 ? (
         <Empty asked={asked} reader={reader} clear={() => search.clear()} />
       ) : (
         <Days of={entries} reader={reader} />
