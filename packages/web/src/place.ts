@@ -24,6 +24,8 @@ export function apiUrl(workspace: string, ...parts: readonly string[]): URL {
  * reload finds it again.
  */
 export function takeToken(...opens: readonly string[]): string | undefined {
+  // A link that is opened in the same tab changes only the fragment.
+  addEventListener("hashchange", () => location.hash.includes("#t=") && location.reload())
   const key = `tallystick token ${opens.join("/")}`
   const [, token] = /^#t=([\w.-]+)$/.exec(location.hash) ?? []
   if (token === undefined) return attempt(() => sessionStorage.getItem(key)) ?? undefined
