@@ -245,6 +245,10 @@ test(
     assert.equal((await page.locator("del").textContent())?.trim(), "seven")
     assert.equal((await page.locator("ins").textContent())?.trim(), "ten")
     await expectAccessible(page)
+    await alterAnswers(page, "**/published-policy/1?*", (text) => text.replace("seven", "six"))
+    await page.reload()
+    await page.getByText("The text of version 1 does not hash to what the server names").waitFor()
+    await page.unroute("**/published-policy/1?*")
     await page.getByRole("link", { name: "Version 1", exact: true }).click()
     await page.getByRole("heading", { name: "Policy, version 1" }).waitFor()
 

@@ -56,7 +56,7 @@ async function load(): Promise<void> {
     <PolicyView
       read={shown}
       newest={wanted === "latest" ? version : newest}
-      before={before !== undefined && "policy" in before ? before.policy : undefined}
+      compared={before !== undefined && "policy" in before ? before : undefined}
     />,
   )
   // The browser looked for the section before it was drawn.
@@ -85,10 +85,11 @@ function NotReceived({ refusal }: { readonly refusal: Refusal }) {
 interface PolicyProps {
   readonly read: Read
   readonly newest: number | undefined
-  readonly before: Policy | undefined
+  readonly compared: Read | undefined
 }
 
-function PolicyView({ read: { policy, holds }, newest, before }: PolicyProps) {
+function PolicyView({ read: { policy, holds }, newest, compared }: PolicyProps) {
+  const before = compared?.policy
   const { version, publishedAt, sectionHash, sections } = policy
   return (
     <>
@@ -105,6 +106,14 @@ function PolicyView({ read: { policy, holds }, newest, before }: PolicyProps) {
               : "Its text does not hash to what the server names"}
           </span>
         </p>
+        {compared?.holds === false && (
+          <p class="state small broken">
+            <Icon of={crossIcon} />
+            <span>
+              The text of version {compared.policy.version} does not hash to what the server names
+            </span>
+          </p>
+        )}
         <p class="policy-hash">
           <Hash of={sectionHash} /> <Copy text={sectionHash} label="Copy hash" />
         </p>
