@@ -54,6 +54,7 @@ function offer(): void {
 
   async function fetchPack(): Promise<void> {
     button.setAttribute("disabled", "")
+    redraw(place)
     page.working(true)
     const got = await download((done, total) => {
       const of = total === undefined ? "" : ` of ${sizeText(total)}`
