@@ -5,7 +5,15 @@ import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { firstToken, goodPassword, join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
-import { auditedSoon, expectAccessible, expectFits, signInto, tabTo, watch } from "./browser.ts"
+import {
+  alterAnswers,
+  auditedSoon,
+  expectAccessible,
+  expectFits,
+  signInto,
+  tabTo,
+  watch,
+} from "./browser.ts"
 import { browser, scene, service, skip, workspace } from "./scene.ts"
 
 const email = "first@example.com"
@@ -288,3 +296,29 @@ test("keys lead from page to page, a list names them, and Back works", { skip },
   await page.getByText("There is no such page").waitFor()
   await watched.expectQuiet()
 })
+
+test(
+  "overview: what waits for a checkpoint is counted again once it is sealed, and today once it ends",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    let pending = 3
+    await alterAnswers(page, "**/integrity", (text) =>
+      text.replace(/"pending":\d+/, `"pending":${pending}`),
+    )
+    await page.goto(`${service.url}/ui`)
+    await page.locator(".figure").getByText("3 entries").waitFor()
+    pending = 0
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await page.locator(".figure").getByText("Everything is sealed.").waitFor()
+    // The next day begins.
+    await page.clock.setFixedTime(Date.now() + 86_400_000)
+    await Promise.all([
+      page.waitForRequest("**/events/timeline?*"),
+      page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
+    ])
+    await watched.expectQuiet()
+  },
+)

@@ -29,14 +29,18 @@ export const openOverview: OpenView = (desk) => {
     reads: whoRead(desk),
   }
   let last: readonly LinkedEntry[] = []
-  let size = -1
+  let seen = ""
   const recomputer = startRecomputer()
   const draw = (): void => drawClaim(claim, desk, last)
   const changed = async (): Promise<void> => {
     draw()
-    const grown = desk.chain.state()?.size
-    if (grown === undefined || grown === size) return
-    size = grown
+    const state = desk.chain.state()
+    if (state === undefined) return
+    const { size, pending, archived } = state
+    // The figures are of these, and of today.
+    const now = [size, pending, archived, new Date().toDateString()].join(" ")
+    if (now === seen) return
+    seen = now
     if (size === 0 && desk.workspace !== "instance")
       return desk.go(desk.link(["events"]), "replace")
     for (const part of Object.values(shown)) void part.load()
