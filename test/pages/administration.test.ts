@@ -6,7 +6,15 @@ import { test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import { goodPassword, join, setUpFirst, type Person } from "../people.ts"
 import { eventFor, eventually, writeMany } from "../service.ts"
-import { expectAccessible, expectFits, expectNarrow, secretIn, signInto, watch } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  expectFits,
+  expectNarrow,
+  secretIn,
+  signInto,
+  watch,
+} from "./browser.ts"
 import { browser, openAs, scene, service, skip, workspace } from "./scene.ts"
 
 const hostile = "\u202E<img src=x onerror=alert(1)>"
@@ -338,3 +346,17 @@ for (const width of [1440, 390])
     }
     await watched.expectQuiet()
   })
+
+test("a key that was used yesterday is not called unused", { skip }, async () => {
+  const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString()
+  await using watched = await opened("overview", admin)
+  const { page } = watched
+  await alterAnswers(page, "**/api-keys?*", (text) => {
+    const { apiKeys, ...rest } = JSON.parse(text) as { apiKeys: object[] }
+    const used = { createdAt: daysAgo(100), lastUsedAt: daysAgo(1) }
+    return JSON.stringify({ ...rest, apiKeys: apiKeys.map((key) => ({ ...key, ...used })) })
+  })
+  await page.reload()
+  await page.locator(".attention-list").getByText("Nothing does.").waitFor()
+  await watched.expectQuiet()
+})

@@ -92,7 +92,7 @@ function ofKeys(desk: Desk, { apiKeys }: ApiKeyList): readonly Concern[] {
     .filter(
       ({ revokedAt, expiresAt }) => revokedAt === undefined && !(Date.parse(expiresAt ?? "") < now),
     )
-    .flatMap(({ name, scopes, createdAt, expiresAt }) => {
+    .flatMap(({ name, scopes, createdAt, lastUsedAt, expiresAt }) => {
       const detail = `It may ${scopes.join(", ")}.`
       const left = Date.parse(expiresAt ?? "") - now
       if (left < soonMs)
@@ -107,7 +107,7 @@ function ofKeys(desk: Desk, { apiKeys }: ApiKeyList): readonly Concern[] {
             detail,
           },
         ]
-      const idle = now - Date.parse(createdAt)
+      const idle = now - Date.parse(lastUsedAt ?? createdAt)
       return idle > unusedMs
         ? [
             {
