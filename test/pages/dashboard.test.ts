@@ -322,3 +322,28 @@ test(
     await watched.expectQuiet()
   },
 )
+
+test(
+  "what was typed to sign in again stays when a slower request is refused",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url, refused: [401] })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    const json = { error: "unauthorized", detail: "no session" }
+    const held = Promise.withResolvers<void>()
+    await page.route("**/integrity", (route) => route.fulfill({ status: 401, json }))
+    await page.route(/evidence-packs/, async (route) => {
+      await held.promise
+      await route.fulfill({ status: 401, json })
+    })
+    await page.goto(`${service.url}/ui/packs`)
+    await page.getByLabel("E-mail").fill(viewer.email)
+    const refused = page.waitForResponse(/evidence-packs/)
+    held.resolve()
+    await (await refused).finished()
+    await page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert.equal(await page.getByLabel("E-mail").inputValue(), viewer.email)
+    await watched.expectQuiet()
+  },
+)

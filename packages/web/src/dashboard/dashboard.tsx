@@ -92,6 +92,8 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     signOut: () => void signOut(),
   })
   function leave(why: "asked" | "session ended"): void {
+    // Of several requests under way, each is refused.
+    if (over.signal.aborted) return
     over.abort()
     closeDialogs()
     view?.close?.()
