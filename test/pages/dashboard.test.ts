@@ -10,6 +10,7 @@ import {
   auditedSoon,
   expectAccessible,
   expectFits,
+  holdAnswers,
   signInto,
   tabTo,
   watch,
@@ -344,6 +345,32 @@ test(
     await (await refused).finished()
     await page.evaluate("new Promise((done) => setTimeout(done, 100))")
     assert.equal(await page.getByLabel("E-mail").inputValue(), viewer.email)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "explorer: a search that is answered after the page was left begins nothing",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    const asked: string[] = []
+    page.on("request", (request) => asked.push(request.url()))
+    const release = await holdAnswers(page, /events\?.*include=proof/, 1)
+    await Promise.all([
+      page.waitForRequest(/events\?.*include=proof/),
+      page.goto(`${service.url}/ui/events`),
+    ])
+    await page.getByRole("link", { name: "Packs" }).click()
+    await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
+    await release()
+    assert.deepEqual(
+      asked.filter((url) => url.includes("/events/")),
+      [],
+    )
+    assert.equal(await page.locator(".bar.working").count(), 0)
     await watched.expectQuiet()
   },
 )

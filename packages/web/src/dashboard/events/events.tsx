@@ -95,6 +95,7 @@ function createExplorer(desk: Desk, { query }: Place) {
     }),
     moved,
     close() {
+      finding.close()
       list.close()
       recomputer.close()
       over.abort()

@@ -28,6 +28,8 @@ export interface Finding {
   readonly rows: Rows | undefined
   readonly names: ActorNames
   ask(asked: Asked): void
+  /** Drops what is still to come. */
+  close(): void
   /** The values that entries of the range have in a field. */
   values(field: string): Promise<Told<FieldValues>>
 }
@@ -79,6 +81,10 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
       coming = made
       desk.working(true)
       void made.begin()
+    },
+    close() {
+      if (coming !== undefined) desk.working(false)
+      rows = coming = undefined
     },
     values: (field) =>
       desk.get<FieldValues>(["events", "values"], {
