@@ -49,25 +49,34 @@ function Rules({ desk, rules, saved }: RulesProps) {
   const add = (rule?: RetentionRule): void => {
     rows.append(<RuleRow rule={rule} number={rows.childElementCount + 1} changed={renumber} />)
   }
-  const renumber = (): void => {
-    // The counts were of other rules.
+  /** The count that is under way. */
+  let counting: object | undefined
+  /** Counts are of other rules than these. */
+  const forget = (): void => {
+    counting = undefined
     redraw(preview)
+  }
+  const renumber = (): void => {
+    forget()
     for (const [at, legend] of rows.querySelectorAll("legend").entries())
       legend.textContent = `Rule ${at + 1}`
   }
   for (const rule of rules) add(rule)
   const submit = (): Promise<Refusal | undefined> => {
     const wanted = rulesIn(rows)
-    const asked = previewOf(desk, wanted, (counting) =>
-      redraw(
-        preview,
+    const mine = (counting = {})
+    const show = (content: Node): void => {
+      if (counting === mine) redraw(preview, content)
+    }
+    const asked = previewOf(desk, wanted, (soFar) =>
+      show(
         <p class="soft" role="status">
-          {counted(counting.counted, "entry", "entries")} of {number(counting.of)} counted …
+          {counted(soFar.counted, "entry", "entries")} of {number(soFar.of)} counted …
         </p>,
       ),
     )
     return orRefusal(asked, (found) =>
-      redraw(preview, <Preview desk={desk} rules={wanted} of={found} saved={saved} />),
+      show(<Preview desk={desk} rules={wanted} of={found} saved={saved} />),
     )
   }
   const form = elementOf(
@@ -92,7 +101,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
     </Form>,
   )
   form.classList.add("rules-form")
-  form.addEventListener("input", () => redraw(preview))
+  form.addEventListener("input", forget)
   return (
     <>
       {form}
