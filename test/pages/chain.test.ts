@@ -7,7 +7,15 @@ import type { Page, Route } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, writeMany } from "../service.ts"
-import { auditedSoon, expectAccessible, expectFits, signInto, tabTo, watch } from "./browser.ts"
+import {
+  auditedSoon,
+  expectAccessible,
+  expectFits,
+  holdAnswers,
+  signInto,
+  tabTo,
+  watch,
+} from "./browser.ts"
 import { browser, scene, service, skip, untilSigned, workspace } from "./scene.ts"
 
 /** More than the browser asks for at once. */
@@ -224,5 +232,40 @@ test("chain: a checkpoint that was kept is compared with the log", { skip }, asy
   await altered(page, /epochs\/1\/checkpoint$/, () => Buffer.from(kept))
   await compare(newest, "Your checkpoint covers more")
   await expectChain(service.root, other.id)
+  await watched.expectQuiet()
+})
+
+test("chain: a check that was cancelled before it began does not begin", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await openChain(page)
+  const release = await holdAnswers(page, "**/tlog/epochs", 1)
+  await Promise.all([
+    page.waitForRequest("**/tlog/epochs"),
+    page.getByRole("button", { name: "Verify everything" }).click(),
+  ])
+  await page.getByRole("button", { name: "Cancel" }).click()
+  await release()
+  await page.evaluate("new Promise((done) => setTimeout(done, 1000))")
+  await page.getByText("Cancelled. Nothing is said").waitFor()
+  await watched.expectQuiet()
+})
+
+test("chain: the cell that was chosen last is shown", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await openChain(page)
+  const release = await holdAnswers(page, /events\?.*cursor=257(?:&|$)/, 1)
+  await Promise.all([
+    page.waitForRequest(/cursor=257(?:&|$)/),
+    page.getByRole("link", { name: /^Entries 129 to 256:/ }).click(),
+  ])
+  await page.getByRole("link", { name: /^Entries 257 to 384:/ }).click()
+  await page.getByRole("heading", { name: "#257 – #384" }).waitFor()
+  await release()
+  await page.evaluate("new Promise((done) => setTimeout(done, 1000))")
+  assert.equal(await page.getByRole("heading", { name: "#129 – #256" }).count(), 0)
   await watched.expectQuiet()
 })

@@ -28,18 +28,22 @@ export interface BrowserCheck {
 export function browserCheck(desk: Desk, found: (range: Range) => void): BrowserCheck {
   const place = elementOf(<div class="check-result" />)
   let worker: Worker | undefined
+  let wanted: object | undefined
   const cancel = (): void => {
     worker?.terminate()
-    worker = undefined
+    worker = wanted = undefined
   }
   const start = async (range?: Range): Promise<void> => {
     cancel()
+    const mine = (wanted = {})
     const bar = progress(() => {
       cancel()
       redraw(place, <p class="soft">Cancelled. Nothing is said of what was not checked.</p>)
     })
     redraw(place, bar.node)
     const task = await taskFor(desk, range)
+    // It was cancelled, or begun again.
+    if (wanted !== mine) return
     if ("code" in task) return redraw(place, <RefusedLine refusal={task} />)
     worker = runTask(task, (report) => {
       if (report.is === "checking") return bar.tell(report.done, report.of)

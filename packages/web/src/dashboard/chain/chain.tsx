@@ -34,7 +34,11 @@ export const openChain: OpenView = (desk, place) => {
   const signed = signedPart(desk)
   let chosen = rangeIn(place)
   const draw = (): void => drawClaim(claim, desk, good)
-  const drawChosen = (): void => void drawCell(cell, desk, recomputer, chosen)
+  let drawing: object | undefined
+  const drawChosen = (): void => {
+    const mine = (drawing = {})
+    void drawCell(cell, desk, recomputer, chosen, () => drawing === mine)
+  }
   const unwatch = desk.chain.watch(() => {
     draw()
     signed.draw()
@@ -106,6 +110,7 @@ async function drawCell(
   desk: Desk,
   recomputer: Recomputer,
   chosen: Range | undefined,
+  isWanted: () => boolean,
 ): Promise<void> {
   const state = desk.chain.state()
   if (state === undefined) return
@@ -125,6 +130,8 @@ async function drawCell(
     linkedEntries(desk, recomputer, { from: cell.from, to: cell.from }),
     linkedEntries(desk, recomputer, around),
   ])
+  // Another cell was chosen meanwhile.
+  if (!isWanted()) return
   const checked = state.checked.find(({ from, to }) => from <= cell.from && cell.to <= to)
   redraw(
     place,
