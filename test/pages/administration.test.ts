@@ -11,6 +11,7 @@ import {
   expectAccessible,
   expectFits,
   expectNarrow,
+  holdAnswers,
   secretIn,
   signInto,
   watch,
@@ -358,5 +359,18 @@ test("a key that was used yesterday is not called unused", { skip }, async () =>
   })
   await page.reload()
   await page.locator(".attention-list").getByText("Nothing does.").waitFor()
+  await watched.expectQuiet()
+})
+
+test("counts of consents are of the days that were chosen last", { skip }, async () => {
+  await using watched = await opened("consents", viewer)
+  const { page } = watched
+  const days = (name: string) => page.getByRole("link", { name, exact: true })
+  const release = await holdAnswers(page, /consents\/summary\?.*from=/, 1)
+  await Promise.all([page.waitForRequest(/summary\?.*from=/), days("Last 30 days").click()])
+  await days("Last 12 months").click()
+  await page.locator("[aria-current]").and(days("Last 12 months")).waitFor()
+  await release()
+  assert.equal(await days("Last 12 months").getAttribute("aria-current"), "page")
   await watched.expectQuiet()
 })
