@@ -362,6 +362,19 @@ test("a key that was used yesterday is not called unused", { skip }, async () =>
   await watched.expectQuiet()
 })
 
+test("saved settings are those that were changed, and no older ones", { skip }, async () => {
+  await using watched = await opened("settings")
+  const { page } = watched
+  await page.getByRole("button", { name: "Save" }).waitFor()
+  await service.root.patch(workspace.path, { policyVisibility: "private", hotDays: 60 })
+  await page.locator("#field-name").fill("Acme")
+  await page.getByRole("button", { name: "Save" }).click()
+  await page.getByRole("status").getByText("The settings are saved").waitFor()
+  const saved = (await service.root.get(workspace.path)).json<{ name: string; hotDays: number }>()
+  assert.deepEqual([saved.name, saved.hotDays], ["Acme", 60])
+  await watched.expectQuiet()
+})
+
 test("counts of consents are of the days that were chosen last", { skip }, async () => {
   await using watched = await opened("consents", viewer)
   const { page } = watched

@@ -101,7 +101,7 @@ function openProject(desk: Desk, project: Project | undefined, changed: () => vo
       const asked =
         project === undefined
           ? desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
-          : desk.send("PATCH", ["projects", project.id], change)
+          : desk.send("PATCH", ["projects", project.id], changesTo(project, change))
       return orRefusal(asked, () => {
         changed()
         close()
@@ -139,6 +139,18 @@ function openProject(desk: Desk, project: Project | undefined, changed: () => vo
       </Form>
     )
   })
+}
+
+/**
+ * Only what differs from what the form began with: another admin may have changed the rest meanwhile.
+ */
+function changesTo(before: object, wanted: object): object {
+  const known = new Map(Object.entries(before))
+  return Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(known.get(name)),
+    ),
+  )
 }
 
 /** Or the sentence that says which line is none. */
@@ -180,11 +192,12 @@ function WorkspaceForm({
   readonly desk: Desk
   readonly workspace: Workspace
 }) {
+  let shown: object = workspace
   const submit = async (values: FormData): Promise<Refusal | undefined> => {
     const laneRules = readRules(textIn(values, "laneRules") ?? "")
     if (typeof laneRules === "string")
       return { status: 0, code: "invalid_field", detail: laneRules }
-    const asked = desk.send("PATCH", [], {
+    const wanted = {
       ...(textIn(values, "name") !== undefined && { name: textIn(values, "name") }),
       policyVisibility: textIn(values, "policyVisibility"),
       projects: textIn(values, "projects"),
@@ -196,8 +209,11 @@ function WorkspaceForm({
         .split(/[\s,]+/)
         .filter((key) => key !== ""),
       laneRules,
+    }
+    return orRefusal(desk.send("PATCH", [], changesTo(shown, wanted)), () => {
+      shown = { ...shown, ...wanted }
+      announce("The settings are saved")
     })
-    return orRefusal(asked, () => announce("The settings are saved"))
   }
   return (
     <>
