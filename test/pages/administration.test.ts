@@ -375,6 +375,18 @@ test("saved settings are those that were changed, and no older ones", { skip }, 
   await watched.expectQuiet()
 })
 
+test("a new version of a policy that is being written is not begun again", { skip }, async () => {
+  await using watched = await opened("policies/website")
+  const { page } = watched
+  const begin = page.getByRole("button", { name: "New version" })
+  await begin.click()
+  await page.getByLabel("Text").fill("We keep names.")
+  await Promise.all([page.waitForResponse(/published-policy/), begin.click()])
+  await page.evaluate("new Promise((done) => setTimeout(done, 200))")
+  assert.equal(await page.getByLabel("Text").inputValue(), "We keep names.")
+  await watched.expectQuiet()
+})
+
 test("counts of consents are of the days that were chosen last", { skip }, async () => {
   await using watched = await opened("consents", viewer)
   const { page } = watched

@@ -217,6 +217,8 @@ async function newestOf({ desk, project }: OfProject): Promise<Told<Policy | und
 /** Begins with the text of the newest version, because most changes are small. */
 async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): Promise<void> {
   const told = await newestOf(of)
+  // What was typed stays.
+  if (place.querySelector(".editor") !== null) return place.querySelector("input")?.focus()
   const again = (): void => void openEditor(place, of, list)
   if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} retry={again} />)
   const newest = told.value
