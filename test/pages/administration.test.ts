@@ -399,3 +399,20 @@ test("counts of consents are of the days that were chosen last", { skip }, async
   assert.equal(await days("Last 12 months").getAttribute("aria-current"), "page")
   await watched.expectQuiet()
 })
+
+test("the time of a look-up is in the zone that its field names", { skip }, async () => {
+  await using watched = await opened("consents", viewer)
+  const { page } = watched
+  await page.getByText("In your time. Empty: now.").waitFor()
+  await page.getByRole("button", { name: "All times in UTC" }).click()
+  await page.getByText("In your time. Empty: now.").waitFor()
+  await page.getByLabel("Person").fill("person_1")
+  await page.getByLabel("At").fill("2026-01-31T09:30")
+  await page.getByLabel("Reason").fill("asked by themselves")
+  const [request] = await Promise.all([
+    page.waitForRequest(/consents\?/),
+    page.getByRole("button", { name: "Look up" }).click(),
+  ])
+  assert.equal(new URL(request.url()).searchParams.get("at"), "2026-01-31T08:30:59.999Z")
+  await watched.expectQuiet()
+})

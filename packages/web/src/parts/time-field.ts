@@ -8,8 +8,8 @@ export function timeInField(time: string | undefined): string {
   return new Date(Date.parse(time) - shift).toISOString().slice(0, 16)
 }
 
-export function timeOfField(field: string): string {
-  return new Date(isUtc() ? `${field}Z` : field).toISOString()
+export function timeOfField(field: string, inUtc = isUtc()): string {
+  return new Date(inUtc ? `${field}Z` : field).toISOString()
 }
 
 /** For a time that entries are chosen by. */

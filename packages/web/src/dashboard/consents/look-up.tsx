@@ -32,12 +32,14 @@ interface LookUpProps {
 
 export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }: LookUpProps) {
   const place = elementOf(<div aria-live="polite" />)
+  // The hint says it, also after the zone of the page has changed.
+  const inUtc = isUtc()
   const submit = (values: FormData): Promise<Refusal | undefined> => {
     const time = textIn(values, "at")
     const asked = {
       subject: textIn(values, "subject") ?? known,
       projectId: textIn(values, "project") ?? fixed,
-      at: time === undefined ? undefined : instantOf(time),
+      at: time === undefined ? undefined : instantOf(time, inUtc),
       reason: textIn(values, "reason"),
     }
     return orRefusal(desk.get<ConsentState>(["consents"], asked), (state) => {
@@ -66,7 +68,7 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
           label="At"
           type="datetime-local"
           optional
-          hint={`In ${isUtc() ? "UTC" : "your time"}. Empty: now.`}
+          hint={`In ${inUtc ? "UTC" : "your time"}. Empty: now.`}
         />
         <Field name="reason" label="Reason" maxLength={200} placeholder="request SUP-2291" />
       </Form>
@@ -76,8 +78,8 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
 }
 
 /** The time that was typed. The whole minute counts. */
-function instantOf(typed: string): string {
-  const time = new Date(timeOfField(typed))
+function instantOf(typed: string, inUtc: boolean): string {
+  const time = new Date(timeOfField(typed, inUtc))
   if (typed.length <= "2026-01-31T09:30".length) time.setSeconds(59, 999)
   return time.toISOString()
 }
