@@ -416,3 +416,20 @@ test("the time of a look-up is in the zone that its field names", { skip }, asyn
   assert.equal(new URL(request.url()).searchParams.get("at"), "2026-01-31T08:30:59.999Z")
   await watched.expectQuiet()
 })
+
+test("a new pack counts the entries of the search that stands there", { skip }, async () => {
+  await using watched = await opened("packs")
+  const { page } = watched
+  await page.getByRole("button", { name: "New pack" }).click()
+  const count = page.getByRole("dialog").getByRole("status")
+  const all = await eventually("a count", async () => (await count.textContent()) || undefined)
+  const release = await holdAnswers(page, /query=action/, 1)
+  const search = page.getByRole("dialog").getByLabel("Search")
+  await search.fill("action:invoice.paid")
+  await Promise.all([page.waitForRequest(/query=action/), search.press("Tab")])
+  await search.fill("")
+  await Promise.all([page.waitForResponse(/events\?/), search.press("Tab")])
+  await release()
+  assert.equal(await count.textContent(), all)
+  await watched.expectQuiet()
+})

@@ -118,13 +118,17 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
         announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
       })
     }
+    let counting: object | undefined
     const countEntries = async (): Promise<void> => {
       const form = count.closest("form")
       if (form === null || "receiptIds" in wanted) return
+      const mine = (counting = {})
       const told = await desk.get<EventsPage>(["events"], {
         ...filterIn(new FormData(form), wanted.asked),
         limit: 1,
       })
+      // The search was changed meanwhile.
+      if (counting !== mine) return
       redraw(
         count,
         <>
