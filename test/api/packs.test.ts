@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { request, type IncomingMessage } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -591,6 +592,30 @@ test("a page of another site cannot cause a recorded download", async () => {
     ask("same-origin", 200),
     ask("none", 200),
   ])
+})
+
+test("a download is cut off when its token is revoked", async () => {
+  const acme = await makeWorkspace(service)
+  const long = "x".repeat(8000)
+  const receipts = await writeMany(acme, 4000, {
+    changes: (amount) => ({ metadata: { amount, long } }),
+  })
+  const receiptIds = receipts.map(({ receipt }) => receipt)
+  const { packId } = await makePack(acme.reader, acme.path, { receiptIds })
+  const { token, tokenId } = await make<{ token: string; tokenId: string }>(
+    service.root,
+    `${acme.path}/evidence-packs/${packId}/token`,
+    {},
+  )
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const url = `${service.url}${acme.path}/evidence-packs/${packId}/download?format=json`
+    request(url, { headers, agent: false }, resolve).once("error", reject).end()
+  })
+  assert.equal(answer.statusCode, 200)
+  await new Promise((resolve) => answer.once("readable", resolve))
+  assert.equal((await service.root.delete(`${acme.path}/tokens/${tokenId}`)).status, 204)
+  await assert.rejects(answer.resume().toArray(), { code: "ECONNRESET" })
 })
 
 test("a pack's entries and tokens are listed page by page", async () => {

@@ -73,13 +73,17 @@ export interface Packs {
     request: PackRequest,
     signal?: AbortSignal,
   ): Promise<Document<"pack">>
-  /** Makes the pack again and records the download. */
+  /**
+   * Makes the pack again and records the download. `recheck` throws once the credential is no longer
+   * valid.
+   */
   download(
     by: Principal,
     workspace: Workspace,
     pack: Document<"pack">,
     format: PackFormat,
     signal?: AbortSignal,
+    recheck?: () => Promise<unknown>,
   ): Promise<PackDownload>
 }
 
@@ -140,7 +144,7 @@ export function createPacks(parts: PackParts): Packs {
         return sealPack(parts, by, workspace, made.id, link.sequence).catch(() => made)
       }),
 
-    download: (by, workspace, pack, format, signal) => {
+    download: (by, workspace, pack, format, signal, recheck) => {
       const make = async (): Promise<Archive> => {
         const creation = () => creationOf(parts, workspace, pack)
         const { value } =
@@ -172,9 +176,20 @@ export function createPacks(parts: PackParts): Packs {
       return sent(sending, workspace.id, signal, async () => {
         const { bytes, chunks } = await making.run(workspace.id, signal, make)
         signal?.throwIfAborted()
-        return { bytes, content: Readable.from(chunks) }
+        return { bytes, content: Readable.from(whileValid(chunks, recheck)) }
       })
     },
+  }
+}
+
+/** A large pack takes hours to be sent to a slow client. */
+async function* whileValid<Chunk>(
+  chunks: AsyncIterable<Chunk>,
+  recheck: (() => Promise<unknown>) | undefined,
+): AsyncGenerator<Chunk> {
+  for await (const chunk of chunks) {
+    await recheck?.()
+    yield chunk
   }
 }
 

@@ -12,6 +12,7 @@ import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.t
 import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
 import { withPublications } from "../../workspace/consent-selection.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
+import { createRecognise } from "../authenticate.ts"
 import { created, ok } from "../endpoint.ts"
 import {
   changeable,
@@ -32,7 +33,10 @@ import { filteredFor, pageJson, wantedOf } from "./query-endpoints.ts"
 /** A receipt's id in quotes, with a comma and some white space. */
 const idBytes = 64
 
+const ofDownloads = { action: "read", isRecorded: true, tokens: ["evidence"] } as const
+
 export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const recognise = createRecognise(service)
   const { eventBytesMax, packReceiptsMax } = service.limits
   return [
     endpoint({
@@ -131,17 +135,13 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       description:
         "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",
       refuses: ["content_gone"],
-      access: { action: "read", isRecorded: true, tokens: ["evidence"] },
+      access: ofDownloads,
       query: DownloadQuery,
       answers: { 200: Bytes },
       answerType: "application/zip",
       alsoAnswers: [{ type: "application/json", shape: PackDownload }],
-      async handle({
-        caller,
-        params: { workspaceId, packId },
-        query: { format },
-        incoming: { method, signal },
-      }) {
+      async handle({ caller, params: { workspaceId, packId }, query: { format }, incoming }) {
+        const { method, signal } = incoming
         const workspace = await service.workspaces.get(workspaceId)
         const pack = await packFor(service, caller, workspaceId, packId)
         permitWriting(service, workspaceId)
@@ -161,6 +161,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
           pack,
           format,
           signal,
+          () => recognise(incoming, { access: ofDownloads }),
         )
         return {
           status: 200,
