@@ -3,6 +3,7 @@
 
 import { parseRecord, recordBytes } from "@tallystick/proof"
 import type { Frame } from "../store/content-keeper.ts"
+import { readGone } from "../store/destroyed.ts"
 import type { FilingStore } from "../store/store.ts"
 import { openFitting } from "../store/stretch.ts"
 import { turn } from "./loop.ts"
@@ -48,7 +49,7 @@ export interface StillPacked {
   readonly endsAt: number
 }
 
-export type FramedStore = Pick<FilingStore, "journal" | "content">
+export type FramedStore = Pick<FilingStore, "journal" | "content" | "registry">
 
 /** The bytes of a segment's text at most. */
 const textBytesMax = 64 * 1024 * 1024
@@ -81,6 +82,9 @@ export async function findDueFrames(
       const isNext = of !== undefined && (ledger ?? of) === of
       if (!isDue || !isNext || (isFull && frames.length > 0))
         return found(isFull || (isDue && !isNext))
+      const last = frames.at(-1)
+      if (last !== undefined && !(await areGone(store, due.workspace, endOf(last), frame.first)))
+        return found(true)
       if (frames.length === 0) isOld = facts.firstMs < due.partialDueMs
       ledger = of
       frames.push({ ...frame, textBytes: facts.textBytes, indexes: facts.indexes })
@@ -88,11 +92,30 @@ export async function findDueFrames(
     if (some.length === 0) {
       const last = frames.at(-1)
       if (last === undefined) return undefined
-      const endsAt = last.first + last.count - 1
+      const endsAt = endOf(last) - 1
       return endsAt === due.endedAt ? found(false) : { endsAt }
     }
     await turn()
   }
+}
+
+function endOf({ first, count }: Frame): number {
+  return first + count
+}
+
+/**
+ * Whether the bodies of all entries from one up to another were destroyed. Others may be packed
+ * later, and what is dropped after a segment was recorded is all that lies within it.
+ */
+async function areGone(
+  { registry }: FramedStore,
+  workspace: string,
+  from: number,
+  end: number,
+): Promise<boolean> {
+  const between = Array.from({ length: end - from }, (_, at) => from + at)
+  const goneAt = await readGone(registry, workspace, between)
+  return between.every((sequence) => goneAt(sequence)?.what === "body")
 }
 
 async function factsOf({ journal }: FramedStore, workspace: string, frame: Frame) {

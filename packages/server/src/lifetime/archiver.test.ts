@@ -13,7 +13,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { created, type ArchiveSegmentDocument } from "../store/documents.ts"
 import type { Journal, JournalReader } from "../store/store.ts"
-import { destroyedChanges } from "../store/destroyed.ts"
+import { bodiless, destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
 import { removeDestroyed } from "./archive-segments.ts"
 import { archiveDue } from "./archiver.ts"
@@ -21,7 +21,10 @@ import { archiveDue } from "./archiver.ts"
 const workspace = testWorkspace("acme", { hotDays: 0 })
 
 /** 200 entries, 192 of them in frames, and the archiver. */
-async function openHouse(t: TestContext) {
+async function openHouse(
+  t: TestContext,
+  packed: readonly (readonly [number, number])[] = [[1, 192]],
+) {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-"))
   t.after(() => rm(folder, { recursive: true }))
   const { served, filing } = openMemory()
@@ -32,15 +35,22 @@ async function openHouse(t: TestContext) {
     Array.from({ length: 200 }, () => testEvent()),
     [created("workspace", workspace.id, workspace.value)],
   )
-  while ((await filing.content.pack(workspace.id, 0, 192)) !== undefined);
+  const pack = async ([first, last]: readonly [number, number]): Promise<void> => {
+    for (let after = first - 1; after < last;)
+      after = (await filing.content.pack(workspace.id, after, last))?.last ?? last
+  }
+  for (const range of packed) await pack(range)
   const storage = openFolderStorage(folder)
   const archiving = createSegmentArchiving(filing, storage, systemClock)
   const limits = { ...defaultLimits, archiveEntriesMax: 64 }
   const parts = { journal, registry, ledger, clock: systemClock, limits, archiving }
   const options = { partialMs: 0, ends: new Map(), isOver: () => false }
+  const archived = withArchived<JournalReader>(journal, createArchivedBodies(storage, registry))
   return {
     ...parts,
     storage,
+    options,
+    pack,
     remove: (segments: readonly ArchiveSegmentDocument[], by = archiving) =>
       removeDestroyed({ ...parts, archiving: by }, workspace, segments),
     async destroy(bodies: readonly (readonly [number, number])[]) {
@@ -81,11 +91,9 @@ async function openHouse(t: TestContext) {
       const other = { ...parts, ledger: openTestLedger(slow, { registry }), limits: larger }
       await archiveDue(other, workspace, options)
     },
-    async [Symbol.asyncDispose]() {
-      const bodies = createArchivedBodies(storage, registry)
-      const archived = withArchived<JournalReader>(journal, bodies)
-      await expectChain(archived, workspace.id)
-    },
+    /** The entries that have no body, neither in the database nor in storage. */
+    lacking: async () => bodiless(await archived.after(workspace.id, 0, 1000)),
+    [Symbol.asyncDispose]: async () => void (await expectChain(archived, workspace.id)),
   }
 }
 
@@ -237,4 +245,29 @@ test("a segment that cannot be read is not taken for one that another server has
   await assert.rejects(house.remove(segments, { ...house.archiving, without: away }), /is away/)
   await house.remove(segments)
   await house.expectFiles((await house.archive()).segments, "read later")
+})
+
+test("bodies that were packed after the segment around them was archived are not dropped", async (t) => {
+  await using house = await openHouse(t, [
+    [1, 64],
+    [129, 192],
+  ])
+  const larger = { ...house, limits: { ...house.limits, archiveEntriesMax: 192 } }
+  const archive = () => archiveDue(larger, workspace, house.options)
+  let archived = await archive()
+  while (archived.segments.at(-1)?.last !== 192) archived = await archive()
+  // Such as entries that did not match their records, and were repaired.
+  await house.pack([65, 128])
+  archived = await archive()
+  assert.deepEqual(await house.lacking(), [])
+  while (archived.segments.length < 3) archived = await archive()
+  assert.deepEqual(
+    archived.segments.map(({ first, last }) => [first, last]),
+    [
+      [1, 64],
+      [65, 128],
+      [129, 192],
+    ],
+  )
+  assert.deepEqual(await house.lacking(), [])
 })
