@@ -7,7 +7,7 @@ import { lookup } from "node:dns/promises"
 import { createServer as createListener, type AddressInfo, type Server as Listener } from "node:net"
 import { Readable } from "node:stream"
 import type { Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { LedgerError, statusOf } from "../error.ts"
 import { preferred } from "./accept.ts"
 import { clientAddress, type ClientAddress } from "./client-address.ts"
 import { Connections, type ConnectionLimits } from "./connections.ts"
@@ -216,7 +216,9 @@ export class HttpServer {
     for (const [name, value] of Object.entries(fields)) response.setHeader(name, value)
     body.once("error", (error) => {
       if (response.headersSent) {
-        this.#report(response, error)
+        // That a credential has ended meanwhile is no fault of the service.
+        const isRefusal = error instanceof LedgerError && statusOf[error.code] < 500
+        if (!isRefusal) this.#report(response, error)
         response.destroy()
         return
       }
