@@ -10,6 +10,7 @@ import {
   alterAnswers,
   expectAccessible,
   expectFits,
+  giveTime,
   expectNarrow,
   holdAnswers,
   secretIn,
@@ -382,7 +383,7 @@ test("a new version of a policy that is being written is not begun again", { ski
   await begin.click()
   await page.getByLabel("Text").fill("We keep names.")
   await Promise.all([page.waitForResponse(/published-policy/), begin.click()])
-  await page.evaluate("new Promise((done) => setTimeout(done, 200))")
+  await giveTime(page)
   assert.equal(await page.getByLabel("Text").inputValue(), "We keep names.")
   await watched.expectQuiet()
 })

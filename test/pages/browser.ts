@@ -195,8 +195,13 @@ export async function holdAnswers(
   return async () => {
     held.resolve()
     await Promise.all(sent)
-    await page.evaluate("new Promise((done) => setTimeout(done, 200))")
+    await giveTime(page)
   }
+}
+
+/** For what must not happen, there is no condition to wait for. */
+export async function giveTime(page: Page, ms = 200): Promise<void> {
+  await page.evaluate(`new Promise((done) => setTimeout(done, ${ms}))`)
 }
 
 /** What axe finds in both themes, at the current width. */

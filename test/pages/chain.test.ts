@@ -11,6 +11,7 @@ import {
   auditedSoon,
   expectAccessible,
   expectFits,
+  giveTime,
   holdAnswers,
   signInto,
   tabTo,
@@ -247,7 +248,7 @@ test("chain: a check that was cancelled before it began does not begin", { skip 
   ])
   await page.getByRole("button", { name: "Cancel" }).click()
   await release()
-  await page.evaluate("new Promise((done) => setTimeout(done, 1000))")
+  await giveTime(page, 1000)
   await page.getByText("Cancelled. Nothing is said").waitFor()
   await watched.expectQuiet()
 })
@@ -265,7 +266,7 @@ test("chain: the cell that was chosen last is shown", { skip }, async () => {
   await page.getByRole("link", { name: /^Entries 257 to 384:/ }).click()
   await page.getByRole("heading", { name: "#257 – #384" }).waitFor()
   await release()
-  await page.evaluate("new Promise((done) => setTimeout(done, 1000))")
+  await giveTime(page, 1000)
   assert.equal(await page.getByRole("heading", { name: "#129 – #256" }).count(), 0)
   await watched.expectQuiet()
 })

@@ -10,6 +10,7 @@ import {
   auditedSoon,
   expectAccessible,
   expectFits,
+  giveTime,
   holdAnswers,
   signInto,
   tabTo,
@@ -342,7 +343,7 @@ test(
     const refused = page.waitForResponse(/evidence-packs/)
     held.resolve()
     await (await refused).finished()
-    await page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    await giveTime(page)
     assert.equal(await page.getByLabel("E-mail").inputValue(), viewer.email)
     await watched.expectQuiet()
   },

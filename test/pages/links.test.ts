@@ -39,16 +39,22 @@ function made<Answer>(path: string, body: object, by = workspace.reader): Promis
   return make<Answer>(by, `${workspace.path}/${path}`, body)
 }
 
+/** A new link for the person. */
+async function ownActivity(): Promise<string> {
+  const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
+    projectId: "core",
+    subject: own.id,
+  })
+  return activityUrl
+}
+
 test(
   "activity: a person sees their own entries, each recomputed, finds one, and opens its proof by keyboard",
   { skip },
   async () => {
     await using watched = await watch(browser, { origin: service.url })
     const { page } = watched
-    const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
-      projectId: "core",
-      subject: own.id,
-    })
+    const activityUrl = await ownActivity()
     await page.goto(activityUrl)
     await page.locator(".sum").getByText("Every entry below was recomputed").waitFor()
     assert.equal(page.url(), `${service.url}/a/${workspace.id}`)
@@ -82,10 +88,7 @@ test(
   async () => {
     await using watched = await watch(browser, { origin: service.url })
     const { page } = watched
-    const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
-      projectId: "core",
-      subject: own.id,
-    })
+    const activityUrl = await ownActivity()
     await alterAnswers(page, "**/v1/**", (text) =>
       text.replace("auth.session.created", "auth.session.ended"),
     )
@@ -103,10 +106,7 @@ test(
 test("activity: older entries of another search do not follow", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
-  const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
-    projectId: "core",
-    subject: own.id,
-  })
+  const activityUrl = await ownActivity()
   await page.goto(activityUrl)
   await page.getByText("50 of 60").waitFor()
   const release = await holdAnswers(page, /query=support_7/, 1)
@@ -125,10 +125,7 @@ test("activity: older entries of another search do not follow", { skip }, async 
 test("activity: an entry without its proof is not called recomputed", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched
-  const { activityUrl } = await made<{ activityUrl: string }>("activity/token", {
-    projectId: "core",
-    subject: own.id,
-  })
+  const activityUrl = await ownActivity()
   await alterAnswers(page, "**/v1/**", (text) => {
     const { events, ...rest } = JSON.parse(text) as { events: { proof?: object }[] }
     delete events[0]?.proof
