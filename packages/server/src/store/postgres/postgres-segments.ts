@@ -22,7 +22,7 @@ const addPart = `INSERT INTO tallystick.parts (workspace_id, level, k, part, byt
   ON CONFLICT (workspace_id, level, k, part) DO UPDATE SET bytes = excluded.bytes`
 const addSegment = `
   INSERT INTO tallystick.segments (workspace_id, level, k, hash, bytes, last_record, form)
-  VALUES ($1, $2, $3, $4, $5, $6, 2)
+  VALUES ($1, $2, $3, $4, $5, $6, 3)
   ON CONFLICT (workspace_id, level, k) DO UPDATE
   SET hash = excluded.hash, bytes = excluded.bytes, last_record = excluded.last_record`
 // A row of `segments` without a hash has parts that nobody reads: they are staged, or a larger

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { ListCursor, ListWriter, UnionWriter } from "./list-stream.ts"
+import { ListCursor, ListWriter, UnionWriter, type ListSpan } from "./list-stream.ts"
 import type { StreamPart } from "./key-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import { createChance, seedOf } from "../../../../../test/chance.ts"
@@ -38,15 +38,16 @@ test("lists that are read in runs have the numbers that were written", (t) => {
   assert.ok(read > 1000)
 })
 
-test("a union has the numbers of its lists, and what is left at the end has none", (t) => {
+test("unions have the numbers of lists that have enough together, and what is left at the end has none", (t) => {
   const { below } = createChance(seedOf(t))
+  let covered = 0
   for (let round = 0; round < 300; round++) {
     const most = [1, 5, 8, 9, 40, 3000][below(6)] ?? 1
-    const each = 1 + below(5)
-    const unions = new UnionWriter(each, most)
+    const enough = 1 + below(200)
+    const unions = new UnionWriter(enough, most)
     const copies = new ListWriter(most, (part: StreamPart) => part)
-    const lists = Array.from({ length: each * (1 + below(5)) + below(each) }, () => {
-      const count = below(20) === 0 ? most : 1 + below(Math.min(most, 400))
+    const lists = Array.from({ length: 1 + below(200) }, () => {
+      const count = below(20) === 0 ? most : 1 + below(Math.min(most, below(10) === 0 ? 400 : 4))
       const numbers = new Set(
         Array.from({ length: count }, (_, at) => (count === most ? at : below(most))),
       )
@@ -66,11 +67,21 @@ test("a union has the numbers of its lists, and what is left at the end has none
       }
     }
     const expected = new ListWriter(most, (part: StreamPart) => part)
-    for (let at = 0; at + each <= lists.length; at += each) {
-      const numbers = new Set(lists.slice(at, at + each).flatMap((list) => [...list]))
-      expected.add(Uint32Array.from(numbers).sort(), 0, numbers.size)
+    const spans: ListSpan[] = []
+    for (let from = 0, end = 1; end <= lists.length; end++) {
+      const together = lists.slice(from, end).flatMap((list) => [...list])
+      if (together.length < enough) continue
+      if (end - from >= 16) {
+        const numbers = Uint32Array.from(new Set(together)).sort()
+        expected.add(numbers, 0, numbers.length)
+        spans.push({ from, end })
+        covered += end - from
+      }
+      from = end
     }
     expected.items.finish()
     assert.deepEqual(unions.finish(), expected.items.parts)
+    assert.deepEqual(unions.spans, spans)
   }
+  assert.ok(covered > 1000, `${covered} lists`)
 })

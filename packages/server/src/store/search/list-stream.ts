@@ -8,7 +8,7 @@
 //                      1        varint of the number
 //                      else     varint bytes · varint of the first · varints of what follows, less the one before, less 1
 //
-// Another stream has the unions of lists: each is a list of the numbers that are in one of so many
+// Another stream has the unions of lists: each is a list of the numbers that are in one of some
 // lists that follow each other.
 
 import type { ByteWriter } from "./byte-writer.ts"
@@ -89,29 +89,46 @@ export class ListWriter<P> {
   }
 }
 
-/** Writes the union of each `lists` lists that follow each other. What is left at the end has none. */
+/** Lists that follow each other, from one to the end, which is excluded. */
+export interface ListSpan {
+  readonly from: number
+  readonly end: number
+}
+
+/** Fewer lists are read as fast as their union. */
+const unionListsMin = 16
+
+/**
+ * Writes unions of lists that follow each other: of as few as have so many numbers together, if
+ * they are not very few. What is left at the end has none.
+ */
 export class UnionWriter {
-  readonly #lists: number
+  readonly spans: ListSpan[] = []
+  readonly #enough: number
   readonly #writer: ListWriter<StreamPart>
   readonly #union: NumberSet
-  #added = 0
+  #from = 0
+  #end = 0
+  #numbers = 0
 
-  constructor(lists: number, most: number) {
-    this.#lists = lists
+  constructor(enough: number, most: number) {
+    this.#enough = enough
     this.#writer = new ListWriter(most, (part) => part)
     this.#union = new NumberSet(most)
   }
 
   add(numbers: Uint32Array, start: number, end: number): void {
+    if (this.#passes(end - start)) return
     const union = this.#union
     if (end - start === union.most) union.addAll()
     else union.addEach(numbers, start, end)
-    this.#end()
+    this.#added(end - start)
   }
 
   addAs(list: ListCursor): void {
+    if (this.#passes(list.count)) return
     list.addTo(this.#union)
-    this.#end()
+    this.#added(list.count)
   }
 
   finish(): readonly StreamPart[] {
@@ -119,11 +136,24 @@ export class UnionWriter {
     return this.#writer.items.parts
   }
 
-  #end(): void {
-    if (++this.#added < this.#lists) return
-    this.#writer.addSet(this.#union)
+  /** A list that is enough alone is its own union. */
+  #passes(count: number): boolean {
+    if (this.#from < this.#end || count < this.#enough) return false
+    this.#from = ++this.#end
+    return true
+  }
+
+  #added(count: number): void {
+    this.#end++
+    this.#numbers += count
+    if (this.#numbers < this.#enough) return
+    if (this.#end - this.#from >= unionListsMin) {
+      this.spans.push({ from: this.#from, end: this.#end })
+      this.#writer.addSet(this.#union)
+    }
     this.#union.deleteRange(0, this.#union.most)
-    this.#added = 0
+    this.#from = this.#end
+    this.#numbers = 0
   }
 }
 

@@ -20,27 +20,28 @@
 //     made         milliseconds that id and receipt begin with, since the earliest, as planes
 //     ids          of each id the 130 random bits behind its time, in 17 bytes; 4,096 of them a part
 //     receipts     the same of receipts
-//     entryUnions  for each ⌈count/8⌉ lists of `entries` that follow each other, the entries that are in
-//                  one of them; the lists that are left at the end have none
-//     valueUnions  the same of `values`, also for each ⌈count/8⌉ lists
+//     entryUnions  of lists of `entries` that follow each other, the entries that are in one of them:
+//                  for as few lists as have ⌈count/8⌉ entries together, if these are 16 lists at least;
+//                  those that are left at the end have none
+//     valueUnions  the same of `values`, also for ⌈count/8⌉ numbers together
 //
-// A search for what very many keys begin with reads unions in place of lists. Segments with fewer
-// entries than a block have none.
+// A search for what many keys begin with reads unions in place of lists. Segments with fewer entries
+// than a block have none.
 //
 // Ids in the ledger's own form stand in the columns, because they are random and would be half of
 // all keys; the filters `id` and `receipt` say which entries have one. Others are values like any.
 //
 // The header is part 0:
 //
-//     "TSS2"
+//     "TSS3"
 //     varint first high, first low · varint count · keys · words      first: a sequence, in two halves of 26 bits
 //     varint entries of a block · for each block, in milliseconds since 1970
 //         f64 earliest and latest occurred · f64 earliest and latest made
 //     varint · (varint length · names)         lists of more than one name, in order
+//     of either unions: varint · (varint lists without one before it · varint lists that it is of)
 //     for each of these eleven: varint parts, and for each part
 //         varint first item, less that of the part before · varint raw bytes · SHA-256 of them
 //         varint length · separator
-//     the last two are left out if both have no parts: earlier versions made no unions, and skip them
 //     SHA-256 of the header so far
 //
 // Parts 1, 2, … are those of the eleven in order, each compressed by zstd. Hashes are of what was
@@ -50,6 +51,7 @@ import { hash } from "node:crypto"
 import { packZstd, peekZstd, unpackZstd } from "../../runtime/zstd.ts"
 import { ByteWriter } from "./byte-writer.ts"
 import { varintAt, type StreamPart } from "./key-stream.ts"
+import type { ListSpan } from "./list-stream.ts"
 import { createPartCache, type PartCache } from "./part-cache.ts"
 import {
   SegmentDamaged,
@@ -60,8 +62,7 @@ import {
   type Turns,
 } from "./segments.ts"
 
-const unionNames = ["entryUnions", "valueUnions"] as const
-const otherNames = [
+export const streamNames = [
   "keys",
   "entries",
   "words",
@@ -71,8 +72,9 @@ const otherNames = [
   "made",
   "ids",
   "receipts",
+  "entryUnions",
+  "valueUnions",
 ] as const
-export const streamNames = [...otherNames, ...unionNames] as const
 export type StreamName = (typeof streamNames)[number]
 
 /** What a header says beside its parts. */
@@ -86,6 +88,9 @@ export interface SegmentFacts {
   readonly blocks: readonly BlockTimes[]
   /** Lists of more than one name, joined as in keys. */
   readonly namesTogether: readonly Uint8Array[]
+  /** Of which lists each union is. */
+  readonly entryUnions: readonly ListSpan[]
+  readonly valueUnions: readonly ListSpan[]
 }
 
 export interface BlockTimes {
@@ -110,17 +115,7 @@ export interface PartSum extends Pick<StreamPart, "first" | "separator"> {
   readonly hash: Buffer
 }
 
-/** Lists of one union: of so many with an entry each, it is a bitmap. */
-export function unionLists(count: number): number {
-  return Math.ceil(count / 8)
-}
-
-/** The same segment as earlier versions made it. `reindex` makes unions, and so does every merge. */
-export function withoutUnions<P>(made: MadeSegment<P>): MadeSegment<P> {
-  return { ...made, streams: { ...made.streams, entryUnions: [], valueUnions: [] } }
-}
-
-const magic = Buffer.from("TSS2")
+const magic = Buffer.from("TSS3")
 const hashBytes = 32
 const half = 2 ** 26
 
@@ -163,8 +158,16 @@ export function headerOf({ facts, streams }: MadeSegment<PartSum>): Buffer {
     header.varint(names.length)
     header.append(names)
   }
-  const hasUnions = unionNames.some((name) => streams[name].length > 0)
-  for (const name of hasUnions ? streamNames : otherNames) {
+  for (const spans of [facts.entryUnions, facts.valueUnions]) {
+    header.varint(spans.length)
+    let before = 0
+    for (const { from, end } of spans) {
+      header.varint(from - before)
+      header.varint(end - from)
+      before = end
+    }
+  }
+  for (const name of streamNames) {
     header.varint(streams[name].length)
     let before = 0
     for (const { first, rawBytes, hash: hashed, separator } of streams[name]) {
@@ -322,6 +325,14 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
   if (!magic.equals(bytes.subarray(0, magic.length)))
     throw new SegmentDamaged("a segment is of another version")
   const span = (): Span => ({ earliest: f64(), latest: f64() })
+  const spans = (): ListSpan[] => {
+    let end = 0
+    return Array.from({ length: varint() }, () => {
+      const from = end + varint()
+      end = from + varint()
+      return { from, end }
+    })
+  }
   const counts = {
     first: varint() * half + varint(),
     count: varint(),
@@ -336,10 +347,11 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
       made: span(),
     })),
     namesTogether: Array.from({ length: varint() }, some),
+    entryUnions: spans(),
+    valueUnions: spans(),
   }
   let part = 0
   const streams = recordOf((stream) => {
-    if (place.at === bytes.length) return []
     let first = 0
     return Array.from({ length: varint() }, (): PartPlace => {
       first += varint()

@@ -12,10 +12,10 @@ import {
   type Filter,
 } from "./key-groups.ts"
 import { compareBytes, KeyCursor, placeOfKey } from "./key-stream.ts"
-import { ListCursor } from "./list-stream.ts"
+import { ListCursor, type ListSpan } from "./list-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner } from "./search.ts"
-import { unionLists, type Segment, type StreamName } from "./segment-format.ts"
+import type { Segment, StreamName } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
 export type Dictionary = "keys" | "words"
@@ -171,11 +171,11 @@ export function listsOf(segment: Segment, of: Dictionary): Walk<ListCursor> {
   return walkLists(segment, of, of === "keys" ? "entries" : "values", segment.facts[of])
 }
 
-/** The unions of these lists, of `each` that follow each other; of an infinite number if it has none. */
+/** The unions of these lists, and of which lists each is. */
 function unionsOf(segment: Segment, of: Dictionary) {
   const stream = of === "keys" ? "entryUnions" : "valueUnions"
-  const each = segment.streams[stream].length > 0 ? unionLists(segment.count) : Infinity
-  return { each, unions: walkLists(segment, of, stream, Math.floor(segment.facts[of] / each)) }
+  const spans = segment.facts[stream]
+  return { spans, unions: walkLists(segment, of, stream, spans.length) }
 }
 
 function walkLists(
@@ -227,6 +227,7 @@ export class ListedKeys {
   }
 }
 
+const noSpan: ListSpan = { from: Infinity, end: Infinity }
 const noKey = new KeyCursor(new Uint8Array(), 0)
 const noList = new ListCursor(new Uint8Array(), 0, 1)
 
@@ -238,23 +239,30 @@ export function* addLists(
   set: NumberSet,
 ): Steps<void> {
   const lists = listsOf(segment, of)
-  const { each, unions } = unionsOf(segment, of)
+  const { spans, unions } = unionsOf(segment, of)
+  let place = 0
   let work = 0
   for (let number = numbers.next(0); number >= 0; number = numbers.next(number)) {
     // Asked once: to find the end of a long run takes as long as the run is.
     const runEnd = numbers.runEnd(number)
     while (number < runEnd) {
-      const [place, left] = [Math.floor(number / each), each - (number % each)]
-      if (left === each && number + each <= runEnd) {
+      while ((spans[place]?.from ?? Infinity) < number) place++
+      const { from, end } = spans[place] ?? noSpan
+      if (from === number && end <= runEnd) {
         const union = unions.open(place) ?? (yield* unions.load(place))
         union.addTo(set)
         work += union.work
-        number += each
+        number = end
       } else {
         const list = lists.open(number) ?? (yield* lists.load(number))
-        const end = Math.min(runEnd, lists.partEnd, number + Math.min(left, runMax))
-        work += list.addRunTo(set, end - number)
-        number = end
+        const runEndHere = Math.min(
+          runEnd,
+          lists.partEnd,
+          number + runMax,
+          from > number ? from : Infinity,
+        )
+        work += list.addRunTo(set, runEndHere - number)
+        number = runEndHere
       }
       if (work < workPerStep) continue
       // What all entries have may be in very many more values.

@@ -5,7 +5,7 @@ import { nameEnd, nameJoin } from "./key-groups.ts"
 import { compareBytes, KeyWriter, type StreamPart } from "./key-stream.ts"
 import { ListWriter, UnionWriter, type ListCursor } from "./list-stream.ts"
 import type { MadeColumns } from "./segment-columns.ts"
-import { unionLists, type MadeSegment } from "./segment-format.ts"
+import type { MadeSegment } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
 
 export class SegmentWriter<P> {
@@ -89,6 +89,8 @@ export class SegmentWriter<P> {
         words: this.#words.items.count,
         ...columns,
         namesTogether: this.#namesTogether,
+        entryUnions: this.#entryUnions?.spans ?? [],
+        valueUnions: this.#valueUnions?.spans ?? [],
       },
       streams: {
         keys: this.#keys.items.parts,
@@ -103,7 +105,7 @@ export class SegmentWriter<P> {
   }
 
   #unionsBelow(most: number): UnionWriter | undefined {
-    return this.#hasUnions ? new UnionWriter(unionLists(this.count), most) : undefined
+    return this.#hasUnions ? new UnionWriter(Math.ceil(this.count / 8), most) : undefined
   }
 
   /** A part in a step. */

@@ -8,7 +8,7 @@ import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
 /** Older files have a full-text index, or segments of another form. */
-export const segmentsSince = 6
+export const segmentsSince = 7
 
 /**
  * Creates the file if it is missing. A file that is damaged, has an older layout, or has entries

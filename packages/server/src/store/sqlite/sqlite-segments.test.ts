@@ -118,11 +118,11 @@ test("a search file of a former layout is replaced", async () => {
   assert.equal(search.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'filed'").get(), undefined)
 })
 
-test("segments of a former layout lack fields, and are rebuilt", async () => {
+test("segments of a former layout have another form, and are made again", async () => {
   const folder = await filledFolder()
   {
     using former = new DatabaseSync(join(folder, "search.db"))
-    former.exec("PRAGMA user_version = 3")
+    former.exec("PRAGMA user_version = 6")
   }
   assert.equal(await segmentsAfterStart(folder), 0)
 })
@@ -135,7 +135,7 @@ test("former content of segments is in no file once the log is cleared, even tha
     readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(had))
   {
     using search = new DatabaseSync(path)
-    search.exec(`PRAGMA secure_delete = OFF; PRAGMA user_version = 4;
+    search.exec(`PRAGMA secure_delete = OFF; PRAGMA user_version = 6;
       PRAGMA wal_autocheckpoint = 0;`)
     const part = search.prepare("INSERT INTO parts VALUES (9, 0, 0, 0, ?)")
     part.run(Buffer.alloc(2e6, had))

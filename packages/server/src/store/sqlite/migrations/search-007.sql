@@ -1,6 +1,6 @@
 -- Older programs may not run on this. All of it is derived from the journal: the file may be
--- deleted, and is made again. Layouts 1 and 2 were a full-text index, and layout 3 had fewer fields
--- of an entry: such a file is removed, not migrated (search-file.ts).
+-- deleted, and is made again. Files of former layouts, a full-text index or segments of another
+-- form, are removed, not migrated (search-file.ts).
 
 CREATE TABLE workspaces (
   number INTEGER PRIMARY KEY,
@@ -8,7 +8,8 @@ CREATE TABLE workspaces (
 ) STRICT;
 
 -- `hash` is that of the segment's content, `last_record` that of its last entry's record: a file
--- that belongs to another journal is known by it.
+-- that belongs to another journal is known by it. A row with an empty hash has parts that no search
+-- reads: they are stored before their segment is, or a larger one has absorbed theirs.
 CREATE TABLE segments (
   workspace   INTEGER NOT NULL,
   level       INTEGER NOT NULL,

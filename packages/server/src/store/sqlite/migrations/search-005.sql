@@ -1,2 +1,0 @@
--- Older programs may run on this. Nothing changes in it but that whatever is deleted is overwritten (secure_delete), and that what older programs
--- had deleted before was overwritten too (search-file.ts).

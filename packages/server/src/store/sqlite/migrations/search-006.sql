@@ -1,2 +1,0 @@
--- Older programs may not run on this. Segments have another form, so a file of a former layout is removed and made again (search-file.ts). A row of `segments`
--- with an empty hash has parts that no search reads: they are stored before their segment is, or a larger one has absorbed theirs.
