@@ -196,10 +196,12 @@ function packedOf(disclosures: string): Uint8Array | undefined {
 
 test("a segment after an erasure equals a new one", (t) => {
   const chance = createChance(seedOf(t))
+  let unions = 0
   for (let round = 0; round < 20; round++) {
     // Only a key id in clear, as in older versions, would survive the erasure of its owner's
     // fields.
-    const entries = Array.from({ length: 30 }, (_, at) => sealedBy(chance, 1 + at))
+    const length = round % 5 === 0 ? 200 : 30
+    const entries = Array.from({ length }, (_, at) => sealedBy(chance, 1 + at))
     const erased = new Set(
       entries.map(({ sequence }) => sequence).filter(() => chance.below(3) === 0),
     )
@@ -215,14 +217,17 @@ test("a segment after an erasure equals a new one", (t) => {
       ),
     )
     assert.equal(bytesOf(left), bytesOf(made(without, bounds)))
+    unions += left.facts.entryUnions.length
   }
+  assert.ok(unions > 0, "large ones have unions")
 })
 
 test("a segment without destroyed bodies equals a new one", (t) => {
   const chance = createChance(seedOf(t))
+  let unions = 0
   for (let round = 0; round < 20; round++) {
     const first = 1 + round * 40
-    const count = 5 + chance.below(36)
+    const count = (round % 6 === 0 ? 180 : 5) + chance.below(36)
     // Nothing is erased from odd entries, which may have fields in clear, as in older versions.
     const isOdd = (sequence: number): boolean => sequence % 2 === 1
     const entries = Array.from({ length: count }, (_, at) =>
@@ -255,7 +260,9 @@ test("a segment without destroyed bodies equals a new one", (t) => {
       ),
     )
     assert.equal(bytesOf(replaced), bytesOf(made(left, bounds)), `round ${round}`)
+    unions += replaced.facts.entryUnions.length
   }
+  assert.ok(unions > 0, "large ones have unions")
 })
 
 test("entries that are missing in the journal keep their places", (t) => {
