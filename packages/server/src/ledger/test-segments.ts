@@ -23,7 +23,7 @@ export function compareSegments(chance: Chance, rounds: number, questions: numbe
   let answered = 0
   for (let round = 0; round < rounds; round++) {
     const first = 1 + chance.below(3) * 1000
-    const entries = Array.from({ length: 20 + chance.below(120) }, (_, at) =>
+    const entries = Array.from({ length: 20 + chance.below(220) }, (_, at) =>
       storedBy(chance, first + at),
     )
     // Segments have many blocks, or one.
