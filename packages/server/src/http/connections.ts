@@ -103,11 +103,12 @@ export class Connections {
    * read would only fill our memory. Never resolves if the client disconnects.
    */
   taken(answer: ServerResponse): Promise<void> {
-    return new Promise((resolve) =>
+    return new Promise((resolve) => {
+      if (answer.writableFinished) return resolve()
       answer.once("close", () => {
         if (answer.writableFinished) resolve()
-      }),
-    )
+      })
+    })
   }
 
   /**

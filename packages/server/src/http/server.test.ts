@@ -497,6 +497,15 @@ test("pipelined requests are answered in order", async () => {
   assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
+test("a pipelined read whose turn comes after the answer before it was sent is answered", async () => {
+  await using house = await openServer({ limits: { requestsPerTurn: 1 } })
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(3))
+  await until(() => received.text.split('{"ok":true}').length === 4)
+  socket.destroy()
+})
+
 test("pipelined requests beyond the limit are refused in order, and later ones are served", async () => {
   await using house = await openServer()
   const slow =
