@@ -51,6 +51,11 @@ test("the value of the session cookie is read unchanged, and only if there is ex
     ["__Host-ts", undefined],
     ["__host-ts=abc", undefined],
     ["x__Host-ts=abc", undefined],
+    // Other hosts of the domain may set this name, because the prefix is not at its start.
+    ["\u00a0__Host-ts=abc", undefined],
+    ["\u00a0__Host-ts=abc; __Host-ts=def", "def"],
+    ["__Host-ts\u00a0=abc", undefined],
+    ["__Host-ts=abc\u00a0", undefined],
     ["ts=abc", undefined],
     ["a=__Host-ts=abc", undefined],
     ["__Host-ts=abc; __Host-ts=abc", undefined],

@@ -4,6 +4,12 @@
 
 import { isLoopback } from "./framing.ts"
 
+/**
+ * `trim` also removes a no-break space, and so would make a cookie that another host of the domain
+ * has set look like one with the prefix.
+ */
+const isAscii = /^[\t -~]*$/
+
 export interface SessionCookie {
   /** The token in a Cookie header. Undefined if there is none or more than one. */
   read(header: string | undefined): string | undefined
@@ -29,7 +35,9 @@ export function sessionCookie(publicUrl: string): SessionCookie {
       if (header === undefined) return undefined
       const values = header.split(";").flatMap((pair) => {
         const at = pair.indexOf("=")
-        return at > 0 && pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : []
+        return at > 0 && isAscii.test(pair) && pair.slice(0, at).trim() === name
+          ? [pair.slice(at + 1).trim()]
+          : []
       })
       return values.length === 1 ? values[0] : undefined
     },
