@@ -58,7 +58,9 @@ export class Incoming {
 
   /** Sends 100 Continue to a client that waits for it before it sends its body. */
   askForBody(): void {
-    if (this.headers.expect !== undefined) this.#response.writeContinue()
+    // HTTP/1.0 has no interim answers.
+    if (this.headers.expect !== undefined && this.raw.httpVersion === "1.1")
+      this.#response.writeContinue()
   }
 }
 

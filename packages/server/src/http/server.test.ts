@@ -581,6 +581,9 @@ test("a connection can be used again after a refusal", async () => {
   )
   assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), [
     "HTTP/1.1 400",
+  // A client of HTTP/1.0 knows no interim answers.
+  const old = `${head}Content-Length: 2\r\n\r\n{}`.replace("HTTP/1.1", "HTTP/1.0")
+  assert.match((await house.send(old, { end: false })).text, /^HTTP\/1.1 202 /)
     "HTTP/1.1 413",
     "HTTP/1.1 404",
     "HTTP/1.1 202",
