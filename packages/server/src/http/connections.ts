@@ -61,7 +61,7 @@ export class Connections {
     server.on("connect", (_request, socket) => {
       // Node no longer handles errors of this socket, and an unhandled error ends the process.
       socket.on("error", () => socket.destroy())
-      this.#write(
+      this.#endWith(
         socket,
         new LedgerError("method_not_allowed", "this server is not a proxy", {
           headers: { allow: methods.join(", ") },
@@ -130,13 +130,13 @@ export class Connections {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const last = socket[lastAnswer]
     if (last === undefined || (last.writableFinished && last.req.complete))
-      return this.#write(socket, this.#problem(error))
+      return this.#write(socket, refusal)
     // A complete request is being handled, and these bytes came after it. The client would take
     // this refusal for the answer to that request, which may have been recorded.
     if (last.req.complete && !last.writableFinished)
       return void last.once("close", () => socket.destroy())
     if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()
-    this.#write(socket, this.#problem(error))
+    this.#write(socket, refusal)
   }
 
   #problem(error: ParserError): LedgerError {
@@ -144,6 +144,11 @@ export class Connections {
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
       return new LedgerError("request_timeout", "the request took too long to arrive")
     if (error.code !== "HPE_HEADER_OVERFLOW")
+    this.#endWith(socket, this.#problem(error))
+  }
+
+  /** Refuses what came after the last request, and closes the connection. */
+  #endWith(socket: Duplex & Watched, refusal: LedgerError): void {
       return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
     const line =
       error.rawPacket instanceof Uint8Array

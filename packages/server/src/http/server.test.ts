@@ -489,6 +489,18 @@ test("a refusal of garbage after a complete request never looks like that reques
   assert.doesNotMatch(text, /HTTP\/1.1 400/)
 })
 
+test("a CONNECT after a complete request is not refused in the place of that request's answer", async () => {
+  await using house = await openServer()
+  const slow =
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
+  const proxied = "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  for (const before of [slow, slow + slow]) {
+    const { text } = await house.send(before + proxied, { end: false })
+    assert.match(text, /^HTTP\/1.1 202 /)
+    assert.doesNotMatch(text, /HTTP\/1.1 405/)
+  }
+})
+
 test("pipelined requests are answered in order", async () => {
   await using house = await openServer()
   const { text } = await house.send(
@@ -549,6 +561,9 @@ test("100 Continue is sent only if the body will be read", async () => {
   socket.write("{}")
   await received.closed
   assert.match(received.text, /\r\n\r\nHTTP\/1.1 202 /)
+  // A client of HTTP/1.0 knows no interim answers.
+  const old = `${head}Content-Length: 2\r\n\r\n{}`.replace("HTTP/1.1", "HTTP/1.0")
+  assert.match((await house.send(old, { end: false })).text, /^HTTP\/1.1 202 /)
 })
 
 test("a too large body is refused with the limit and its size, and the client gets the refusal", async () => {
@@ -581,9 +596,6 @@ test("a connection can be used again after a refusal", async () => {
   )
   assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), [
     "HTTP/1.1 400",
-  // A client of HTTP/1.0 knows no interim answers.
-  const old = `${head}Content-Length: 2\r\n\r\n{}`.replace("HTTP/1.1", "HTTP/1.0")
-  assert.match((await house.send(old, { end: false })).text, /^HTTP\/1.1 202 /)
     "HTTP/1.1 413",
     "HTTP/1.1 404",
     "HTTP/1.1 202",
