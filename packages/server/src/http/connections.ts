@@ -31,9 +31,13 @@ const lastAnswer = Symbol("last answer")
 /** How many pipelined answers of a connection wait behind another one. */
 const waiting = Symbol("waiting answers")
 
+/** Whether a connection ends with the answer to a request that has arrived. */
+const ending = Symbol("ending")
+
 interface Watched {
   [lastAnswer]?: ServerResponse
   [waiting]?: number
+  [ending]?: true
 }
 
 export class Connections {
@@ -68,6 +72,18 @@ export class Connections {
         }),
       )
     })
+  }
+
+  /**
+   * The connection ends with the answer to this request. What follows on it was perhaps sent as a
+   * part of this request, so it must not be taken for another one.
+   */
+  endAfter(socket: Socket & Watched): void {
+    socket[ending] = true
+  }
+
+  isEnding(socket: Socket & Watched): boolean {
+    return socket[ending] === true
   }
 
   /** Returns the answer of the same connection that must be sent first, if there is one. */
@@ -128,6 +144,11 @@ export class Connections {
   #refuse(error: ParserError, socket: Duplex & Watched): void {
     if (this.#refused.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+    this.#endWith(socket, this.#problem(error))
+  }
+
+  /** Refuses what came after the last request, and closes the connection. */
+  #endWith(socket: Duplex & Watched, refusal: LedgerError): void {
     const last = socket[lastAnswer]
     if (last === undefined || (last.writableFinished && last.req.complete))
       return this.#write(socket, refusal)
@@ -144,11 +165,6 @@ export class Connections {
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
       return new LedgerError("request_timeout", "the request took too long to arrive")
     if (error.code !== "HPE_HEADER_OVERFLOW")
-    this.#endWith(socket, this.#problem(error))
-  }
-
-  /** Refuses what came after the last request, and closes the connection. */
-  #endWith(socket: Duplex & Watched, refusal: LedgerError): void {
       return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
     const line =
       error.rawPacket instanceof Uint8Array

@@ -501,6 +501,26 @@ test("a CONNECT after a complete request is not refused in the place of that req
   }
 })
 
+test("after a request whose end is unclear, nothing of its connection is taken for a request", async () => {
+  await using house = await openServer()
+  const hidden =
+    'POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n"hidden"'
+  const slow =
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
+  for (const unclear of [
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "POST /echo HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET /ok HTTP/2.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n",
+  ])
+    for (const before of ["", slow]) {
+      const { text } = await house.send(before + unclear + hidden, { end: false })
+      const statuses = text.match(/HTTP\/1.1 \d+/g)
+      assert.deepEqual(statuses?.at(-1), "HTTP/1.1 400", text)
+      assert.equal(statuses.length, before === "" ? 1 : 2, text)
+    }
+  assert.deepEqual(house.echoed, [])
+})
+
 test("pipelined requests are answered in order", async () => {
   await using house = await openServer()
   const { text } = await house.send(

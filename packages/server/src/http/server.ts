@@ -163,6 +163,7 @@ export class HttpServer {
   }
 
   async #serve(request: IncomingMessage, response: Response): Promise<void> {
+    if (this.#connections.isEnding(request.socket)) return
     const { limits, clock } = this.#options
     response.startedMs = clock.elapsed()
     response.requestId = sane(request.headers["x-request-id"]) ?? this.#nextId()
@@ -234,6 +235,7 @@ export class HttpServer {
   /** Browsers get a page, all other clients JSON. */
   #refuse(response: Response, thrown: unknown): void {
     const refusal = refusalOf(thrown, (unexpected) => this.#report(response, unexpected))
+    if (refusal.headers["connection"] === "close") this.#connections.endAfter(response.req.socket)
     const { accept } = response.req.headers
     const isPage = preferred(accept, ["application/json", "text/html"]) === "text/html"
     this.#send(response, {
