@@ -247,6 +247,8 @@ test("an invalid question is refused, and not recorded", async () => {
     asked("?subject=usr_1&at=2026", /at must be a date and time/),
     asked("?subject=usr_1&projectId=all", /projectId/),
     asked("?subject=usr_1&reason=", /reason/),
+    asked("?subject=usr%00_1", /subject contains the character U\+0000/),
+    asked("?subject=usr_1&reason=%00", /reason contains the character U\+0000/),
     asked("?subject=usr_1&limit=5", /limit is not a known query parameter/),
     asked("/summary?from=2026", /from must be a date and time/),
     asked("/summary?subject=usr_1", /subject is not a known query parameter/),

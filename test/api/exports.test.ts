@@ -242,11 +242,13 @@ test("an export is recorded before it begins and when it ends, with what it aske
   const rows = text.split("\r\n").length - 2
   assert.deepEqual(end?.metadata, { exportReceiptId: receipt, entries: rows, complete: true })
   assert.equal((await acme.reader.ask("HEAD", address(acme.path, {}))).status, 200)
+  const odd = await acme.reader.get(address(acme.path, { query: "a\0b" }))
+  assert.deepEqual([odd.status, odd.json().error], [400, "invalid_field"])
   const { total } = await find(acme.reader, acme.path, {
     query: "action:workspace.events*",
     projectId: "system",
   })
-  assert.equal(total, 4, "HEAD gives nothing out")
+  assert.equal(total, 4, "HEAD gives nothing out, and a refusal neither")
   await readChain(acme.reader, acme.id)
 })
 

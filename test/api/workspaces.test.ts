@@ -353,6 +353,11 @@ test("a reader of some projects is shown these only", async () => {
   )
   await expectRows([
     { as: bound, ask: `GET ${path}/seen`, gets: 200 },
+    ...["all", "%00", "a%20b"].map((id): Row => ({
+      as: root,
+      ask: `GET ${path}/${id}`,
+      gets: "404 not_found",
+    })),
     ...["unseen", "core", "nowhere", "not-yet"].map((id): Row => ({
       as: bound,
       ask: `GET ${path}/${id}`,

@@ -329,6 +329,7 @@ test("a query accepts one spelling for each value, and no unknown parameters", a
     ["?lane=data&query=", { ...usual, lane: "data", query: "" }],
     ["?query", { ...usual, query: "" }],
     ["?query=a=b%26c+d%2B%F0%9F%99%82", { ...usual, query: "a=b&c d+🙂" }],
+    ["?query=a%00b", { ...usual, query: "a\0b" }],
     ["?%6cimit=2", { ...usual, limit: 2 }],
   ]
   for (const [search, expected] of read)
@@ -371,6 +372,7 @@ test("a query accepts one spelling for each value, and no unknown parameters", a
   assert.equal((await get("/list?lane=all")).detail, "lane must be one of data, policy")
   assert.equal((await get("/list?limt=1")).detail, "limt is not a known query parameter")
   assert.equal((await get("/list?__proto__=1")).detail, "__proto__ is not a known query parameter")
+  assert.equal((await get("/list?lane=a%00b")).detail, "lane contains the character U+0000")
   assert.equal((await get("/list?limit=1&limit=1")).detail, "limit must be given only once")
   assert.equal((await get("/list?query=a&q%75ery=b")).detail, "query must be given only once")
   assert.equal((await get("/bare?x=1")).detail, "x is not a known query parameter")

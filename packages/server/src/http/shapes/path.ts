@@ -7,6 +7,7 @@ import {
   KeyId,
   MemberId,
   PackId,
+  ProjectId,
   ReceiptId,
   TokenId,
   WorkspaceId,
@@ -17,7 +18,7 @@ import { Type } from "./type.ts"
 const parameters: Readonly<Record<string, TSchema>> = {
   workspaceId: WorkspaceId,
   receiptId: ReceiptId,
-  projectId: Type.String({ minLength: 1, maxLength: 64 }),
+  projectId: ProjectId,
   keyId: KeyId,
   tokenId: TokenId,
   memberId: MemberId,

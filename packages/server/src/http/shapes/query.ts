@@ -19,7 +19,11 @@ export function parseQuery(target: string): RawQuery {
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
     if (name in query)
       throw new LedgerError("invalid_field", `${memberName(name)} must be given only once`)
-    query[name] = equals === -1 ? "" : decode(pair.slice(equals + 1))
+    const value = equals === -1 ? "" : decode(pair.slice(equals + 1))
+    // As in a body. But a search may be any text.
+    if (name !== "query" && value.includes("\0"))
+      throw new LedgerError("invalid_field", `${memberName(name)} contains the character U+0000`)
+    query[name] = value
   }
   return query
 }

@@ -60,6 +60,9 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { format, after, include, ...filter } = asked
         if (include !== undefined && format !== "jsonl")
           throw new LedgerError("invalid_field", "include=proof needs format=jsonl")
+        // The filter is recorded, and no entry may contain it.
+        if (filter.query?.includes("\0") === true)
+          throw new LedgerError("invalid_field", "query contains the character U+0000")
         const request = {
           wanted: wantedOf(caller, filter),
           storage: storageOf(filter),
