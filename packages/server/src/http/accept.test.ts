@@ -23,6 +23,8 @@ test("a client that prefers HTML to JSON, such as a browser, gets HTML", () => {
     ["text/*", "html"],
     ["text/html;level=1;q=0.4, application/json;q=0.3", "html"],
     ["text/html, application/json;q=0", "html"],
+    [`${"a/b,".repeat(99)}text/html`, "html"],
+    [`${"a/b,".repeat(100)}text/html`, "json"],
   ]
   for (const [accept, expected] of cases)
     assert.equal(

@@ -15,10 +15,16 @@ export function preferred<Offer extends string>(
   return others.reduce((best, offer) => (weightOf(offer) > weightOf(best) ? offer : best), usual)
 }
 
+/**
+ * More than any client sends. Reading 16 KiB of them takes eight times as long as the rest of a
+ * request.
+ */
+const rangesMax = 100
+
 /** `text/html;q=0.8, *` is text/html at 0.8 and everything else at 1. */
 function weightsIn(header: string): ReadonlyMap<string, number> {
   return new Map(
-    header.split(",").map((part) => {
+    header.split(",", rangesMax).map((part) => {
       const [range = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase())
       const weight = parameters.find((parameter) => parameter.startsWith("q="))
       return [range, weight === undefined ? 1 : Number(weight.slice(2)) || 0]
