@@ -31,12 +31,16 @@ const lastAnswer = Symbol("last answer")
 /** How many pipelined answers of a connection wait behind another one. */
 const waiting = Symbol("waiting answers")
 
+/** Bytes of the answers of a connection that are made and wait behind another one. */
+const queued = Symbol("queued bytes")
+
 /** Whether a connection ends with the answer to a request that has arrived. */
 const ending = Symbol("ending")
 
 interface Watched {
   [lastAnswer]?: ServerResponse
   [waiting]?: number
+  [queued]?: number
   [ending]?: true
 }
 
@@ -97,6 +101,18 @@ export class Connections {
     socket[waiting] = (socket[waiting] ?? 0) + 1
     answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
     return before
+  }
+
+  /** Counts the bytes of an answer until Node gives it the socket. */
+  queue(answer: ServerResponse, bytes: number): void {
+    if (answer.socket !== null) return
+    const { socket }: { readonly socket: Socket & Watched } = answer.req
+    socket[queued] = (socket[queued] ?? 0) + bytes
+    answer.once("socket", () => (socket[queued] = (socket[queued] ?? 0) - bytes))
+  }
+
+  queuedOn(socket: Socket & Watched): number {
+    return socket[queued] ?? 0
   }
 
   /**

@@ -369,6 +369,18 @@ test("a client that does not read its answer is disconnected", async () => {
   socket.destroy()
 })
 
+test("answers that wait behind one that is not read count as unread", async () => {
+  await using house = await openServer()
+  const ask =
+    "POST /megabyte HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+  const socket = await house.dial()
+  socket.pause()
+  socket.write(ask.repeat(20))
+  for (const count of [1, 0]) await until(async () => (await house.connections()) === count)
+  assert.equal(house.echoed.length, 20)
+  socket.destroy()
+})
+
 test("a stream is sent as it is produced, HEAD sends none of it, and a disconnect ends it", async () => {
   await using house = await openServer()
   const ask = (method: string) =>
@@ -788,6 +800,16 @@ async function openServer(
       handle({ body }) {
         echoed.push(body)
         return { status: 202, body: {} }
+      },
+    },
+    {
+      ...rest,
+      method: "POST",
+      path: "/megabyte",
+      body: Type.Unknown(),
+      handle({ body }) {
+        echoed.push(body)
+        return { status: 202, body: `"${"x".repeat(900_000)}"` }
       },
     },
     {

@@ -140,7 +140,7 @@ export class HttpServer {
       this.server.on(event, serve)
     this.server.setTimeout(limits.stillTimeoutMs)
     this.#connections.attach(this.server)
-    cutSlowReaders(this.server, clock, limits)
+    cutSlowReaders(this.server, clock, limits, (socket) => this.#connections.queuedOn(socket))
   }
 
   /** Listens on every address of the host. Resolves with the port. */
@@ -208,6 +208,7 @@ export class HttpServer {
     const length = Buffer.byteLength(text)
     // These have no body and no length.
     if (status !== 204 && status !== 304) fields["content-length"] = String(length)
+    this.#connections.queue(response, length)
     // ASCII needs no encoding, which Node does not see by itself.
     response.writeHead(status, fields).end(text, length === text.length ? "latin1" : "utf8")
   }

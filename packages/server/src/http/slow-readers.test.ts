@@ -3,9 +3,10 @@ import test from "node:test"
 import { tooSlow } from "./slow-readers.ts"
 
 const limits = { stillTimeoutMs: 1000, answerBytesPerSecondMin: 100, unreadBytesMax: 5000 }
-const reader = (name: string, bytes: number, sinceMs: number) => ({
+const reader = (name: string, bytes: number, sinceMs: number, queued = 0) => ({
   name,
   bytes,
+  queued,
   taken: 0,
   sinceMs,
 })
@@ -23,4 +24,10 @@ test("if all unread bytes together are too many, the longest idle readers are di
   const readers = [reader("late", 3000, 900), reader("early", 3000, 0), reader("later", 1500, 950)]
   assert.deepEqual(names(readers, 1000), ["early"])
   assert.deepEqual(names(readers.slice(0, 1), 1000), [])
+})
+
+test("answers that wait count, and a client that waits for an answer is not slow", () => {
+  const readers = [reader("queued", 100, 0, 4000), reader("other", 1500, 100)]
+  assert.deepEqual(names(readers, 1000), ["queued"])
+  assert.deepEqual(names([reader("waits", 0, 0, 4000)], 1_000_000), [])
 })

@@ -19,6 +19,8 @@ export interface ReaderLimits {
 interface Unread {
   readonly socket: Socket
   readonly bytes: number
+  /** Bytes of further answers, which wait behind the one that is being sent. */
+  readonly queued: number
   /** How many bytes the client has read, and when that number last changed. */
   readonly taken: number
   readonly sinceMs: number
@@ -26,8 +28,13 @@ interface Unread {
 
 const lookEveryMs = 1000
 
-/** Watches the connections of a server until it is closed. */
-export function cutSlowReaders(server: Server, clock: Clock, limits: ReaderLimits): void {
+/** Watches the connections of a server until it is closed. `queuedOn` is `queued` of a connection. */
+export function cutSlowReaders(
+  server: Server,
+  clock: Clock,
+  limits: ReaderLimits,
+  queuedOn: (socket: Socket) => number,
+): void {
   const open = new Set<Socket>()
   let unread: ReadonlyMap<Socket, Unread> = new Map()
   let closed = false
@@ -42,7 +49,7 @@ export function cutSlowReaders(server: Server, clock: Clock, limits: ReaderLimit
   const look = async (): Promise<void> => {
     while (!closed) {
       await clock.sleep(lookEveryMs)
-      unread = unreadOf(open, unread, clock.elapsed())
+      unread = unreadOf(open, unread, clock.elapsed(), queuedOn)
       for (const { socket } of tooSlow([...unread.values()], clock.elapsed(), limits))
         socket.destroy()
     }
@@ -54,19 +61,23 @@ function unreadOf(
   open: ReadonlySet<Socket>,
   before: ReadonlyMap<Socket, Unread>,
   nowMs: number,
+  queuedOn: (socket: Socket) => number,
 ): ReadonlyMap<Socket, Unread> {
   const unread = new Map<Socket, Unread>()
   for (const socket of open) {
     const bytes = socket.writableLength
-    if (bytes === 0) continue
+    const queued = queuedOn(socket)
+    if (bytes + queued === 0) continue
     // Node only reports when a large write is complete, so a client has time in proportion to it.
     const taken = socket.bytesWritten - bytes
     const known = before.get(socket)
+    const isStill = known !== undefined && known.bytes > 0 && known.taken === taken
     unread.set(socket, {
       socket,
       bytes,
+      queued,
       taken,
-      sinceMs: known?.taken === taken ? known.sinceMs : nowMs,
+      sinceMs: isStill ? known.sinceMs : nowMs,
     })
   }
   return unread
@@ -82,13 +93,16 @@ export function tooSlow<T extends Omit<Unread, "socket">>(
   limits: ReaderLimits,
 ): readonly T[] {
   const { stillTimeoutMs, answerBytesPerSecondMin, unreadBytesMax } = limits
-  let bytes = all.reduce((sum, one) => sum + one.bytes, 0)
+  const sizeOf = (one: T): number => one.bytes + one.queued
+  let bytes = all.reduce((sum, one) => sum + sizeOf(one), 0)
   return all
-    .toSorted((a, b) => a.sinceMs - b.sinceMs || b.bytes - a.bytes)
+    .toSorted((a, b) => a.sinceMs - b.sinceMs || sizeOf(b) - sizeOf(a))
     .filter((one) => {
       const mayTakeMs = stillTimeoutMs + (one.bytes / answerBytesPerSecondMin) * 1000
-      if (nowMs - one.sinceMs <= mayTakeMs && bytes <= unreadBytesMax) return false
-      bytes -= one.bytes
+      // If nothing is being sent, the client waits for us.
+      const isSlow = one.bytes > 0 && nowMs - one.sinceMs > mayTakeMs
+      if (!isSlow && bytes <= unreadBytesMax) return false
+      bytes -= sizeOf(one)
       return true
     })
 }
