@@ -21,7 +21,6 @@ export function checkFraming(
   limits: FramingLimits,
 ): void {
   const { headers, rawHeaders } = request
-  checkEnd(request)
   checkTarget(request.url ?? "", headers.host, limits)
   // Node joins repeated headers into one member, so there are fewer members than headers only if
   // one is repeated.
@@ -33,10 +32,10 @@ export function checkFraming(
 
 /**
  * Throws if the end of the request is unclear. The connection must then end with this request, and
- * the answer must say so. Checked first, because the refusals of other faults leave the connection
- * open.
+ * the answer must say so. Checked first, and as soon as the request arrives, because the refusals of
+ * other faults leave the connection open.
  */
-function checkEnd({ httpVersion, headers }: IncomingMessage): void {
+export function checkEnd({ httpVersion, headers }: IncomingMessage): void {
   const close = { headers: { connection: "close" } }
   // Node's parser also accepts the versions 0.9 and 2.0, in which a request would end elsewhere.
   if (httpVersion !== "1.1" && httpVersion !== "1.0")

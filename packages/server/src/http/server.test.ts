@@ -670,25 +670,26 @@ test("requests that do not finish in time are cut off when the server closes", a
 
 // With a limit that is not reached, the workspace comes last, so the test can detect a difference.
 for (const requestsPerTurn of [2, 1000])
-  test(`a known workspace does not wait for all requests of unknown clients: ${requestsPerTurn} a turn`, async () => {
-    await using house = await openServer({ limits: { requestsPerTurn } })
-    const ask = (socket: Socket, id: string, authorization: string): void =>
-      void socket.write(
-        `GET /ok HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\nAuthorization: ${authorization}\r\n\r\n`,
-      )
-    const known = await house.dial()
-    ask(known, "first", "a-workspace")
-    await until(() => house.begun.length === 1)
-    const strangers: Socket[] = []
-    for (let count = 0; count < 40; count++) strangers.push(await house.dial())
-    for (const [at, socket] of strangers.entries()) ask(socket, `stranger-${at}`, "none")
-    ask(known, "second", "a-workspace")
-    await until(() => house.begun.length === 42)
-    const before = house.begun.indexOf("second") - 1
-    if (requestsPerTurn === 2) assert.ok(before <= 8, `${before} requests of strangers came before`)
-    else assert.ok(before >= 30, `only ${before} came before`)
-    for (const socket of [known, ...strangers]) socket.destroy()
-  })
+  for (const refused of ["Host: localhost\r\nAuthorization: none", "Host: evil.example"])
+    test(`a known workspace does not wait for all requests of unknown clients: ${requestsPerTurn} a turn, ${refused.slice(0, 10)}`, async () => {
+      await using house = await openServer({ limits: { requestsPerTurn } })
+      const ask = (socket: Socket, headers: string): void =>
+        void socket.write(`GET /ok HTTP/1.1\r\n${headers}\r\n\r\n`)
+      const ofWorkspace = "Host: localhost\r\nAuthorization: a-workspace"
+      const known = await house.dial()
+      ask(known, ofWorkspace)
+      await until(() => house.answered.length === 1)
+      const strangers: Socket[] = []
+      for (let count = 0; count < 40; count++) strangers.push(await house.dial())
+      for (const socket of strangers) ask(socket, refused)
+      ask(known, ofWorkspace)
+      await until(() => house.answered.length === 42)
+      const before = house.answered.lastIndexOf(200) - 1
+      if (requestsPerTurn === 2)
+        assert.ok(before <= 8, `${before} requests of strangers came before`)
+      else assert.ok(before >= 30, `only ${before} came before`)
+      for (const socket of [known, ...strangers]) socket.destroy()
+    })
 
 test("an internal error goes to the log and not to the client", async () => {
   await using house = await openServer()
@@ -728,8 +729,8 @@ interface House extends AsyncDisposable {
   readonly logged: object[]
   readonly echoed: unknown[]
   readonly streams: readonly Readable[]
-  /** The ids of requests in the order in which they begin. */
-  readonly begun: readonly string[]
+  /** The statuses of answers in the order in which they are sent. */
+  readonly answered: readonly number[]
   /** Requests for /held that have begun: each is answered when it is called. */
   readonly held: readonly (() => void)[]
   readonly port: number
@@ -750,7 +751,7 @@ async function openServer(
   const logged: object[] = []
   const echoed: unknown[] = []
   const streams: Readable[] = []
-  const begun: string[] = []
+  const answered: number[] = []
   const held: (() => void)[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
   const rest = { access: undefined, answers: {} }
@@ -834,7 +835,6 @@ async function openServer(
   ]
   const guard = (incoming: Incoming): undefined => {
     const { authorization } = incoming.headers
-    begun.push(incoming.requestId)
     if (authorization === "none") throw new LedgerError("unauthorized", "who is it?")
     if (authorization !== undefined) incoming.recognised(authorization)
   }
@@ -845,6 +845,7 @@ async function openServer(
       log,
       listenHost: options.listenHost ?? "127.0.0.1",
       publicUrl: "https://ledger.example",
+      report: (_route, _method, status) => void answered.push(status),
     },
     routesOf(endpoints, { guard, limits }),
   )
@@ -868,7 +869,7 @@ async function openServer(
     logged,
     echoed,
     streams,
-    begun,
+    answered,
     held,
     port,
     connections: () =>

@@ -13,7 +13,7 @@ import { clientAddress, type ClientAddress } from "./client-address.ts"
 import { Connections, type ConnectionLimits } from "./connections.ts"
 import type { Answer } from "./endpoint.ts"
 import { refusalOf } from "./errors.ts"
-import { checkFraming, hostRule, type FramingLimits, type HostRule } from "./framing.ts"
+import { checkEnd, checkFraming, hostRule, type FramingLimits, type HostRule } from "./framing.ts"
 import { pageHeaders } from "./html.ts"
 import { Incoming } from "./incoming.ts"
 import { createServer, ServerResponse } from "./node-http.ts"
@@ -170,13 +170,14 @@ export class HttpServer {
     response.on("finish", this.#finished)
     try {
       const before = this.#connections.watch(response)
-      checkFraming(request, this.#mayAnswer, limits)
+      checkEnd(request)
       this.#connections.check(request.socket)
       const turn = this.#turns.wait(() => this.#senderOf(request))
       if (turn !== undefined) {
         await turn
         if (request.socket.destroyed) return
       }
+      checkFraming(request, this.#mayAnswer, limits)
       const [found, params] = this.#router.find(request)
       response.common = found
       const isRead = request.method === "GET" || request.method === "HEAD"
