@@ -89,9 +89,15 @@ export function admit(
   }
 }
 
-/** The workspace of a caller that belongs to exactly one. */
+/**
+ * The workspace of a caller that belongs to exactly one, or that a member has named and belongs to:
+ * otherwise a member could fill the queue of any workspace, or have a queue for each invented name.
+ */
 function workspaceOf(caller: Caller): string | undefined {
-  return caller !== undefined && "workspace" in caller ? caller.workspace : undefined
+  const workspace = caller !== undefined && "workspace" in caller ? caller.workspace : undefined
+  return caller === undefined || workspace === undefined || isForeign(caller, workspace)
+    ? undefined
+    : workspace
 }
 
 /**
