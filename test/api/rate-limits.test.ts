@@ -145,6 +145,22 @@ test("reads without a credential are counted by address, and no others", async (
   )
 })
 
+test("a session of another workspace counts as no credential", async () => {
+  const others = await makeWorkspace(service)
+  const member = await join(service, others.path, "viewer", "other@example.com")
+  const statuses = await times(25, () => from("192.0.2.13", member)("GET", path))
+  assert.ok(of(200, statuses) >= 20 && of(429, statuses) >= 2, statuses.join(" "))
+  const headers = { "x-forwarded-for": "192.0.2.13", cookie: member.cookie }
+  const page = async (name: string) => (await fetch(`${service.url}/${name}`, { headers })).status
+  assert.equal(await page(`r/${acme.id}/${receipt}`), 429)
+  assert.equal(of(200, await times(30, () => page(`a/${acme.id}`))), 30, "it has no content yet")
+  assert.equal(
+    of(200, await times(30, () => from("192.0.2.13", member)("GET", others.path))),
+    30,
+    "in its own workspace it is a credential",
+  )
+})
+
 test("an invalid session counts as no credential, and HEAD as GET", async () => {
   const headers = { "x-forwarded-for": "192.0.2.20", cookie: "__Host-ts=nonsense" }
   const statuses = await times(

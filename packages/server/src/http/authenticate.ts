@@ -52,17 +52,12 @@ export function createRecognise(service: Guarding): Guard {
     if (own !== undefined) incoming.recognised(own)
     const workspace = params["workspaceId"]
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
-    // A browser sends its session with every request, so a session never makes a public resource
-    // inaccessible.
-    else if (
-      caller !== undefined &&
-      caller.kind !== "member" &&
-      workspace !== undefined &&
-      isForeign(caller, workspace)
-    ) {
-      if (access.foreignAsNone !== true)
+    else if (caller !== undefined && workspace !== undefined && isForeign(caller, workspace)) {
+      // A browser sends its session with every request, so a session never makes a public resource
+      // inaccessible.
+      if (caller.kind !== "member" && access.foreignAsNone !== true)
         throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
-      rates.reads.take(incoming.address)
+      if (access.unmetered !== true) rates.reads.take(incoming.address)
     }
     return caller
   }
