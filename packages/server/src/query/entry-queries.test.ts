@@ -348,6 +348,22 @@ test("the border of the archive is read once, and again when its next entry is o
   assert.deepEqual([total, again > 0], [1, true])
 })
 
+test("the border of the archive goes back with a clock that was far ahead", async () => {
+  const { served, append } = await openTimes()
+  const queries = queriesOf(served)
+  const nowMs = Date.UTC(2026, 0, 10)
+  await append([nowMs - 5 * dayMs, nowMs - 2 * dayMs, nowMs - dayMs])
+  const totalAt = async (atMs: number): Promise<number> =>
+    (await queries.page(workspaceOf(3), request("hot"), atMs)).total
+  for (const [aheadDays, total] of [
+    [400, 0],
+    [0, 2],
+    [1.5, 1],
+    [0, 2],
+  ] as const)
+    assert.equal(await totalAt(nowMs + aheadDays * dayMs), total)
+})
+
 test("a feed has every match once, oldest first, with few and with many matches", async (t) => {
   const { queries, times, append } = await openTimes()
   const { below } = createChance(seedOf(t))

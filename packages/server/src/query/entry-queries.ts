@@ -166,26 +166,26 @@ function boundsOf(storage: "hot" | "archive", hotFrom: number): Bounds {
 }
 
 /**
- * The first sequence that is not in the archive yet. The result holds until the time of its record,
- * which never changes, is old enough: nothing is read until then.
+ * The first sequence that is not in the archive yet. Records never change, so the result holds from
+ * the border that it was read for until the border passes the time of that entry.
  */
 function createArchiveEnds(
   store: Pick<Store, "journal">,
 ): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
   const ends = new Map<
     string,
-    { readonly hotDays: number; readonly hotFrom: number; readonly timeMs: number }
+    { readonly hotFrom: number; readonly fromMs: number; readonly untilMs: number }
   >()
 
   return async (workspace, nowMs) => {
-    const { hotDays } = workspace.value
+    const borderMs = archivedBefore(workspace, nowMs)
     const known = ends.get(workspace.id)
-    const archivedBeforeMs = archivedBefore(workspace, nowMs)
-    if (known?.hotDays === hotDays && known.timeMs >= archivedBeforeMs) return known.hotFrom
-    // After a change of the setting, archived entries may be hot again.
-    const archived = known?.hotDays === hotDays ? known.hotFrom - 1 : 0
-    const { last, nextMs } = await lastBefore(store, workspace.id, archivedBeforeMs, archived)
-    ends.set(workspace.id, { hotDays, hotFrom: last + 1, timeMs: nextMs })
+    // The border goes back if the setting is changed, or if a clock that was ahead is set right.
+    const isAfter = known !== undefined && known.fromMs <= borderMs
+    if (isAfter && borderMs <= known.untilMs) return known.hotFrom
+    const archived = isAfter ? known.hotFrom - 1 : 0
+    const { last, nextMs } = await lastBefore(store, workspace.id, borderMs, archived)
+    ends.set(workspace.id, { hotFrom: last + 1, fromMs: borderMs, untilMs: nextMs })
     return last + 1
   }
 }
