@@ -77,6 +77,27 @@ test("a used key with another request records nothing and names the original", a
   assert.equal((await expectChain(served.journal, "acme")).size, 1)
 })
 
+test("if the entry of one used key cannot be read, the others of the batch are not called refused", async () => {
+  let canRead = true
+  const away = new LedgerError("archive_unavailable", "the archive cannot be read")
+  const { served, ledger } = openLedger((journal) => ({
+    ...journal,
+    at: (...asked) => (canRead ? journal.at(...asked) : Promise.reject(away)),
+  }))
+  const acme = workspaceNamed("acme")
+  await ledger.record(acme, [withKey("order-4711-created")])
+  const batch = [withKey("order-4711-created"), withKey("order-4712-created")]
+  canRead = false
+  await assert.rejects(ledger.record(acme, batch), hasCode("ledger_unavailable"))
+  assert.equal((await expectChain(served.journal, "acme")).size, 2)
+  canRead = true
+  const again = await ledger.record(acme, batch)
+  assert.deepEqual(
+    again.map(({ kind }) => kind),
+    ["replayed", "replayed"],
+  )
+})
+
 test("events and consents have separate key spaces, and so does each workspace", async () => {
   const { served, ledger } = openLedger()
   const kinds = async (workspace: string, route: "/v1/events" | "/v1/consents") =>
@@ -213,7 +234,12 @@ test("an unreadable original is an integrity failure, not a reused key", async (
   const blind = openTestLedger(holed, { clock })
   await assert.rejects(
     blind.record(acme, [withKey("order-4711-created")]),
-    (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure",
+    hasCode("integrity_failure"),
+  )
+  // A refusal would say that the other one was not recorded.
+  await assert.rejects(
+    blind.record(acme, [withKey("order-4711-created"), withKey("order-4712-created")]),
+    hasCode("ledger_unavailable"),
   )
   // Disclosures that were destroyed leave a request that differs.
   tampered = true

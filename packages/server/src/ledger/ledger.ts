@@ -100,6 +100,38 @@ export function createLedger({
   const makeId = createIds(random)
   const chainOf = chains(keyring)
 
+  async function outcomesOf(
+    chain: Chain,
+    drafts: readonly Draft[],
+    contents: readonly Content[],
+    placed: readonly Placed[],
+    pace: Pace,
+  ): Promise<readonly RecordOutcome[]> {
+    const recorded: RecordOutcome[] = []
+    let originals: ReadonlyMap<number, Stored> | undefined
+    let at = 0
+    for (const { kind } of drafts) {
+      if (pace.isUp()) await pace.next()
+      // Each draft has a content at the same index.
+      const content = contents[at] as Content
+      const place = placed[at++] as Placed
+      if (place.kind === "placed") {
+        recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
+      } else {
+        if (originals === undefined) {
+          originals = await originalsOf(journal, chain, placed)
+          // The answer arrived in this turn. Copying 8 MiB of entries took long, so they are
+          // opened in the next turn.
+          pace.isUp()
+          await pace.next()
+        }
+        const original = originals.get(place.sequence)
+        recorded.push(await recordedBefore({ registry, same }, kind, content, original, pace))
+      }
+    }
+    return recorded
+  }
+
   return {
     makeId,
     random,
@@ -122,33 +154,30 @@ export function createLedger({
       } finally {
         admission.giveBackEntries(workspace.id, drafts.length)
       }
-      const recorded: RecordOutcome[] = []
-      let originals: ReadonlyMap<number, Stored> | undefined
-      let at = 0
-      for (const { kind } of drafts) {
-        if (pace.isUp()) await pace.next()
-        // Each draft has a content at the same index.
-        const content = contents[at] as Content
-        const place = placed[at++] as Placed
-        if (place.kind === "placed") {
-          recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
-        } else {
-          if (originals === undefined) {
-            originals = await originalsOf(journal, chain, placed)
-            // The answer arrived in this turn. Copying 8 MiB of entries took long, so they are
-            // opened in the next turn.
-            pace.isUp()
-            await pace.next()
-          }
-          const original = originals.get(place.sequence)
-          recorded.push(await recordedBefore({ registry, same }, kind, content, original, pace))
-        }
+      try {
+        return await outcomesOf(chain, drafts, contents, placed, pace)
+      } catch (error) {
+        throw notRefused(error, placed)
       }
-      return recorded
     },
     knows: async (workspace, idempotency) =>
       (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
+}
+
+/**
+ * The error if entries of used keys cannot be read. A refusal would say that nothing was recorded:
+ * others may just have been, and of an entry that is not damaged a later request gets the receipt.
+ */
+function notRefused(error: unknown, placed: readonly Placed[]): unknown {
+  const isRefusal = error instanceof LedgerError && error.code !== "ledger_unavailable"
+  const hasRecorded = placed.some(({ kind }) => kind === "placed")
+  if (!isRefusal || (error.code === "integrity_failure" && !hasRecorded)) return error
+  return new LedgerError(
+    "ledger_unavailable",
+    "what was recorded under these keys cannot be read at this moment; repeat the same request",
+    { cause: error },
+  )
 }
 
 /** The outcome for a key that an earlier entry has. */
