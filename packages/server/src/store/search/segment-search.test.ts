@@ -268,3 +268,62 @@ test("a segment that is made again while a search reads its parts is asked once 
   // Whatever was read before is of the segment as it was.
   assert.deepEqual(new Set(totals), new Set([0, 256]), String(totals))
 })
+
+test("an erased name is not found again, however searches before and after the erasure alternate", async () => {
+  const named = (name: string): readonly Filed[] =>
+    Array.from({ length: 6 }, (_, at) => {
+      const filed = missing(at + 1)
+      const actor = [{ names: ["actor"], value: name, isText: true }]
+      return { ...filed, fields: { ...filed.fields, actor } }
+    })
+  const terms = [{ kind: "text", not: false, words: ["ada"], isPrefix: true }] as const
+  /** Large entries: some are made a chunk before all that were read are added. */
+  const recordedOf = (filed: Filed) =>
+    recordedAs(
+      filed.sequence,
+      300_000,
+      () => filed,
+      (builder) => builder.addFiled(filed),
+    )
+  /** Takes a search so many turns further. True if it has ended. */
+  const goOn = async (turns: Turns<unknown>, count: number): Promise<boolean> => {
+    for (let turn = 0; turn < count; turn++) if ((await turns.next()).done === true) return true
+    return false
+  }
+  /** Takes the search before so many turns, then the one after, and then both to their ends. */
+  const alternate = async (before: number, after: number) => {
+    const erased = { ...recordedOf(missing(7)), endsDestruction: true }
+    let entries = named("Ada").map(recordedOf)
+    let elapsedMs = 0
+    const { find } = createSegmentSearch({
+      recorded: {
+        last: async () => entries.length,
+        after: async (_, sequence, limit) => entries.slice(sequence, sequence + limit),
+      },
+      segments: createMemorySegments(),
+      // Every turn is up with its first step.
+      clock: { elapsed: () => (elapsedMs += 1000) },
+      cacheBytes: 2 ** 24,
+    })
+    const search = () => find("acme", { system: "with", query: { terms } }, Infinity, 5)
+    const [first, second] = [search(), search()]
+    const isFirstOver = await goOn(first, before)
+    entries = [...named("Grace").map(recordedOf), erased]
+    const isSecondOver = await goOn(second, after)
+    await goOn(first, Infinity)
+    await goOn(second, Infinity)
+    return { isFirstOver, isSecondOver, total: (await allOf(search()))?.total }
+  }
+  let rounds = 0
+  for (let before = 0; ; before++) {
+    let isOver = false
+    for (let after = 0; ; after++, rounds++) {
+      const { isFirstOver, isSecondOver, total } = await alternate(before, after)
+      assert.equal(total, 0, `after ${before} and ${after} turns`)
+      isOver = isFirstOver
+      if (isSecondOver) break
+    }
+    if (isOver) break
+  }
+  assert.ok(rounds > 50, String(rounds))
+})

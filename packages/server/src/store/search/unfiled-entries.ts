@@ -186,7 +186,7 @@ export function createUnfiled(
 
   return async function* read(workspace, position, end) {
     if (end - position > entriesMax) return undefined
-    const unfiled = knownFrom(known.get(workspace), position, end)
+    let unfiled = knownFrom(known.get(workspace), position, end)
     // Who was asked for last is the last to be forgotten.
     known.delete(workspace)
     known.set(workspace, unfiled)
@@ -199,7 +199,9 @@ export function createUnfiled(
         // Another search may have come this far meanwhile.
         if (sequence !== unfiled.last + 1) continue
         if (entry.endsDestruction && sequence > unfiled.readSince) {
-          Object.assign(unfiled, nothingFrom(position, end))
+          // Another search may be about to add what it has read before, so it keeps the former one.
+          unfiled = nothingFrom(position, end)
+          known.set(workspace, unfiled)
           break
         }
         unfiled.rest.push(entry)
