@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
 import { createMemorySegments } from "./memory-segments.ts"
 import type { Filed } from "./search.ts"
@@ -326,4 +328,31 @@ test("an erased name is not found again, however searches before and after the e
     if (isOver) break
   }
   assert.ok(rounds > 50, String(rounds))
+})
+
+test("what is remembered of a search does not grow with the projects that it may see", async () => {
+  const segments = createMemorySegments()
+  const builder = createSegmentBuilder(1, 256)
+  builder.addMissing(256)
+  await segments.put("acme", { level: 0, k: 0 }, packSegment(builder.finish()), [])
+  const { find } = createSegmentSearch({
+    recorded: { last: async () => 256, after: () => assert.fail("all entries are kept") },
+    segments,
+    clock: { elapsed: () => 0 },
+    cacheBytes: 2 ** 20,
+  })
+  const projectIds = Array.from({ length: 1000 }, (_, at) => String(at).padStart(64, "p"))
+  setFlagsFromString("--expose-gc")
+  // Any context that is made after the flag was set has it.
+  const collect = runInNewContext("gc") as () => void
+  const usedBytes = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const searches = 500
+  const before = usedBytes()
+  for (let ms = 0; ms < searches; ms++)
+    await allOf(find("acme", { system: "without", projectIds, from: { ms, ns: 0 } }, Infinity, 5))
+  const bytes = (usedBytes() - before) / searches
+  assert.ok(bytes < 8 * 1024, `${bytes} bytes a search`)
 })

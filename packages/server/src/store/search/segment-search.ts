@@ -2,6 +2,7 @@
 // none of them yet. It goes down from the newest entry and asks for the segment that covers the
 // next one, so it does not matter which are merged meanwhile.
 
+import { hash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import { createLru } from "../../runtime/lru-cache.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
@@ -319,7 +320,8 @@ function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
     if (withSets.delete(known)) entries -= sizeOf(known.level)
   }
   return (workspace, wanted) => {
-    const key = JSON.stringify([workspace, unbounded(wanted)])
+    // A digest, because a key may reach a thousand projects, whose names are 68 KB.
+    const key = hash("sha256", JSON.stringify([workspace, unbounded(wanted)]), "latin1")
     return {
       get({ level, k, hash }) {
         const known = searches.get(key)?.get(hash)
