@@ -48,6 +48,9 @@ test("if the writer's answer is lost, the stored entries are found again, and ca
   const first = { workspace: "acme", from: genesisOf("acme"), entries, changes: [change] }
   await assert.rejects(journal.append(first), /the answer was lost/)
   assert.deepEqual(forgotten, [change])
+  const sequenceOf = async (at: number) =>
+    (await journal.byReceipt("acme", entries[at]?.receipt ?? ""))?.sequence
+  assert.equal(await sequenceOf(0), 1, "before the next append")
 
   losing = false
   const outcomes = await Promise.all([
@@ -66,7 +69,7 @@ test("if the writer's answer is lost, the stored entries are found again, and ca
     ],
   })
   assert.deepEqual(outcomes[1], { kind: "done" })
-  assert.equal((await journal.byReceipt("acme", entries[1]?.receipt ?? ""))?.sequence, 2)
+  assert.equal(await sequenceOf(1), 2)
   const next = { workspace: "acme", from: head, entries: entriesAfter("acme", head, ["c"]).entries }
   assert.deepEqual(await journal.append(next), { kind: "done" })
   assert.equal((await expectChain(journal, "acme")).size, 3)

@@ -66,6 +66,7 @@ export function createJournal(
     after: async (...asked) =>
       receivedOf(await reader.ask("after", ...asked)).filter((entry) => entry !== undefined),
     async byReceipt(workspace, receipt) {
+      if (inDoubt) await resolveDoubt()
       const sequence = tail.byReceipt(workspace, receipt)
       const [entry] = receivedOf(
         sequence === undefined
