@@ -57,3 +57,28 @@ test("what is undone was never posted", () => {
   table.post(1, 3)
   assert.deepEqual(linesOf(table), ["1 6f6e65: 0,1", `0 ${Buffer.from("two!").toString("hex")}: `])
 })
+
+test("nobody can choose values that take longer than others", () => {
+  // Whichever of the two parts stands in each place, FNV-1a gives texts of this length one hash.
+  const colliding = Array.from({ length: 4096 }, (_, at) => {
+    const bits = at.toString(2).padStart(12, "0")
+    return `kgfcoa${bits.replaceAll("0", "cjlcoa").replaceAll("1", "llkhab")}`
+  })
+  const others = colliding.map((text, at) => String(at).padStart(text.length, "x"))
+  const usOf = (texts: readonly string[]): number => {
+    const keys = texts.map((text) => Buffer.from(text))
+    const before = process.cpuUsage()
+    const table = new PostingTable(16, 16)
+    table.begin()
+    for (const key of keys) {
+      table.room(key.length).set(key, table.end)
+      table.post(0, key.length)
+    }
+    const { user, system } = process.cpuUsage(before)
+    assert.equal(table.count, texts.length)
+    return user + system
+  }
+  usOf(others)
+  const [chosen, usual] = [usOf(colliding), usOf(others)]
+  assert.ok(chosen < 10 * Math.max(usual, 2000), `${chosen} and ${usual} µs`)
+})

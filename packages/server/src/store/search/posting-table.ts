@@ -2,9 +2,10 @@
 // numbered in order. It holds values with their entries, and words with their values. It is a hash
 // table over one long buffer: an entry has twenty keys, and an object for each would cost most.
 
+import { randomFillSync } from "node:crypto"
 import { KeySort } from "./key-sort.ts"
 
-/** The constants of FNV-1a, which hashes keys. */
+/** The factor of FNV-1a. */
 const hashFactor = 0x01000193
 
 export class PostingTable {
@@ -22,6 +23,11 @@ export class PostingTable {
   #lastItem: Int32Array
   /** The hash table: numbers of keys plus one; 0 is free. */
   #slots: Int32Array
+  /**
+   * What each byte is hashed as. Writers choose the bytes of keys: if they knew the hash, they could
+   * write values that all have the same, and each would be compared with all others.
+   */
+  readonly #hashBytes = randomFillSync(new Int32Array(256))
 
   /** The keys' numbers of all items, end to end, and the start of each item. */
   #posted: Uint32Array
@@ -71,9 +77,10 @@ export class PostingTable {
   /** Adds the key whose bytes are at `end` to the current item. */
   post(group: number, length: number): void {
     const { arena, end } = this
+    const hashBytes = this.#hashBytes
     let hash = group ^ length
     for (let at = end; at < end + length; at++)
-      hash = Math.imul(hash ^ (arena[at] ?? 0), hashFactor)
+      hash = Math.imul(hash ^ (hashBytes[arena[at] ?? 0] ?? 0), hashFactor)
     const key = this.#numberOf(group, length, Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d))
     if (this.#lastItem[key] === this.items) return
     this.#lastItem[key] = this.items
