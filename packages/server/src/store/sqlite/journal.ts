@@ -85,17 +85,11 @@ export function createJournal(
       const used = await usedKeys(reader, tail, groups)
       const fresh = groups.filter((_, place) => used[place]?.length === 0)
       const answer = fresh.length === 0 ? { full: false as const, groups: [] } : await send(fresh)
-      if (answer.full)
-        throw new LedgerError(
-          "storage_full",
-          "the disk is nearly full; nothing was recorded, and reads still work",
-        )
-      const written = answer.groups.values()
+      const written = answer.full ? undefined : answer.groups.values()
       const outcomes = groups.map((group, place) => {
         const keys = used[place] ?? []
-        return keys.length > 0
-          ? { kind: "used" as const, keys }
-          : outcomeOf(group, written.next().value)
+        if (keys.length > 0) return { kind: "used" as const, keys }
+        return written === undefined ? refused() : outcomeOf(group, written.next().value)
       })
       const run = tail.due()
       // If the index cannot be read now, the tail stays in memory, and the next commit tries again.
@@ -147,6 +141,13 @@ export function createJournal(
     kept(group)
     return { kind: "done" }
   }
+}
+
+async function refused(): Promise<never> {
+  throw new LedgerError(
+    "storage_full",
+    "the disk is nearly full; nothing was recorded, and reads still work",
+  )
 }
 
 /** All entries of a group have the same time. */

@@ -449,6 +449,12 @@ function tests(): void {
     assert.deepEqual(await usedOf(roomy.served, "acme", ["a"]), [])
     await write(roomy.served, "acme", ["a"])
     await expectChain(roomy.served.journal, "acme")
+    await roomy.close()
+    // Both share a commit.
+    const { served } = await openFolder(folder, Number.MAX_SAFE_INTEGER)
+    const again = usedOf(served, "acme", ["a"])
+    await assert.rejects(usedOf(served, "other", ["b"]), full)
+    assert.deepEqual(await again, [["a", 1]], "what was recorded is answered")
   })
 
   test("only one program can use a data folder, in this process or another, also after a restart", async () => {
