@@ -219,6 +219,26 @@ test("a receipt that no checkpoint covers yet waits for one by itself", { skip }
   await watched.expectQuiet()
 })
 
+test(
+  "an entry that no checkpoint covers after a minute is promised none, as in a former epoch",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await alterAnswers(page, "**/v1/**", (text) =>
+      text.replace(/"tlogProof":"[^"]*"/, '"tlogProof":null'),
+    )
+    await page.clock.setFixedTime(Date.now() + 120_000)
+    await page.goto(pageOf(receipt.receipt))
+    await title(page).getByText("Recorded, not sealed").waitFor()
+    await page.getByText("No signed checkpoint covers it", { exact: false }).first().waitFor()
+    const text = String(await page.locator("main").textContent())
+    assert.doesNotMatch(text, /in a moment|within a second|yet/)
+    await expectAccessible(page)
+    await watched.expectQuiet()
+  },
+)
+
 test("without an answer the page gives a reason and a way to try again", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url, refused: [503] })
   const { page } = watched

@@ -18,12 +18,15 @@ import "./receipt.css"
 const [, workspace = "", receiptId = ""] = pathParts()
 const api = apiUrl(workspace, "receipts", receiptId)
 const token = takeToken("r", workspace, receiptId)
-/** A checkpoint is signed within a second. After this time, something is stuck. */
+/** One a second. */
 const looksMax = 20
 
-type Loaded =
-  | { readonly refusal: Refusal; readonly text?: undefined }
-  | { readonly text: string; readonly at: string }
+interface Received {
+  readonly text: string
+  readonly at: string
+}
+
+type Loaded = Received | { readonly refusal: Refusal; readonly text?: undefined }
 
 let loaded: Loaded | undefined
 let page: Page | undefined
@@ -40,7 +43,7 @@ async function look(looks: number): Promise<void> {
   if (loaded?.text === undefined || next.text !== undefined) loaded = next
   draw()
   page?.working(false)
-  if (outcome() === "pending" && looks < looksMax) setTimeout(() => void look(looks + 1), 1000)
+  if (isUnsealed() && looks < looksMax) setTimeout(() => void look(looks + 1), 1000)
 }
 
 async function load(): Promise<Loaded> {
@@ -53,12 +56,13 @@ async function load(): Promise<Loaded> {
   }
 }
 
-function outcome(): string | undefined {
-  return loaded?.text === undefined ? undefined : readingOf(loaded.text).outcome
+function isUnsealed(): boolean {
+  return loaded?.text !== undefined && ["pending", "unsealed"].includes(readingOf(loaded).outcome)
 }
 
-function readingOf(text: string) {
-  return readReceipt(text, trustedKeys.get(), { receiptId, workspaceId: workspace })
+function readingOf({ text, at }: Received) {
+  const asked = { receiptId, workspaceId: workspace }
+  return readReceipt(text, trustedKeys.get(), Date.parse(at), asked)
 }
 
 function draw(): void {
@@ -67,7 +71,7 @@ function draw(): void {
     page.about(<Text of={workspace} />)
     return page.show(loaded === undefined ? <Skeleton /> : <NotReceived refusal={loaded.refusal} />)
   }
-  const reading = readingOf(loaded.text)
+  const reading = readingOf(loaded)
   const { projectId } = reading.content
   page.about(
     <>

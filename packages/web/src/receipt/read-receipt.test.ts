@@ -6,9 +6,9 @@ import { readReceipt, type ReceiptReading } from "./read-receipt.ts"
 
 const trusted = [{ vkey: logKey, since: "2026-01-01T00:00:00.000Z" }]
 
-function readingOf(event: ListedEntry, keys = trusted): ReceiptReading {
+function readingOf(event: ListedEntry, keys = trusted, nowMs = 0): ReceiptReading {
   const { proof, disclosures, ...entry } = event
-  return readReceipt(JSON.stringify({ entry, proof, disclosures }), keys)
+  return readReceipt(JSON.stringify({ entry, proof, disclosures }), keys, nowMs)
 }
 
 test("what was recorded is shown from the hashed content alone", () => {
@@ -34,4 +34,15 @@ test("what a receipt only claims is shown where it is not genuine, or has nothin
     const { content, ...reading } = readingOf(event)
     assert.deepEqual([reading.outcome, content.action], [outcome, forged.action])
   }
+})
+
+test("an entry that no checkpoint covers is pending for a minute, and unsealed after that", () => {
+  const unproven = withoutBody({}, false)
+  const recordedMs = Date.parse(readingOf(unproven).recordedAt ?? "")
+  for (const [laterMs, outcome] of [
+    [0, "pending"],
+    [60_000, "pending"],
+    [60_001, "unsealed"],
+  ] as const)
+    assert.equal(readingOf(unproven, trusted, recordedMs + laterMs).outcome, outcome)
 })

@@ -26,10 +26,21 @@ import { publicKeyOf } from "../public-key.ts"
 import type { TrustedKey } from "../trusted-keys.ts"
 
 /**
- * `pending`: recorded, and no checkpoint covers it yet. `gone`: the record is intact, and its
- * content was destroyed. `unproven`: there is nothing to compute from.
+ * `pending`: recorded, and no checkpoint covers it yet. `unsealed`: so it stayed, as at the end of
+ * a former epoch. `gone`: the record is intact, and its content was destroyed. `unproven`: there is
+ * nothing to compute from.
  */
-export type Outcome = "genuine" | "unconfirmed" | "pending" | "gone" | "unproven" | "broken"
+export type Outcome =
+  | "genuine"
+  | "unconfirmed"
+  | "pending"
+  | "unsealed"
+  | "gone"
+  | "unproven"
+  | "broken"
+
+/** A checkpoint is signed within a second. After this time none may ever be. */
+const pendingMsMax = 60_000
 
 export interface ReceiptReading {
   readonly outcome: Outcome
@@ -59,6 +70,7 @@ export interface ReceiptReading {
 export function readReceipt(
   text: string,
   trusted: readonly TrustedKey[],
+  nowMs: number,
   asked: Pick<ReceiptOptions, "receiptId" | "workspaceId"> = {},
 ): ReceiptReading {
   const verdict = verifyReceipt(text, { trustedKeys: trusted.map(({ vkey }) => vkey), ...asked })
@@ -68,7 +80,7 @@ export function readReceipt(
   )
   const log = logOf(proof?.["tlogProof"])
   const neighbour = neighbourOf(verdict, log?.hashes ?? [])
-  const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict)
+  const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict, nowMs)
   const signed = signerOf(verdict, proof?.["vkey"])
   const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
   const { record, eventHash, checkpoint } = verdict
@@ -107,14 +119,14 @@ function placeOf({ record, sequence }: Verdict): Pick<ReceiptReading, "sequence"
   }
 }
 
-function outcomeOf(verdict: Verdict): Outcome {
+function outcomeOf(verdict: Verdict, nowMs: number): Outcome {
   if (verdict.verdict === "genuine") return "genuine"
   if (verdict.verdict === "refuted") return "broken"
   switch (verdict.because) {
     case "key_not_trusted":
       return "unconfirmed"
     case "not_sealed":
-      return "pending"
+      return nowMs - (verdict.record?.timeMs ?? 0) > pendingMsMax ? "unsealed" : "pending"
     case "content_missing":
       return "gone"
     case "proof_missing":
@@ -296,7 +308,7 @@ function linkRow(
 
 function inclusionSentence(verdict: Verdict, steps: number, size: string | undefined): string {
   if (verdict.verdict === "unconfirmed" && verdict.because === "not_sealed")
-    return "No signed checkpoint covers it yet. One is signed within a second."
+    return "No signed checkpoint covers it."
   if (size !== undefined) {
     const climbed = steps === 1 ? "1 step leads" : `${steps} steps lead`
     return `${climbed} from the entry to the root of the checkpoint over ${size} entries.`

@@ -94,6 +94,7 @@ export const receiptTitles: Readonly<Record<Outcome, string>> = {
   genuine: "This receipt is genuine",
   unconfirmed: "Consistent, key not confirmed",
   pending: "Recorded, not yet sealed",
+  unsealed: "Recorded, not sealed",
   gone: "The record is genuine, its content is gone",
   unproven: "This cannot be checked",
   broken: "Not genuine",
@@ -102,6 +103,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   genuine: "intact",
   unconfirmed: "attention",
   pending: "neutral",
+  unsealed: "attention",
   gone: "intact",
   unproven: "neutral",
   broken: "broken",
@@ -150,6 +152,14 @@ function verdictSentence(outcome: Outcome, recorded: Child, failure: string | un
           while.
         </>
       )
+    case "unsealed":
+      return (
+        <>
+          {recorded}. No signed checkpoint covers it: signing is stuck, or the ledger was continued
+          under new keys before one did, and only its newer checkpoints prove this entry. Ask
+          whoever runs it.
+        </>
+      )
     case "gone":
       return (
         <>
@@ -171,7 +181,7 @@ function verdictSentence(outcome: Outcome, recorded: Child, failure: string | un
 
 function ledgersHalf({ size, vkey, outcome }: ReceiptReading): string {
   if (size === undefined)
-    return outcome === "broken" ? "not reached" : "no signed checkpoint covers it yet"
+    return outcome === "broken" ? "not reached" : "no signed checkpoint covers it"
   const key = vkey === undefined ? "" : `, key ${keyIdOf(vkey)}`
   return `sealed by the checkpoint over ${number(size)} entries${key}`
 }
