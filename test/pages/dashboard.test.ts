@@ -324,6 +324,27 @@ test(
   },
 )
 
+test("overview: today is a day of the zone that the page shows", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  const asked: string[] = []
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname.endsWith("/events/timeline")) asked.push(searchParams.get("from") ?? "")
+  })
+  // In Madrid the next day has begun.
+  await page.clock.setFixedTime("2026-11-12T23:30:00.000Z")
+  await page.goto(`${service.url}/ui`)
+  await page.locator(".figure").getByText("Everything is sealed.").waitFor()
+  await Promise.all([
+    page.waitForRequest("**/events/timeline?*"),
+    page.getByRole("button", { name: "All times in UTC" }).click(),
+  ])
+  assert.deepEqual(asked, ["2026-11-12T23:00:00.000Z", "2026-11-12T00:00:00.000Z"])
+  await watched.expectQuiet()
+})
+
 test(
   "what was typed to sign in again stays when a slower request is refused",
   { skip },

@@ -58,6 +58,21 @@ test("explorer: every row is recomputed, and scrolling loads older ones", { skip
   await watched.expectQuiet()
 })
 
+test("explorer: a time is typed in the zone that the page shows", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched)
+  await recomputed(page, /All 100/)
+  await page.getByRole("button", { name: "All times in UTC" }).click()
+  await page.keyboard.press("/")
+  await page.keyboard.type("time:2026-11-12")
+  await page.keyboard.press("Enter")
+  await page.getByText("12 Nov, 00:00 – 13 Nov, 00:00").waitFor()
+  assert.equal(new URL(page.url()).searchParams.get("from"), "2026-11-12T00:00:00.000Z")
+  await page.getByRole("button", { name: "All times in UTC" }).click()
+  await page.getByText("12 Nov, 01:00 – 13 Nov, 01:00").waitFor()
+  await watched.expectQuiet()
+})
+
 test("explorer: a search by keyboard, with chips, completion, and Back", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched)

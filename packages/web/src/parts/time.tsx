@@ -18,6 +18,18 @@ export function isUtc(): boolean {
   return zone.get() === "utc"
 }
 
+/** Midnight before a time. */
+export function dayStart(time: Date): Date {
+  const start = new Date(time)
+  if (isUtc()) start.setUTCHours(0, 0, 0, 0)
+  else start.setHours(0, 0, 0, 0)
+  return start
+}
+
+export function isToday(time: string): boolean {
+  return dayStart(new Date(time)).getTime() === dayStart(new Date()).getTime()
+}
+
 /** `CET`, at that time. */
 export function zoneName(time: Date): string {
   return timeText(time, "zone").split(" ").at(-1) ?? ""

@@ -53,21 +53,21 @@ test("a typed range becomes the range of the list", () => {
     ["-time:2026-11-12", "-time:2026-11-12", { since: "all" }],
   ]
   for (const [text, left, range] of cases) {
-    const lifted = liftTimes(asked(text))
+    const lifted = liftTimes(asked(text), false)
     assert.deepEqual([lifted.text, lifted.range], [left, range], text)
   }
-  const day = liftTimes(asked("time:2026-11-12")).range
+  const day = liftTimes(asked("time:2026-11-12"), false).range
   assert.ok("from" in day && day.from !== undefined && day.to !== undefined)
   assert.equal(Date.parse(day.to) - Date.parse(day.from), 86_400_000)
 })
 
 test("the list begins at a typed time, and a day counts as a whole", () => {
-  assert.equal(liftTimes(asked("a at:2026-11-12T10:00:00Z")).at, "2026-11-12T10:00:00.000Z")
-  assert.equal(liftTimes(asked("at:2026-11-12T10:00:00Z")).text, "")
-  const { at = "" } = liftTimes(asked("at:2026-11-12"))
+  assert.equal(liftTimes(asked("a at:2026-11-12T10:00:00Z"), false).at, "2026-11-12T10:00:00.000Z")
+  assert.equal(liftTimes(asked("at:2026-11-12T10:00:00Z"), false).text, "")
+  const { at = "" } = liftTimes(asked("at:2026-11-12"), false)
   assert.equal(new Date(at).toLocaleString("sv"), "2026-11-13 00:00:00")
   for (const text of ["-at:2026-11-12", "at:noon"])
-    assert.deepEqual(liftTimes(asked(text)), { ...asked(text), at: undefined }, text)
+    assert.deepEqual(liftTimes(asked(text), false), { ...asked(text), at: undefined }, text)
 })
 
 test("terms are shown separately, and an unknown field is shown as text", () => {
@@ -128,13 +128,39 @@ test("the address contains the whole search, and malformed parts become defaults
   assert.deepEqual(askedIn(new URLSearchParams("range=soon&from=x")).range, { since: "7d" })
 })
 
-test("a day of 25 hours is whole", () => {
+/** The zone of the reader. */
+function inMadrid(check: () => void): void {
   const { TZ } = process.env
   process.env["TZ"] = "Europe/Madrid"
-  assert.deepEqual(liftTimes(asked("time:2026-10-25")).range, {
-    from: "2026-10-24T22:00:00.000Z",
-    to: "2026-10-25T23:00:00.000Z",
-  })
+  check()
   if (TZ === undefined) delete process.env["TZ"]
   else process.env["TZ"] = TZ
+}
+
+test("a typed time without a zone is in that of the page", () => {
+  inMadrid(() => {
+    for (const [text, local, utc] of [
+      ["2026-11-12T10:00", "2026-11-12T09:00:00.000Z", "2026-11-12T10:00:00.000Z"],
+      ["2026-11-12T10:00:30.5", "2026-11-12T09:00:30.500Z", "2026-11-12T10:00:30.500Z"],
+      ["2026-11-12T10:00+02:00", "2026-11-12T08:00:00.000Z", "2026-11-12T08:00:00.000Z"],
+      ["2026-11-12T10:00z", "2026-11-12T10:00:00.000Z", "2026-11-12T10:00:00.000Z"],
+    ] as const) {
+      assert.equal(liftTimes(asked(`at:${text}`), false).at, local, text)
+      assert.equal(liftTimes(asked(`at:${text}`), true).at, utc, text)
+    }
+  })
+})
+
+test("a typed day is one of the page's zone, and one of 25 hours is whole", () => {
+  inMadrid(() => {
+    const day = asked("time:2026-10-25")
+    assert.deepEqual(liftTimes(day, false).range, {
+      from: "2026-10-24T22:00:00.000Z",
+      to: "2026-10-25T23:00:00.000Z",
+    })
+    assert.deepEqual(liftTimes(day, true).range, {
+      from: "2026-10-25T00:00:00.000Z",
+      to: "2026-10-26T00:00:00.000Z",
+    })
+  })
 })

@@ -189,13 +189,15 @@ export function withoutField(text: string, field: string): string {
  *
  *     since:24h   since:2026-11-01   since:all   time:2026-11-12   time:2026-11-01..2026-11-12
  *     at:2026-11-12T14:00   at:2026-11-12
+ *
+ * `inUtc`: the page shows times in UTC, so they are typed in it.
  */
-export function liftTimes(asked: Asked): Asked {
+export function liftTimes(asked: Asked, inUtc: boolean): Asked {
   let { text, range, at } = asked
   for (const chip of chipsOf(text)) {
     if (chip.isNot) continue
-    const typed = rangeOf(chip)
-    const jump = chip.field === "at" ? endOf(chip.value) : undefined
+    const typed = rangeOf(chip, inUtc)
+    const jump = chip.field === "at" ? endOf(chip.value, inUtc) : undefined
     if (typed === undefined && jump === undefined) continue
     range = typed ?? range
     at = jump ?? at
@@ -204,25 +206,26 @@ export function liftTimes(asked: Asked): Asked {
   return { ...asked, text, range, at }
 }
 
-function rangeOf({ field, value }: Chip): Range | undefined {
+function rangeOf({ field, value }: Chip, inUtc: boolean): Range | undefined {
   if (field === "since") {
     if (value === "all" || spanMs(value) !== undefined) return { since: value }
-    const from = timeIn(value)
+    const from = timeIn(value, inUtc)
     return from === undefined ? undefined : { from, to: undefined }
   }
   if (field !== "time") return undefined
   const [first = "", last = first] = value.split("..")
-  const from = timeIn(first)
-  const to = endOf(last)
+  const from = timeIn(first, inUtc)
+  const to = endOf(last, inUtc)
   return from === undefined || to === undefined ? undefined : { from, to }
 }
 
 /** A day counts to its end. Some days have 23 or 25 hours. */
-function endOf(text: string): string | undefined {
-  const time = timeIn(text)
+function endOf(text: string, inUtc: boolean): string | undefined {
+  const time = timeIn(text, inUtc)
   if (time === undefined || /T/i.test(text)) return time
   const end = new Date(time)
-  end.setDate(end.getDate() + 1)
+  if (inUtc) end.setUTCDate(end.getUTCDate() + 1)
+  else end.setDate(end.getDate() + 1)
   return end.toISOString()
 }
 
@@ -240,9 +243,11 @@ function spanMs(span: string): number | undefined {
   return count === undefined ? undefined : Number(count) * (unitsMs[unit] ?? 0)
 }
 
-/** In the reader's zone if the text names none. */
-function timeIn(text: string | null): string | undefined {
+/** In the reader's zone, or in UTC, if the text names none. */
+function timeIn(text: string | null, inUtc = false): string | undefined {
   if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return undefined
-  const time = new Date(/T/i.test(text) ? text : `${text}T00:00:00`)
+  const whole = /T/i.test(text) ? text : `${text}T00:00:00`
+  const isZoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(whole)
+  const time = new Date(inUtc && !isZoned ? `${whole}Z` : whole)
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }

@@ -1,5 +1,6 @@
 // The state of the explorer in its address, and all changes of it.
 
+import { isUtc } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { addressOf, askedIn, liftTimes, withTerm, type Asked, type Range } from "./asked.ts"
 import type { Finding } from "./finding.ts"
@@ -24,7 +25,7 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
   /** A place in the list belongs to its range. */
   function change(part: Partial<Asked>): void {
     const place = part.range === undefined ? {} : { at: undefined }
-    const next = liftTimes({ ...finding.asked, ...place, ...part })
+    const next = liftTimes({ ...finding.asked, ...place, ...part }, isUtc())
     const name = opened()
     const path = name === undefined ? ["events"] : ["events", String(name)]
     desk.go(desk.link(path, addressOf(next)))

@@ -3,6 +3,7 @@
 import type { ChainState, Timeline } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { number } from "../../parts/counted.ts"
+import { dayStart } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { part, type Part } from "./part.tsx"
 
@@ -19,10 +20,9 @@ function today(desk: Desk): Part {
     className: "figure",
     title: "Today",
     ask() {
-      const from = new Date()
-      from.setHours(0, 0, 0, 0)
-      const to = new Date(from)
-      to.setDate(to.getDate() + 1)
+      const from = dayStart(new Date())
+      // The days on which clocks change have 23 or 25 hours.
+      const to = dayStart(new Date(from.getTime() + 36 * 3_600_000))
       return desk.get(["events", "timeline"], {
         from: from.toISOString(),
         to: to.toISOString(),

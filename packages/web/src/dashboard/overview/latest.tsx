@@ -4,7 +4,7 @@ import type { EventsPage, FieldValues, ListedEntry } from "@tallystick/client/wi
 import { number } from "../../parts/counted.ts"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
-import { Time } from "../../parts/time.tsx"
+import { isToday, Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { termText } from "../events/asked.ts"
 import { part, type Part } from "./part.tsx"
@@ -83,10 +83,6 @@ function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href
       <Text of={target.name ?? target.id} in="span" class="soft what" />
     </li>
   )
-}
-
-function isToday(time: string): boolean {
-  return new Date(time).toDateString() === new Date().toDateString()
 }
 
 /** Reads of which the ledger itself keeps an entry. */

@@ -5,7 +5,7 @@ import { redraw } from "../../elements/redraw.ts"
 import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
-import { Time } from "../../parts/time.tsx"
+import { dayStart, Time, watchZone } from "../../parts/time.tsx"
 import { ChainClaim } from "../chain/chain-claim.tsx"
 import { ChainMap } from "../chain/chain-map.tsx"
 import { linkedEntries, type LinkedEntry } from "../chain/linked-entries.ts"
@@ -38,7 +38,7 @@ export const openOverview: OpenView = (desk) => {
     if (state === undefined) return
     const { size, pending, archived } = state
     // The figures are of these, and of today.
-    const now = [size, pending, archived, new Date().toDateString()].join(" ")
+    const now = [size, pending, archived, dayStart(new Date()).getTime()].join(" ")
     if (now === seen) return
     seen = now
     if (size === 0 && desk.workspace !== "instance")
@@ -47,7 +47,7 @@ export const openOverview: OpenView = (desk) => {
     last = await newest(desk, recomputer)
     draw()
   }
-  const unwatch = desk.chain.watch(() => void changed())
+  const unwatch = [desk.chain.watch(() => void changed()), watchZone(() => void changed())]
   void changed()
   // No workspace exists yet.
   if (member.instanceAdmin && desk.workspace === "instance" && workspaces.length === 1)
@@ -71,7 +71,7 @@ export const openOverview: OpenView = (desk) => {
       </div>
     ),
     close() {
-      unwatch()
+      for (const stop of unwatch) stop()
       recomputer.close()
     },
   }
