@@ -128,6 +128,20 @@ test(
   },
 )
 
+test("a history counts once what somebody did to themselves", { skip }, async () => {
+  const noor = { id: "usr_80", type: "user", name: "Noor" }
+  await writeEvent(workspace, { action: "auth.password.changed", actor: noor, target: noor })
+  await writeEvent(workspace, { action: "auth.login.succeeded", actor: noor })
+  await writeEvent(workspace, { action: "crm.note.added", target: noor })
+  await using watched = await opened("people/usr_80")
+  const { page } = watched
+  await page.locator("table.entries tr[data-sequence]").nth(2).waitFor()
+  await page.locator(".more").getByText("3 of 3").waitFor()
+  await page.getByRole("link", { name: "As target" }).click()
+  await page.locator(".more").getByText("2 of 2").waitFor()
+  await watched.expectQuiet()
+})
+
 test("the overview says who looked up a person's consents", { skip }, async () => {
   const { reader, path } = workspace
   const answer = await reader.post(`${path}/consents/lookup`, {

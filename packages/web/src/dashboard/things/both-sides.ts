@@ -1,6 +1,7 @@
 // The history of one thing: what it did and what was done to it are two searches, whose pages are
 // put together in the order of the ledger.
 
+import { parseQuery } from "@tallystick/client/grammar"
 import type { EventsPage, ListedEntry, Party } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { wholeChain, type Desk } from "../desk.ts"
@@ -66,7 +67,7 @@ export async function pageOfBoth(
   ask: (query: string) => Promise<Told<EventsPage>>,
 ): Promise<Told<Merged>> {
   const pages: EventsPage[] = []
-  for (const told of await Promise.all(sides.map((side) => ask(queryOf(thing, side))))) {
+  for (const told of await Promise.all(queriesOf(thing, sides).map(ask))) {
     if (!told.ok) return told
     pages.push(told.value)
   }
@@ -85,6 +86,14 @@ function merged(thing: Thing, pages: readonly EventsPage[]): Merged {
     hasMore: end > 0,
     nextCursor: end,
   }
+}
+
+/** What it did to itself is asked for once, so that the totals of both can be added. */
+function queriesOf(thing: Thing, sides: readonly Side[]): readonly string[] {
+  const [first = "", second] = sides.map((side) => queryOf(thing, side))
+  if (second === undefined) return [first]
+  const others = `${second} -${queryOf({ id: thing.id }, "did")}`
+  return [first, "problem" in parseQuery(others) ? second : others]
 }
 
 export function queryOf({ type, id }: Thing, side: Side): string {
