@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { firstToken, goodPassword, join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
@@ -98,9 +99,7 @@ test(
     await page.getByLabel("Password").fill(viewer.password)
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Workspaces" }).waitFor()
-    await page.getByRole("button", { name: "Account" }).click()
-    await page.getByRole("button", { name: "Sign out" }).click()
-    await page.getByRole("heading", { name: "Sign in" }).waitFor()
+    await signOut(page)
     await page.goto(`${service.url}/ui`)
     await page.getByRole("heading", { name: "Sign in" }).waitFor()
     await watched.expectQuiet()
@@ -196,8 +195,7 @@ test("two tabs show one person, and a dialog does not outlive its session", { sk
   await page.getByRole("button", { name: "New pack" }).click()
   const second = await page.context().newPage()
   await second.goto(`${service.url}/ui/workspaces`)
-  await second.getByRole("button", { name: "Account" }).click()
-  await second.getByRole("button", { name: "Sign out" }).click()
+  await signOut(second)
   await page.getByRole("heading", { name: "Sign in" }).waitFor()
   assert.equal(await page.getByRole("dialog").count(), 0)
   await second.getByLabel("E-mail").fill(other.email)
@@ -208,6 +206,67 @@ test("two tabs show one person, and a dialog does not outlive its session", { sk
   await page.getByRole("button", { name: "Account" }).click()
   await page.getByText(other.email).waitFor()
 })
+
+test("a sign-out leaves no marks and no recent searches in the browser", { skip }, async () => {
+  // The feed of new entries is refused then.
+  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  const second = await page.context().newPage()
+  for (const tab of [page, second]) {
+    await markAndSearch(tab)
+    const kept = await storedIn(tab)
+    assert.match(kept, /usr_1/)
+    assert.match(kept, /rcp_/)
+  }
+  await signOut(page)
+  await second.getByRole("heading", { name: "Sign in" }).waitFor()
+  for (const tab of [page, second]) assert.doesNotMatch(await storedIn(tab), /usr_1|rcp_/)
+  await watched.expectQuiet()
+})
+
+test("marks outlast a session that ended, and no other person sees them", { skip }, async () => {
+  const other = await join(service, workspace.path, "viewer", "next@example.com")
+  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await markAndSearch(page)
+  for (const [person, marks] of [
+    [other, 0],
+    [viewer, 1],
+  ] as const) {
+    await page.context().clearCookies()
+    await page.reload()
+    await page.getByLabel("E-mail").fill(person.email)
+    await page.getByLabel("Password").fill(person.password)
+    await page.keyboard.press("Enter")
+    await page.locator("tr[data-sequence]").first().waitFor()
+    assert.equal(await page.locator(".marks").getByText("1 marked").count(), marks, person.email)
+  }
+  assert.doesNotMatch(await page.evaluate("JSON.stringify(localStorage)"), /usr_1/)
+  await watched.expectQuiet()
+})
+
+async function markAndSearch(page: Page): Promise<void> {
+  await page.goto(`${service.url}/ui/events`)
+  await page.keyboard.press("/")
+  await page.keyboard.type("actor:usr_1")
+  await page.keyboard.press("Enter")
+  await page.locator("tr[data-sequence] a").first().focus()
+  await page.keyboard.press("x")
+  await page.locator(".marks").getByText("1 marked").waitFor()
+}
+
+/** Everything that the browser stores for the page. */
+function storedIn(page: Page): Promise<string> {
+  return page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Account" }).click()
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.getByRole("heading", { name: "Sign in" }).waitFor()
+}
 
 test(
   "after a lost connection, an older statement about a chain is not shown as current",

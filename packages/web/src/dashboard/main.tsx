@@ -9,19 +9,25 @@ import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
 import { keepText } from "../kept.ts"
-import { openPage } from "../parts/page.tsx"
+import { openPage, type Page } from "../parts/page.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { root } from "../place.ts"
 import { showDashboard } from "./dashboard.tsx"
 import { isSignedOut } from "./desk.ts"
 import { showSetUp, showSignIn } from "./entrance.tsx"
+import { forgetRecent } from "./events/kept-searches.ts"
+import { forgetMarks } from "./marked.ts"
 import { currentPlace } from "./place.ts"
 
-/** Who is signed in, for the other tabs, because they share the cookie. */
+/** Who is signed in, for the other tabs, because they share the cookie. Empty after a sign-out. */
 const signedIn = keepText("signed in")
+/** Nobody, but the same person may go on. */
+const ended = "ended"
 let shown = signedIn.get()
 signedIn.watch(() => {
-  if (signedIn.get() !== shown) location.reload()
+  if (signedIn.get() === shown) return
+  if (signedIn.get() === "") forgetMarks()
+  location.reload()
 })
 
 if (currentPlace().page === "setup") showSetUp(openPage(), enter)
@@ -32,7 +38,7 @@ async function begin(): Promise<void> {
   page.show(<Skeleton />)
   const told = await askJson<Session>(new URL("v1/session", root))
   if (told.ok) return open(told.value)
-  if (isSignedOut(told.refusal)) return showSignIn(page, enter)
+  if (isSignedOut(told.refusal)) return askWho(page)
   page.show(<Refused refusal={told.refusal} retry={() => void begin()} />)
 }
 
@@ -50,10 +56,18 @@ async function open(session: Session): Promise<void> {
     session,
     workspaces,
     signedOut(why) {
-      show("")
-      showSignIn(openPage(), enter, why === "session ended")
+      const isEnded = why === "session ended"
+      if (!isEnded) forgetMarks()
+      show(isEnded ? ended : "")
+      askWho(openPage(), isEnded)
     },
   })
+}
+
+/** Whoever signs in may be another person. */
+function askWho(page: Page, isEnded = false): void {
+  forgetRecent()
+  showSignIn(page, enter, isEnded)
 }
 
 /** An admin of the instance also sees workspaces without being a member. */
@@ -65,7 +79,6 @@ async function workspacesOf(session: Session): Promise<readonly string[] | Refus
   return [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
 }
 
-/** Empty if nobody is signed in. */
 function show(id: string): void {
   shown = id
   signedIn.set(id)

@@ -1,32 +1,47 @@
-// Entries that were marked for an evidence pack: kept in this tab until the pack is made.
+// Entries that a member has marked for an evidence pack: kept in this tab until the pack is made,
+// also when the session ends meanwhile.
 
 import { attempt } from "../kept.ts"
+import type { Desk } from "./desk.ts"
 
 export interface Marked {
   readonly receipt: string
   readonly sequence: number
 }
 
-const keyOf = (workspace: string): string => `tallystick marked ${workspace}`
+/** Whose marks they are, and where. */
+type Marker = Pick<Desk, "session" | "workspace">
 
-export function markedIn(workspace: string): readonly Marked[] {
-  const kept = attempt(
-    () => JSON.parse(sessionStorage.getItem(keyOf(workspace)) ?? "[]") as unknown,
-  )
+const prefix = "tallystick marked"
+
+function keyOf({ session, workspace }: Marker): string {
+  return `${prefix} ${session.member.id} ${workspace}`
+}
+
+export function markedIn(desk: Marker): readonly Marked[] {
+  const kept = attempt(() => JSON.parse(sessionStorage.getItem(keyOf(desk)) ?? "[]") as unknown)
   return Array.isArray(kept) ? (kept as readonly Marked[]) : [] // only this file writes it
 }
 
 /** Marks it, or removes the mark. */
-export function turnMark(workspace: string, { receipt, sequence }: Marked): void {
-  const others = markedIn(workspace).filter((each) => each.sequence !== sequence)
-  const isMarked = others.length < markedIn(workspace).length
-  keepMarks(workspace, isMarked ? others : [...others, { receipt, sequence }])
+export function turnMark(desk: Marker, { receipt, sequence }: Marked): void {
+  const others = markedIn(desk).filter((each) => each.sequence !== sequence)
+  const isMarked = others.length < markedIn(desk).length
+  keepMarks(desk, isMarked ? others : [...others, { receipt, sequence }])
 }
 
-export function clearMarks(workspace: string): void {
-  keepMarks(workspace, [])
+export function clearMarks(desk: Marker): void {
+  keepMarks(desk, [])
 }
 
-function keepMarks(workspace: string, marked: readonly Marked[]): void {
-  attempt(() => sessionStorage.setItem(keyOf(workspace), JSON.stringify(marked)))
+/** Those of everybody. */
+export function forgetMarks(): void {
+  attempt(() => {
+    for (const key of Object.keys(sessionStorage))
+      if (key.startsWith(prefix)) sessionStorage.removeItem(key)
+  })
+}
+
+function keepMarks(desk: Marker, marked: readonly Marked[]): void {
+  attempt(() => sessionStorage.setItem(keyOf(desk), JSON.stringify(marked)))
 }

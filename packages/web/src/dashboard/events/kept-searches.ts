@@ -1,4 +1,4 @@
-// Searches that this browser remembers: the last ones, and saved ones.
+// Searches that this browser remembers: the last ones until a session ends, and saved ones.
 
 import { attempt, keep, type Kept } from "../../kept.ts"
 
@@ -11,6 +11,10 @@ export function remember(text: string): void {
   if (text === "") return
   const others = recentSearches.get().filter((each) => each !== text)
   recentSearches.set([text, ...others].slice(0, recentMax))
+}
+
+export function forgetRecent(): void {
+  recentSearches.set([])
 }
 
 export function saveSearch(text: string): void {

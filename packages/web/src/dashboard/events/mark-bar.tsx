@@ -23,19 +23,19 @@ export interface MarkBar {
 export function createMarkBar({ desk, changed }: BarParts): MarkBar {
   const node = elementOf(<div class="marks" hidden />)
   const clear = (): void => {
-    clearMarks(desk.workspace)
+    clearMarks(desk)
     changed()
   }
   return {
     node,
-    has: ({ sequence }) => markedIn(desk.workspace).some((each) => each.sequence === sequence),
+    has: ({ sequence }) => markedIn(desk).some((each) => each.sequence === sequence),
     turn(entry) {
-      turnMark(desk.workspace, entry)
-      announce(`${markedIn(desk.workspace).length} marked for a pack`)
+      turnMark(desk, entry)
+      announce(`${markedIn(desk).length} marked for a pack`)
       changed()
     },
     draw() {
-      const count = markedIn(desk.workspace).length
+      const count = markedIn(desk).length
       const isNew = node.dataset["count"] !== String(count)
       node.hidden = count === 0
       node.dataset["count"] = String(count)

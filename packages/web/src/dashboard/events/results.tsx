@@ -58,7 +58,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       total: rows.total,
       checkpoint: desk.chain.state()?.checkpoint,
       open,
-      marked: new Set(markedIn(desk.workspace).map(({ sequence }) => sequence)),
+      marked: new Set(markedIn(desk).map(({ sequence }) => sequence)),
       isPart: rows.hasNewer,
       beside: rows.hasNewer ? above : waiting > 0 ? fresh : undefined,
     })

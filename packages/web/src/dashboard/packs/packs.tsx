@@ -68,7 +68,7 @@ type Wanted = { readonly receiptIds: readonly string[] } | { readonly asked: Ask
 /** `new`: the dialog opens at once, with the search of the page that led here. */
 function wantedIn(desk: Desk, { query }: Place): Wanted | undefined {
   if (query.has("marked")) {
-    const receiptIds = markedIn(desk.workspace).map(({ receipt }) => receipt)
+    const receiptIds = markedIn(desk).map(({ receipt }) => receipt)
     if (receiptIds.length > 0) return { receiptIds }
   }
   return query.has("new") ? { asked: askedIn(query) } : undefined
@@ -112,7 +112,7 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
         ...("receiptIds" in wanted ? wanted : { filter: given(filterIn(values, wanted.asked)) }),
       })
       return orRefusal(asked, ({ receiptCount }) => {
-        if ("receiptIds" in wanted) clearMarks(desk.workspace)
+        if ("receiptIds" in wanted) clearMarks(desk)
         list.reload()
         close()
         announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
