@@ -69,6 +69,59 @@ test("a key is made, shown once, used, and revoked", { skip }, async () => {
   await watched.expectQuiet()
 })
 
+test("a dialog is left with its page, but no secret before it is stored", { skip }, async () => {
+  await using watched = await opened("packs")
+  const { page } = watched
+  await page.getByRole("link", { name: "Access" }).click()
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill("left")
+  await page.goBack()
+  await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
+  assert.equal(await page.getByRole("dialog").count(), 0)
+
+  await page.goForward()
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill("held")
+  const release = await holdAnswers(page, "**/api-keys", 1)
+  await Promise.all([
+    page.waitForRequest("**/api-keys"),
+    page.getByRole("button", { name: "Make the key" }).click(),
+  ])
+  await page.goBack()
+  await release()
+  const key = await eventually("the key", async () => (await secretIn(page)) || undefined)
+  await page.keyboard.press("Escape")
+  await page.getByText("Store it first").waitFor()
+  await page.goBack()
+  await page.getByRole("button", { name: "I stored it" }).and(page.locator(":focus")).waitFor()
+  assert.equal(await secretIn(page), key)
+  assert.equal(new URL(page.url()).pathname, "/ui/access")
+  await expectAccessible(page)
+  // The browser itself asks before another document.
+  const asked = page.waitForEvent("dialog")
+  await page.evaluate("setTimeout(() => location.reload())")
+  const question = await asked
+  assert.equal(question.type(), "beforeunload")
+  await question.dismiss()
+  await page.getByRole("button", { name: "I stored it" }).click()
+  await page.getByRole("row", { name: /held/ }).waitFor()
+  assert.equal(await page.getByRole("dialog").count(), 0)
+  await page.goBack()
+  await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
+  await watched.expectQuiet()
+})
+
+test("a link in a dialog leads out of it", { skip }, async () => {
+  await using watched = await opened("access?tab=tokens")
+  const { page } = watched
+  await service.root.patch(`${workspace.path}/projects/core`, { activityLinks: false })
+  await page.getByRole("button", { name: /activity/ }).click()
+  await page.getByRole("dialog").getByRole("link", { name: "Settings" }).click()
+  await page.getByRole("heading", { name: "Settings" }).waitFor()
+  assert.equal(await page.getByRole("dialog").count(), 0)
+  await watched.expectQuiet()
+})
+
 test("a member is invited, accepts, and is removed", { skip }, async () => {
   await using watched = await opened("access?tab=members")
   const { page } = watched

@@ -249,6 +249,7 @@ test("marks outlast a session that ended, and no other person sees them", { skip
 
 async function markAndSearch(page: Page): Promise<void> {
   await page.goto(`${service.url}/ui/events`)
+  await page.locator("tr[data-sequence]").first().waitFor()
   await page.keyboard.press("/")
   await page.keyboard.type("actor:usr_1")
   await page.keyboard.press("Enter")

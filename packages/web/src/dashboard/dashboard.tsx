@@ -4,7 +4,7 @@ import type { Session } from "@tallystick/client/wire"
 import { ask, type Refusal } from "../ask.ts"
 import { keepText } from "../kept.ts"
 import { showCutText } from "../parts/cut-text.ts"
-import { closeDialogs, openDialog } from "../parts/dialog.tsx"
+import { closeDialogs, isHeld, leaveDialogs, openDialog } from "../parts/dialog.tsx"
 import { RefusedLine } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
@@ -89,7 +89,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     pages,
     showKeys: keys.showList,
     changePassword: openPasswordChange,
-    signOut: () => void signOut(),
+    signOut: () => void signOut(() => leave("asked")),
   })
   function leave(why: "asked" | "session ended"): void {
     // Of several requests under way, each is refused.
@@ -100,17 +100,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     desk?.chain.close()
     signedOut(why)
   }
-  async function signOut(): Promise<void> {
-    const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
-    if (!answer.ok && !isSignedOut(answer.refusal)) return openNotSignedOut(answer.refusal)
-    history.replaceState(null, "", new URL("ui", root))
-    leave("asked")
-  }
-  function go(href: string, how?: "replace"): void {
-    if (how === "replace") history.replaceState(null, "", href)
-    else history.pushState(null, "", href)
-    draw()
-  }
+  const { go, show } = navigation(draw, over)
   function deskOf(workspace: string): Desk {
     if (desk?.workspace === workspace) return desk
     desk?.chain.close()
@@ -145,10 +135,31 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
     shell.main.replaceChildren(view.node)
     announce(view.title)
   }
-  addEventListener("popstate", draw, over)
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
-  draw()
+  show()
+}
+
+/** Going to an address, also by Back and Forward. A dialog with a secret keeps the page. */
+function navigation(draw: () => void, over: AbortController) {
+  let address = ""
+  const show = (): void => {
+    draw()
+    address = location.href
+  }
+  const moved = (): void => {
+    if (leaveDialogs()) show()
+    else history.pushState(null, "", address)
+  }
+  addEventListener("popstate", moved, over)
+  addEventListener("beforeunload", (event) => isHeld() && event.preventDefault(), over)
+  const go: Desk["go"] = (href, how) => {
+    closeDialogs()
+    if (how === "replace") history.replaceState(null, "", href)
+    else history.pushState(null, "", href)
+    show()
+  }
+  return { show, go }
 }
 
 /** The workspaces that the member may see, and the one that an address means. */
@@ -165,6 +176,13 @@ function reachOf({ member }: Session, workspaces: readonly string[]) {
       return query.get("workspace") || (has(last) ? last : usual)
     },
   }
+}
+
+async function signOut(leave: () => void): Promise<void> {
+  const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
+  if (!answer.ok && !isSignedOut(answer.refusal)) return openNotSignedOut(answer.refusal)
+  history.replaceState(null, "", new URL("ui", root))
+  leave()
 }
 
 function openNotSignedOut(refusal: Refusal): void {

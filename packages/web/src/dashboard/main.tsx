@@ -9,6 +9,7 @@ import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Refusal } from "../ask.ts"
 import { keepText } from "../kept.ts"
+import { closeDialogs } from "../parts/dialog.tsx"
 import { openPage, type Page } from "../parts/page.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { root } from "../place.ts"
@@ -27,6 +28,8 @@ let shown = signedIn.get()
 signedIn.watch(() => {
   if (signedIn.get() === shown) return
   if (signedIn.get() === "") forgetMarks()
+  // What is still open there is not for who comes now.
+  closeDialogs()
   location.reload()
 })
 

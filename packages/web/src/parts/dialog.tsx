@@ -1,10 +1,11 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 import { IconButton } from "./icon-button.tsx"
 import { crossIcon } from "./icon.tsx"
+import { holdSecret } from "./secret.tsx"
 
 /**
- * Opens a dialog over the page. Escape closes it, and the focus returns to where it was. `draw`
- * gets the function that closes it.
+ * Opens a dialog over the page. Escape closes it, though no secret that is not stored yet, and the
+ * focus returns to where it was. `draw` gets the function that closes it.
  */
 export function openDialog(title: string, draw: (close: () => void) => Child): void {
   const dialog = document.createElement("dialog")
@@ -17,6 +18,9 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
     </header>,
     <>{draw(close)}</>,
   )
+  dialog.addEventListener("cancel", (event) => {
+    if (!mayLeave()) event.preventDefault()
+  })
   dialog.addEventListener("close", () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
@@ -25,4 +29,23 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
 /** Closes the dialog when the reader leaves the page, because it would cover the next one. */
 export function closeDialogs(): void {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close()
+}
+
+/** Whether a dialog shows a secret that is not stored yet, or waits for one. */
+export function isHeld(): boolean {
+  return document.querySelector("dialog .secret, dialog .button.main:disabled") !== null
+}
+
+/** Closes the dialog, and returns whether the page may be left. */
+export function leaveDialogs(): boolean {
+  const may = mayLeave()
+  if (may) closeDialogs()
+  return may
+}
+
+/** A secret that is shown once is not lost by Back or Escape. */
+function mayLeave(): boolean {
+  const may = !isHeld()
+  if (!may) holdSecret()
+  return may
 }

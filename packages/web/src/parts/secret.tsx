@@ -21,7 +21,10 @@ export function Secret({ secret, label, stored, children }: SecretProps) {
         <code>{secret}</code> <Copy text={secret} label={label} isWide />
       </p>
       <p class="small soft state attention">
-        <Icon of={attentionIcon} /> <span>It is shown this once, and kept nowhere.</span>
+        <Icon of={attentionIcon} />{" "}
+        <span>
+          <b role="alert" /> It is shown this once, and kept nowhere.
+        </span>
       </p>
       <p class="actions">
         <Button kind="main" onClick={stored}>
@@ -30,4 +33,11 @@ export function Secret({ secret, label, stored, children }: SecretProps) {
       </p>
     </div>
   )
+}
+
+/** The reader was about to leave. */
+export function holdSecret(): void {
+  const secret = document.querySelector(".secret")
+  secret?.querySelector("[role=alert]")?.replaceChildren("Store it first.")
+  secret?.querySelector<HTMLElement>(".main")?.focus()
 }
