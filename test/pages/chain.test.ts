@@ -8,6 +8,7 @@ import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
 import { eventually, makeWorkspace, writeMany } from "../service.ts"
 import {
+  alterAnswers,
   auditedSoon,
   expectAccessible,
   expectFits,
@@ -43,7 +44,7 @@ function shown(number: number): string {
 
 async function openChain(page: Page, search = ""): Promise<void> {
   await page.goto(`${service.url}/ui/chain?workspace=${workspace.id}${search}`)
-  await page.getByRole("heading", { name: /Chain intact to/ }).waitFor()
+  await page.getByRole("heading", { name: /^Chain/ }).waitFor()
 }
 
 /** Changes bytes of the log on their way to the browser. */
@@ -165,6 +166,9 @@ test(
       await heading.waitFor()
       assert.match((await heading.textContent()) ?? "", says, what)
       assert.equal(await page.locator(".check-result .seal.intact").count(), 0, what)
+      await page.locator(".claim h1").getByText("Chain broken").waitFor()
+      await page.locator(".chain-status").getByText("broken").waitFor()
+      await page.locator(".cells .broken").waitFor()
       await page.context().unroute(path)
     }
   },
@@ -200,6 +204,63 @@ test(
     await watched.expectQuiet()
   },
 )
+
+test(
+  "chain: what this browser found broken stays so until it was read again",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    await altered(page, /records\?after=0&/, (bytes) => flipped(bytes, 118 * 266 + 60))
+    await openChain(page, "&verify=all")
+    await page.locator(".claim").getByText("Found in this browser").waitFor()
+    await page.getByRole("heading", { name: /^#\d+ – #\d+$/ }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole("link", { name: "Overview" }).click()
+    await page.getByRole("heading", { name: "Chain broken" }).waitFor()
+    await page.getByRole("link", { name: "What this means" }).click()
+    await page.context().unroute(/records\?after=0&/)
+    await page.getByText("Verify a range").click()
+    const verify = async (from: string, to: string): Promise<void> => {
+      await page.getByLabel("From entry").fill(from)
+      await page.getByLabel("To entry").fill(to)
+      await page.getByRole("button", { name: "Verify it" }).click()
+      await page.getByRole("heading", { name: `#${from} to #${to} hold` }).waitFor()
+    }
+    await verify("1", "200")
+    await page.getByRole("heading", { name: "Chain broken" }).waitFor()
+    await verify("200", "300")
+    await page.getByRole("heading", { name: /Chain intact to/ }).waitFor()
+    await watched.expectQuiet()
+  },
+)
+
+test("chain: a check in this browser grows old like one of the service", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await alterAnswers(page, "**/integrity", (text) =>
+    text.replace(/"checked":\[[^\]]*\]/, '"checked":[]'),
+  )
+  await page.goto(`${service.url}/ui/chain?workspace=${workspace.id}`)
+  await page.getByRole("heading", { name: /^Sealed to/ }).waitFor()
+  await page.getByRole("button", { name: "Verify everything" }).click()
+  await page.getByRole("heading", { name: /Chain intact to/ }).waitFor()
+  await page.getByRole("link", { name: /^Entries 129 to 256: verified/ }).click()
+  await page.getByText(/in this browser$/).waitFor()
+  for (const days of [6, 8]) {
+    await page.clock.setFixedTime(Date.now() + days * 86_400_000)
+    await Promise.all([
+      page.waitForResponse("**/integrity"),
+      page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
+    ])
+    await giveTime(page)
+    const title = days < 7 ? /Chain intact to/ : /^Sealed to/
+    await page.getByRole("heading", { name: title }).waitFor()
+  }
+  await watched.expectQuiet()
+})
 
 test("chain: a checkpoint that was kept is compared with the log", { skip }, async () => {
   const kept = (await service.root.get(`${workspace.path}/tlog/checkpoint`)).text

@@ -13,6 +13,7 @@ import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
 import { trustedKeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
+import type { Found } from "./chain-watch.ts"
 import type { WorkerReport, WorkerTask } from "./chain-worker.ts"
 import { Ends } from "./links.tsx"
 import type { ChainFinding, Range } from "./verify-chain.ts"
@@ -24,8 +25,7 @@ export interface BrowserCheck {
   readonly cancel: () => void
 }
 
-/** `found` is called with a range that was found good here. */
-export function browserCheck(desk: Desk, found: (range: Range) => void): BrowserCheck {
+export function browserCheck(desk: Desk): BrowserCheck {
   const place = elementOf(<div class="check-result" />)
   let worker: Worker | undefined
   let wanted: object | undefined
@@ -47,7 +47,7 @@ export function browserCheck(desk: Desk, found: (range: Range) => void): Browser
     if ("code" in task) return redraw(place, <RefusedLine refusal={task} />)
     worker = runTask(task, (report) => {
       if (report.is === "checking") return bar.tell(report.done, report.of)
-      if (report.is === "checked" && report.finding.holds) found(report.finding)
+      if (report.is === "checked") desk.chain.found(foundIn(report.finding, range))
       redraw(place, <Outcome of={report} />)
       announce(place.querySelector("h2")?.textContent ?? "")
     })
@@ -88,6 +88,14 @@ export function browserCheck(desk: Desk, found: (range: Range) => void): Browser
     start: (range) => void start(range),
     cancel,
   }
+}
+
+/** If only the tree shows a fault, any of the entries may be it. */
+function foundIn(finding: ChainFinding, range: Range | undefined): Found {
+  if (finding.holds) return finding
+  const { what, sequence } = finding
+  const first = range?.from ?? 1
+  return { sequence: what === "root" ? first : (sequence ?? first), detail: reasons[what] }
 }
 
 /** The data that a check needs first. */

@@ -7,9 +7,10 @@ import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { verdictOf } from "./chain-verdict.ts"
+import type { KnownChain } from "./chain-watch.ts"
 
 interface ClaimProps {
-  readonly state: ChainState
+  readonly state: KnownChain
   readonly nowMs: number
   /** Buttons for what the reader can do. */
   readonly children?: Child
@@ -35,14 +36,7 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
       </h1>
       <p>
         {fault !== undefined ? (
-          <>
-            At <b>#{number(fault.sequence)}</b>: <Text of={fault.detail} />. Found{" "}
-            <Time at={fault.foundAt} />.{" "}
-            {intactTo > 0 &&
-              `Entries up to #${number(intactTo)} still hold, and so do copies that were exported. `}
-            The workspace takes no writes until its operator has looked:{" "}
-            <code>tallystick fsck</code> says what is damaged.
-          </>
+          <Fault of={fault} intactTo={intactTo} />
         ) : (
           <>
             {state.checkpoint && "No broken link is known. "}
@@ -57,6 +51,32 @@ export function ChainClaim({ state, nowMs, children }: ClaimProps) {
       </p>
       <div class="actions">{children}</div>
     </section>
+  )
+}
+
+interface FaultProps {
+  readonly of: KnownChain["faults"][number]
+  readonly intactTo: number
+}
+
+function Fault({ of: { sequence, detail, foundAt, isHere }, intactTo }: FaultProps) {
+  const place = <b>#{number(sequence)}</b>
+  if (isHere)
+    return (
+      <>
+        From {place} on: <Text of={detail} /> Found in this browser <Time at={foundAt} />; the
+        service does not say so. Keep every receipt and export that you have, and ask whoever runs
+        it: <code>tallystick fsck</code> says what is damaged.
+      </>
+    )
+  return (
+    <>
+      At {place}: <Text of={detail} />. Found <Time at={foundAt} />.{" "}
+      {intactTo > 0 &&
+        `Entries up to #${number(intactTo)} still hold, and so do copies that were exported. `}
+      The workspace takes no writes until its operator has looked: <code>tallystick fsck</code> says
+      what is damaged.
+    </>
   )
 }
 

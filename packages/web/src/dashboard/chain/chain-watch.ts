@@ -1,12 +1,30 @@
-// Polls the state of a workspace's chain while somebody looks at it.
+// Polls the state of a workspace's chain while somebody looks at it, and adds what was checked in
+// this browser.
 
-import type { ChainState } from "@tallystick/client/wire"
+import type { ChainFault, ChainState, CheckedRange } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import type { Desk } from "../desk.ts"
 
+/** What was checked in this browser counts like what the service has checked. */
+export interface KnownChain extends ChainState {
+  readonly checked: readonly (CheckedRange & Here)[]
+  /** The first of the chain comes first. */
+  readonly faults: readonly (ChainFault & Here)[]
+}
+
+interface Here {
+  /** Found in this browser. */
+  readonly isHere?: true
+}
+
+/** What a check in this browser has found. */
+export type Found = Pick<CheckedRange, "from" | "to"> | Pick<ChainFault, "sequence" | "detail">
+
 export interface ChainWatch {
-  /** The last answer of the service; undefined before the first. */
-  readonly state: () => ChainState | undefined
+  /** The last answer of the service, with what was found here; undefined before the first. */
+  readonly state: () => KnownChain | undefined
+  /** Adds what a check in this browser has found. */
+  readonly found: (found: Found) => void
   /** Why the last request failed. */
   readonly refusal: () => Refusal | undefined
   /** Calls `changed` after each answer, until the returned function is called. */
@@ -22,12 +40,15 @@ export function watchChain(get: Desk["get"]): ChainWatch {
   const watchers = new Set<() => void>()
   let state: ChainState | undefined
   let refusal: Refusal | undefined
+  let checked: readonly (CheckedRange & Here)[] = []
+  let faults: readonly (ChainFault & Here)[] = []
+  const tell = (): void => watchers.forEach((changed) => changed())
   async function look(): Promise<void> {
     try {
       const told = await get<ChainState>(["integrity"], {}, over.signal)
       refusal = told.ok ? undefined : told.refusal
       if (told.ok) state = told.value
-      for (const changed of watchers) changed()
+      tell()
     } catch {
       // Closed meanwhile.
     }
@@ -38,7 +59,22 @@ export function watchChain(get: Desk["get"]): ChainWatch {
   addEventListener("online", () => void look(), over)
   document.addEventListener("visibilitychange", () => !document.hidden && void look(), over)
   return {
-    state: () => state,
+    state: () =>
+      state && {
+        ...state,
+        checked: [...state.checked, ...checked],
+        faults: [...state.faults, ...faults].toSorted((a, b) => a.sequence - b.sequence),
+      },
+    found(found) {
+      const at = new Date().toISOString()
+      if ("to" in found) {
+        const { from, to } = found
+        checked = [...checked, { from, to, checkedAt: at, isHere: true }]
+        // They were read again, and hold.
+        faults = faults.filter(({ sequence }) => sequence < from || sequence > to)
+      } else faults = [...faults, { ...found, foundAt: at, isHere: true }]
+      tell()
+    },
     refusal: () => refusal,
     watch(changed) {
       watchers.add(changed)

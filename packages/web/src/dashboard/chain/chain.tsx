@@ -14,6 +14,7 @@ import type { Place } from "../place.ts"
 import { ChainClaim } from "./chain-claim.tsx"
 import { ChainMap } from "./chain-map.tsx"
 import { cellsOf, type Cell } from "./chain-verdict.ts"
+import type { KnownChain } from "./chain-watch.ts"
 import { browserCheck } from "./browser-check.tsx"
 import { linkedEntries } from "./linked-entries.ts"
 import { Links } from "./links.tsx"
@@ -26,14 +27,10 @@ export const openChain: OpenView = (desk, place) => {
   const cell = elementOf(<div />)
   claim.append(<Skeleton />)
   const recomputer = startRecomputer()
-  let good: Range | undefined
-  const check = browserCheck(desk, ({ from, to }) => {
-    good = { from, to }
-    draw()
-  })
+  const check = browserCheck(desk)
   const signed = signedPart(desk)
   let chosen = rangeIn(place)
-  const draw = (): void => drawClaim(claim, desk, good)
+  const draw = (): void => drawClaim(claim, desk)
   let drawing: object | undefined
   const drawChosen = (): void => {
     const mine = (drawing = {})
@@ -77,25 +74,22 @@ function rangeIn({ query }: Place): Range | undefined {
   return Number.isSafeInteger(from) && from >= 1 && to >= from ? { from, to } : undefined
 }
 
-/** What was checked in this browser counts like what the service has checked. */
-function drawClaim(place: Element, desk: Desk, here: Range | undefined): void {
-  const known = desk.chain.state()
+function drawClaim(place: Element, desk: Desk): void {
+  const state = desk.chain.state()
   const refusal = desk.chain.refusal()
-  if (known === undefined) {
+  if (state === undefined) {
     if (refusal !== undefined)
       redraw(place, <Refused refusal={refusal} retry={() => void desk.chain.look()} />)
     return
   }
-  const now = new Date()
-  const checked = here ? [{ ...here, checkedAt: now.toISOString() }] : []
-  const state = { ...known, checked: [...known.checked, ...checked] }
+  const nowMs = Date.now()
   redraw(
     place,
-    <ChainClaim state={state} nowMs={now.getTime()} />,
+    <ChainClaim state={state} nowMs={nowMs} />,
     state.size > 0 ? (
       <ChainMap
         state={state}
-        nowMs={now.getTime()}
+        nowMs={nowMs}
         cellHref={({ from, to }) => desk.link(["chain"], { from, to })}
       />
     ) : (
@@ -141,12 +135,7 @@ async function drawCell(
           ? numbered(cell.from)
           : `#${number(cell.from)} – #${number(cell.to)}`}
       </h2>
-      <CellFacts
-        cell={cell}
-        first={first[0]?.entry}
-        last={last.at(-1)?.entry}
-        checkedAt={checked?.checkedAt}
-      />
+      <CellFacts cell={cell} first={first[0]?.entry} last={last.at(-1)?.entry} checked={checked} />
       <Links
         entries={last}
         entryHref={({ sequence }) =>
@@ -161,10 +150,10 @@ interface CellFactsProps {
   readonly cell: Cell
   readonly first: ListedEntry | undefined
   readonly last: ListedEntry | undefined
-  readonly checkedAt: string | undefined
+  readonly checked: KnownChain["checked"][number] | undefined
 }
 
-function CellFacts({ cell, first, last, checkedAt }: CellFactsProps) {
+function CellFacts({ cell, first, last, checked }: CellFactsProps) {
   return (
     <Facts
       rows={[
@@ -179,11 +168,12 @@ function CellFacts({ cell, first, last, checkedAt }: CellFactsProps) {
         ["Kept", cell.isArchived ? "in the archive" : "hot"],
         [
           "Read again",
-          checkedAt === undefined ? (
+          checked === undefined ? (
             "not since it was written"
           ) : (
             <span>
-              <Time at={checkedAt} /> or later, by the service
+              <Time at={checked.checkedAt} />{" "}
+              {checked.isHere ? "in this browser" : "or later, by the service"}
             </span>
           ),
         ],
