@@ -5,7 +5,8 @@ import { readFile } from "node:fs/promises"
 import { test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import { goodPassword, join, setUpFirst, type Person } from "../people.ts"
-import { eventFor, eventually, writeMany } from "../service.ts"
+import { expectChain } from "../chain.ts"
+import { eventFor, eventually, make, makeWorkspace, writeMany } from "../service.ts"
 import {
   alterAnswers,
   expectAccessible,
@@ -486,4 +487,34 @@ test("a new pack counts the entries of the search that stands there", { skip }, 
   await release()
   assert.equal(await count.textContent(), all)
   await watched.expectQuiet()
+})
+
+test("no project is missing where one is chosen, however many there are", { skip }, async () => {
+  const { id, path } = await makeWorkspace(service)
+  const names = Array.from({ length: 104 }, (_, at) => `project-${String(at).padStart(3, "0")}`)
+  for (const name of names) await make(service.root, `${path}/projects`, { id: name })
+  const person = await join(service, path, "viewer", "many@example.com")
+  await using watched = await watch(browser, { origin: service.url })
+  const { page } = watched
+  await signInto(watched, service.url, person)
+  for (const [name, chosen] of [
+    ["policies", names[3]],
+    ["consents", names[103]],
+  ] as const) {
+    await page.goto(`${service.url}/ui/${name}/${chosen}?workspace=${id}`)
+    const choice = page.getByLabel("Project", { exact: true })
+    await choice.locator("option").nth(104).waitFor({ state: "attached" })
+    assert.deepEqual(await choice.locator("option").allTextContents(), ["core", ...names])
+    assert.equal(await choice.inputValue(), chosen)
+    await choice.focus()
+    await choice.selectOption("project-000")
+    await page.waitForURL(`**/ui/${name}/project-000?*`)
+    await choice.and(page.locator(":focus")).waitFor()
+    await expectAccessible(page)
+    await expectNarrow(page)
+  }
+  await page.goto(`${service.url}/ui/people/usr_1?step=consents&workspace=${id}`)
+  await page.getByLabel("Project").locator("option").nth(104).waitFor({ state: "attached" })
+  await watched.expectQuiet()
+  await expectChain(service.root, id)
 })

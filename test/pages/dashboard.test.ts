@@ -4,7 +4,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
-import { firstToken, goodPassword, join, type Person } from "../people.ts"
+import { firstToken, goodPassword, join, setUpFirst, type Person } from "../people.ts"
 import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
 import {
   alterAnswers,
@@ -184,6 +184,28 @@ test("menus and dialogs have what their width needs", { skip }, async () => {
   await name.hover()
   assert.equal(await name.getAttribute("title"), workspace.id, "what is cut off is shown whole")
   await watched.expectQuiet()
+})
+
+test("a menu that lists not all workspaces says so", { skip }, async () => {
+  await using fresh = await startService()
+  const admin = await setUpFirst(fresh)
+  const { id } = await makeWorkspace(fresh)
+  await using watched = await watch(browser, { origin: fresh.url })
+  const { page } = watched
+  await signInto(watched, fresh.url, admin)
+  await page.goto(`${fresh.url}/ui/packs?workspace=${id}`)
+  await page.getByRole("button", { name: `Workspace ${id}` }).click()
+  await page.getByRole("link", { name: "All workspaces" }).waitFor()
+  assert.equal(await page.getByText("newest 100").count(), 0)
+  await alterAnswers(page, "**/v1/workspaces?limit=100", (text) =>
+    text.replace('"nextCursor":null', '"nextCursor":"older"'),
+  )
+  await page.reload()
+  await page.getByRole("button", { name: `Workspace ${id}` }).click()
+  await page.getByText("These are the newest 100.").waitFor()
+  await expectAccessible(page)
+  await watched.expectQuiet()
+  await expectChain(fresh.root, id)
 })
 
 test("two tabs show one person, and a dialog does not outlive its session", { skip }, async () => {

@@ -1,11 +1,12 @@
 // A link with which a person sees their own activity, and which fields it shows in clear.
 
-import type { CreatedActivityToken, ProjectList, Workspace } from "@tallystick/client/wire"
+import type { CreatedActivityToken, Workspace } from "@tallystick/client/wire"
 import { Button } from "../parts/button.tsx"
 import { openDialog } from "../parts/dialog.tsx"
 import { Field, RefusedLine, textIn } from "../parts/form.tsx"
 import { Text } from "../parts/text.tsx"
 import type { Desk } from "./desk.ts"
+import { everyProject } from "./every-item.ts"
 import { openLinkDialog } from "./link-dialog.tsx"
 
 const title = "Link to a person's activity"
@@ -21,16 +22,13 @@ interface ActivityLink {
 
 export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<void> {
   const { subject, types, note, made } = link
-  const [workspace, projects] = await Promise.all([
-    desk.get<Workspace>([]),
-    desk.get<ProjectList>(["projects"], { limit: 100 }),
-  ])
+  const [workspace, projects] = await Promise.all([desk.get<Workspace>([]), everyProject(desk)])
   const refused = [workspace, projects].find(({ ok }) => !ok)
   if (refused !== undefined && !refused.ok)
     return openDialog(title, () => <RefusedLine refusal={refused.refusal} />)
   if (!workspace.ok || !projects.ok) return
-  const open = projects.value.projects.filter(({ activityLinks }) => activityLinks)
-  if (open.length === 0 && projects.value.nextCursor === null)
+  const open = projects.value.filter(({ activityLinks }) => activityLinks)
+  if (open.length === 0)
     return openDialog(title, (close) => <NoneAllows desk={desk} close={close} />)
   openLinkDialog<CreatedActivityToken>(desk, {
     title,

@@ -22,7 +22,7 @@ import { openPeople } from "./people/people.tsx"
 import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
 import { openPolicies } from "./policies/policies.tsx"
 import { openSettings } from "./settings/settings.tsx"
-import { openShell, type PageLink } from "./shell.tsx"
+import { openShell, type KnownWorkspaces, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
 import { openThing } from "./things/thing.tsx"
 import { openSystem } from "./system/system.tsx"
@@ -62,14 +62,13 @@ const further: Readonly<Record<string, OpenView>> = {
 /** The last workspace that was shown, for an address without one. */
 const lastWorkspace = keepText("workspace")
 
-interface DashboardParts {
+interface DashboardParts extends KnownWorkspaces {
   readonly session: Session
-  /** The workspaces that the member may see. */
-  readonly workspaces: readonly string[]
   readonly signedOut: (why: "asked" | "session ended") => void
 }
 
-export function showDashboard({ session, workspaces, signedOut }: DashboardParts): void {
+export function showDashboard(parts: DashboardParts): void {
+  const { session, workspaces, isAll, signedOut } = parts
   const over = new AbortController()
   const reach = reachOf(session, workspaces)
   let view: View | undefined
@@ -86,6 +85,7 @@ export function showDashboard({ session, workspaces, signedOut }: DashboardParts
   const shell = openShell({
     session,
     workspaces,
+    isAll,
     pages,
     showKeys: keys.showList,
     changePassword: openPasswordChange,

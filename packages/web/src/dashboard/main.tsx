@@ -7,7 +7,7 @@ import "../style/chain.css"
 import "../style/stick.css"
 import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
-import { askJson, type Refusal } from "../ask.ts"
+import { askJson, type Told } from "../ask.ts"
 import { keepText } from "../kept.ts"
 import { closeDialogs } from "../parts/dialog.tsx"
 import { openPage, type Page } from "../parts/page.tsx"
@@ -18,6 +18,7 @@ import { isSignedOut } from "./desk.ts"
 import { showSetUp, showSignIn } from "./entrance.tsx"
 import { forgetRecent } from "./events/kept-searches.ts"
 import { forgetMarks } from "./marked.ts"
+import type { KnownWorkspaces } from "./shell.tsx"
 import { currentPlace } from "./place.ts"
 
 /** Who is signed in, for the other tabs, because they share the cookie. Empty after a sign-out. */
@@ -51,13 +52,13 @@ function enter(session: Session): void {
 }
 
 async function open(session: Session): Promise<void> {
-  const workspaces = await workspacesOf(session)
-  if ("code" in workspaces)
-    return openPage().show(<Refused refusal={workspaces} retry={() => void open(session)} />)
+  const told = await workspacesOf(session)
+  if (!told.ok)
+    return openPage().show(<Refused refusal={told.refusal} retry={() => void open(session)} />)
   show(session.member.id)
   showDashboard({
     session,
-    workspaces,
+    ...told.value,
     signedOut(why) {
       const isEnded = why === "session ended"
       if (!isEnded) forgetMarks()
@@ -74,12 +75,13 @@ function askWho(page: Page, isEnded = false): void {
 }
 
 /** An admin of the instance also sees workspaces without being a member. */
-async function workspacesOf(session: Session): Promise<readonly string[] | Refusal> {
+async function workspacesOf(session: Session): Promise<Told<KnownWorkspaces>> {
   const own = session.workspaces.map(({ id }) => id)
-  if (!session.member.instanceAdmin) return own
+  if (!session.member.instanceAdmin) return { ok: true, value: { workspaces: own, isAll: true } }
   const told = await askJson<WorkspaceList>(new URL("v1/workspaces?limit=100", root))
-  if (!told.ok) return told.refusal
-  return [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
+  if (!told.ok) return told
+  const workspaces = [...new Set([...told.value.workspaces.map(({ id }) => id), ...own])]
+  return { ok: true, value: { workspaces, isAll: told.value.nextCursor === null } }
 }
 
 function show(id: string): void {

@@ -1,28 +1,72 @@
-import type { Project, ProjectList } from "@tallystick/client/wire"
-import { redraw } from "../elements/redraw.ts"
+import type { Refusal } from "../ask.ts"
 import { elementOf } from "../elements/element-of.ts"
+import { redraw } from "../elements/redraw.ts"
+import { Choice, RefusedLine } from "../parts/form.tsx"
 import { Text } from "../parts/text.tsx"
 import type { Desk } from "./desk.ts"
+import { everyProject } from "./every-item.ts"
+import { Tabs } from "./tabs.tsx"
 
-interface ProjectChoiceProps {
-  readonly desk: Desk
+interface Chosen {
   readonly project: string
   readonly href: (project: string) => string
 }
 
-/** Tabs, one for each project. */
-export function ProjectChoice({ desk, project, href }: ProjectChoiceProps) {
-  const place = elementOf(<nav class="tabs" aria-label="Project" />)
-  void desk.get<ProjectList>(["projects"], { limit: 100 }).then((told) => {
-    const names = told.ok ? told.value.projects.map(({ id }: Project) => id) : []
+export interface ProjectChoice {
+  readonly node: Node
+  show(chosen: Chosen): void
+}
+
+/** More would not be seen at once. */
+const tabsMax = 8
+
+/** Tabs, one for each project; a menu if they are many. */
+export function projectChoice(desk: Desk): ProjectChoice {
+  const node = elementOf(<div class="project-choice" />)
+  let chosen: Chosen | undefined
+  let known: readonly string[] = []
+  let refusal: Refusal | undefined
+  async function load(): Promise<void> {
+    const told = await everyProject(desk)
+    refusal = told.ok ? undefined : told.refusal
+    if (told.ok) known = told.value.map(({ id }) => id)
+    draw()
+  }
+  function draw(): void {
+    if (chosen === undefined) return
+    const { project, href } = chosen
+    const ids = [...new Set([project, ...known])].sort()
     redraw(
-      place,
-      ...[...new Set([project, ...names])].sort().map((id) => (
-        <a href={href(id)} aria-current={id === project ? "page" : undefined}>
-          <Text of={id} />
-        </a>
-      )),
+      node,
+      ids.length > tabsMax ? (
+        <Choice
+          name="project"
+          label="Project"
+          value={project}
+          options={ids.map((id) => [id, id])}
+        />
+      ) : (
+        <Tabs
+          label="Project"
+          tabs={ids.map((id) => ({
+            name: <Text of={id} />,
+            href: href(id),
+            isCurrent: id === project,
+          }))}
+        />
+      ),
+      <>{refusal && <RefusedLine refusal={refusal} retry={() => void load()} />}</>,
     )
+  }
+  node.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLSelectElement && chosen) desk.go(chosen.href(target.value))
   })
-  return place
+  void load()
+  return {
+    node,
+    show(next) {
+      chosen = next
+      draw()
+    },
+  }
 }

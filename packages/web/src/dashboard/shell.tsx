@@ -15,9 +15,15 @@ export interface PageLink {
   readonly name: string
 }
 
-interface ShellParts {
-  readonly session: Session
+/** The workspaces that the member may see. */
+export interface KnownWorkspaces {
   readonly workspaces: readonly string[]
+  /** An admin of the instance sees older ones, too, if these are not all. */
+  readonly isAll: boolean
+}
+
+interface ShellParts extends KnownWorkspaces {
+  readonly session: Session
   readonly pages: readonly PageLink[]
   readonly signOut: () => void
   readonly showKeys: () => void
@@ -68,10 +74,7 @@ export function openShell(parts: ShellParts): Shell {
     status,
     mark(workspace, page, isWide) {
       main.classList.toggle("wide", isWide)
-      redraw(
-        menu,
-        <WorkspaceMenu workspace={workspace} workspaces={parts.workspaces} page={page} />,
-      )
+      redraw(menu, <WorkspaceMenu {...parts} workspace={workspace} page={page} />)
       redraw(
         nav,
         ...parts.pages.map(({ page: each, name }) => (
@@ -89,14 +92,13 @@ export function openShell(parts: ShellParts): Shell {
   }
 }
 
-interface WorkspaceMenuProps {
+interface WorkspaceMenuProps extends KnownWorkspaces {
   readonly workspace: string
-  readonly workspaces: readonly string[]
   readonly page: string
 }
 
 /** Another workspace opens on the same page. */
-function WorkspaceMenu({ workspace, workspaces, page }: WorkspaceMenuProps) {
+function WorkspaceMenu({ workspace, workspaces, isAll, page }: WorkspaceMenuProps) {
   return (
     <Menu id="workspaces" label={<Text of={workspace} />} kind="Workspace">
       {workspaces.map((each) => (
@@ -104,7 +106,8 @@ function WorkspaceMenu({ workspace, workspaces, page }: WorkspaceMenuProps) {
           <Text of={each} />
         </a>
       ))}
-      <a href={linkTo(workspace, ["workspaces"])} class="apart">
+      {!isAll && <p class="small quiet apart">These are the newest 100.</p>}
+      <a href={linkTo(workspace, ["workspaces"])} class={isAll ? "apart" : ""}>
         All workspaces
       </a>
     </Menu>

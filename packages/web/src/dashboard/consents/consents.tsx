@@ -10,13 +10,13 @@ import { Table } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
-import { ProjectChoice } from "../project-choice.tsx"
+import { projectChoice } from "../project-choice.tsx"
 import { Tabs } from "../tabs.tsx"
 import { DayChart } from "./day-chart.tsx"
 import { ConsentLookUp } from "./look-up.tsx"
 
 export const openConsents: OpenView = (desk, place) => {
-  const choice = elementOf(<div />)
+  const choice = projectChoice(desk)
   const counts = elementOf(<div aria-busy="true" />)
   const person = elementOf(<div />)
   let shown: string | undefined
@@ -25,7 +25,7 @@ export const openConsents: OpenView = (desk, place) => {
     const project = to.rest[0] ?? usualProject
     const days = to.query.get("days")
     const href = (each: string): string => desk.link(["consents", each], { days: days ?? "" })
-    redraw(choice, <ProjectChoice desk={desk} project={project} href={href} />)
+    choice.show({ project, href })
     load = () => drawCounts({ desk, project, days }, counts)
     load()
     // The result for a person stays when the reader chooses other days for the counts.
@@ -44,7 +44,7 @@ export const openConsents: OpenView = (desk, place) => {
             Who agreed to which version of a policy, how, and who no longer agrees. The counts are
             of what was given and withdrawn, not of people.
           </p>
-          {choice}
+          {choice.node}
           {counts}
         </section>
         <section>

@@ -1,7 +1,7 @@
 // What one person agreed to: the state at a time, the text, and the entries that decide. Each
 // look-up is recorded before anything is shown.
 
-import type { ConsentState, ListedEntry, Pack, ProjectList } from "@tallystick/client/wire"
+import type { ConsentState, ListedEntry, Pack } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
@@ -19,6 +19,7 @@ import { timeOfField } from "../../parts/time-field.ts"
 import { Time, isUtc } from "../../parts/time.tsx"
 import { Verdict, type Tone } from "../../parts/verdict.tsx"
 import type { Desk } from "../desk.ts"
+import { everyProject } from "../every-item.ts"
 
 interface LookUpProps {
   readonly desk: Desk
@@ -97,8 +98,8 @@ function ProjectField({ desk }: { readonly desk: Desk }) {
       />,
     )
   draw(["core"])
-  void desk.get<ProjectList>(["projects"], { limit: 100 }).then((told) => {
-    if (told.ok) draw([...new Set(["core", ...told.value.projects.map(({ id }) => id)])])
+  void everyProject(desk).then((told) => {
+    if (told.ok) draw([...new Set(["core", ...told.value.map(({ id }) => id).sort()])])
   })
   return place
 }

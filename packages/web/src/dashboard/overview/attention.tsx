@@ -1,12 +1,13 @@
 // Items that need attention. None is an alarm: a broken chain is shown on every page.
 
-import type { ApiKeyList, EventsPage } from "@tallystick/client/wire"
+import type { ApiKey, EventsPage } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { verdictOf } from "../chain/chain-verdict.ts"
 import { wholeChain, type Desk } from "../desk.ts"
+import { everyKey } from "../every-item.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { part, type Part } from "./part.tsx"
 
@@ -55,7 +56,7 @@ export function attention(desk: Desk): Part {
 async function concernsOf(desk: Desk): Promise<Told<readonly Concern[]>> {
   const chain = await unchecked(desk)
   if (!chain.ok || !desk.isAdmin) return chain
-  const told = await desk.get<ApiKeyList>(["api-keys"], { limit: 100 })
+  const told = await everyKey(desk)
   return told.ok ? { ok: true, value: [...chain.value, ...ofKeys(desk, told.value)] } : told
 }
 
@@ -85,7 +86,7 @@ async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
   return { ok: true, value: [concern] }
 }
 
-function ofKeys(desk: Desk, { apiKeys }: ApiKeyList): readonly Concern[] {
+function ofKeys(desk: Desk, apiKeys: readonly ApiKey[]): readonly Concern[] {
   const now = Date.now()
   const does = { icon: keyIcon, href: desk.link(["access"]), does: "Review" }
   return apiKeys

@@ -29,20 +29,16 @@ import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
 import { openLinkDialog } from "../link-dialog.tsx"
-import { ProjectChoice } from "../project-choice.tsx"
+import { projectChoice } from "../project-choice.tsx"
 import "./policies.css"
 
 export const openPolicies: OpenView = (desk, place) => {
   const content = elementOf(<div />)
-  const draw = (project: string): void =>
-    content.replaceChildren(
-      <ProjectChoice
-        desk={desk}
-        project={project}
-        href={(each) => desk.link(["policies", each])}
-      />,
-      <Versions desk={desk} project={project} />,
-    )
+  const choice = projectChoice(desk)
+  const draw = (project: string): void => {
+    choice.show({ project, href: (each) => desk.link(["policies", each]) })
+    content.replaceChildren(<Versions desk={desk} project={project} />)
+  }
   draw(place.rest[0] ?? "core")
   return {
     title: "Policies",
@@ -54,6 +50,7 @@ export const openPolicies: OpenView = (desk, place) => {
           newest, and consents name theirs.
         </p>
         <Visibility desk={desk} />
+        {choice.node}
         {content}
       </section>
     ),
