@@ -453,6 +453,42 @@ test(
 )
 
 test(
+  "parts that are refused at once say it once, and are tried again at once",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url, refused: [503] })
+    const { page } = watched
+    await signInto(watched, service.url, viewer)
+    const api = new RegExp(`${workspace.path}(?:/(?!integrity)|$|\\?)`)
+    const json = { error: "overloaded", detail: "too many reads wait" }
+    for (const [path, refused, whole] of [
+      ["", 4, /No event yet today|By the hour/],
+      ["/policies", 3, /They are private/],
+      ["/settings", 2, /an admin of this workspace changes/],
+    ] as const) {
+      await page.route(api, (route) => route.fulfill({ status: 503, json }))
+      await page.goto(`${service.url}/ui${path}`)
+      await page
+        .getByText("Not loaded either")
+        .nth(refused - 2)
+        .waitFor()
+      assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
+      await expectAccessible(page)
+      await page.getByText("Not loaded either").last().getByRole("button").click()
+      await page.getByText("Too many reads wait.").nth(0).waitFor()
+      await giveTime(page)
+      assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
+      await page.unroute(api)
+      await page.locator(".refused-whole").getByRole("button", { name: "Try again" }).click()
+      await page.getByText(whole).or(page.getByLabel(whole)).first().waitFor()
+      await page.locator(".refused-part").first().waitFor({ state: "detached" })
+      assert.equal(await page.getByText("Too many reads wait.").count(), 0, path)
+    }
+    await watched.expectQuiet()
+  },
+)
+
+test(
   "explorer: a search that is answered after the page was left begins nothing",
   { skip },
   async () => {

@@ -6,7 +6,8 @@ import { redraw } from "../elements/redraw.ts"
 import { Button } from "./button.tsx"
 import { CopyCurl } from "./curl.tsx"
 import { elementOf } from "./page.tsx"
-import { Refused, Skeleton } from "./refused.tsx"
+import { Skeleton } from "./refused.tsx"
+import { RefusedPart } from "./shared-refusal.tsx"
 
 interface ListProps<Item> {
   readonly load: (cursor: string | undefined) => Promise<Told<ItemPage<Item>>>
@@ -49,7 +50,7 @@ export function pagedList<Item>({ load, draw, url, empty }: ListProps<Item>): Pa
       <>{items.length > 0 ? draw(items) : refusal === undefined && empty()}</>,
       <>
         {refusal !== undefined && (
-          <Refused refusal={refusal} retry={() => void next(cursor ?? undefined)} isPart />
+          <RefusedPart refusal={refusal} retry={() => void next(cursor ?? undefined)} />
         )}
         <p class="actions older">
           {refusal === undefined && typeof cursor === "string" && (

@@ -6,7 +6,8 @@ import { number, numbered } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Skeleton } from "../../parts/refused.tsx"
+import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
@@ -79,7 +80,10 @@ function drawClaim(place: Element, desk: Desk): void {
   const refusal = desk.chain.refusal()
   if (state === undefined) {
     if (refusal !== undefined)
-      redraw(place, <Refused refusal={refusal} retry={() => void desk.chain.look()} />)
+      redraw(
+        place,
+        <RefusedPart refusal={refusal} retry={() => void desk.chain.look()} isPart={false} />,
+      )
     return
   }
   const nowMs = Date.now()

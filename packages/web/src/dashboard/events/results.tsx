@@ -4,7 +4,8 @@ import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { elementOf } from "../../parts/page.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Skeleton } from "../../parts/refused.tsx"
+import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import type { Desk } from "../desk.ts"
 import { markedIn } from "../marked.ts"
 import type { EntryTable } from "./entry-table.tsx"
@@ -92,7 +93,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       if (rows.all.length > 0) return drawTable(rows, beside)
       table.node.remove()
       if (rows.refusal !== undefined)
-        return redraw(node, <Refused refusal={rows.refusal} retry={again} isPart />)
+        return redraw(node, <RefusedPart refusal={rows.refusal} retry={again} />)
       if (emptyFor !== rows) redraw(node, nothing())
       emptyFor = rows
     },
@@ -131,7 +132,7 @@ function Above({ newer, newest }: AboveProps) {
 function More({ of: rows }: { readonly of: Rows }) {
   const { all, total, hasMore, isLoading, refusal } = rows
   if (refusal !== undefined)
-    return <Refused refusal={refusal} retry={() => void rows.older()} isPart />
+    return <RefusedPart refusal={refusal} retry={() => void rows.older()} />
   return (
     <>
       <span>

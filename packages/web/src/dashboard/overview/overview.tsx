@@ -4,7 +4,8 @@ import type { ChainState } from "@tallystick/client/wire"
 import { redraw } from "../../elements/redraw.ts"
 import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { Skeleton } from "../../parts/refused.tsx"
+import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import { dayStart, Time, watchZone } from "../../parts/time.tsx"
 import { ChainClaim } from "../chain/chain-claim.tsx"
 import { ChainMap } from "../chain/chain-map.tsx"
@@ -88,7 +89,10 @@ function drawClaim(place: Element, desk: Desk, last: readonly LinkedEntry[]): vo
   const refusal = desk.chain.refusal()
   if (state === undefined) {
     if (refusal !== undefined)
-      redraw(place, <Refused refusal={refusal} retry={() => void desk.chain.look()} />)
+      redraw(
+        place,
+        <RefusedPart refusal={refusal} retry={() => void desk.chain.look()} isPart={false} />,
+      )
     return
   }
   const nowMs = Date.now()
