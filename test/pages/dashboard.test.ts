@@ -452,6 +452,20 @@ test(
   },
 )
 
+test("what is not known is not called nothing", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [503] })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await page.route(`**${workspace.path}/**`, (route) => route.fulfill({ status: 503, json: {} }))
+  await page.goto(`${service.url}/ui/chain`)
+  await page.getByText("This did not work").waitFor()
+  assert.equal(await page.getByText("Nothing is signed yet").count(), 0)
+  await page.goto(`${service.url}/ui/events`)
+  await page.getByText("This did not work").waitFor()
+  assert.equal(await page.locator(".summary").textContent(), "")
+  await watched.expectQuiet()
+})
+
 test(
   "parts that are refused at once say it once, and are tried again at once",
   { skip },

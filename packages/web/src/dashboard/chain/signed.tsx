@@ -29,7 +29,9 @@ export function signedPart(desk: Desk) {
   const place = elementOf(<div />)
   const keys = elementOf(<div />)
   const draw = (): void => {
-    const checkpoint = desk.chain.state()?.checkpoint
+    const state = desk.chain.state()
+    if (state === undefined) return
+    const { checkpoint } = state
     if (checkpoint === undefined)
       return redraw(
         place,

@@ -55,9 +55,8 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
   function draw(): void {
     const { rows } = finding
     if (rows === undefined) return
-    const { all, total } = rows
     const chain = desk.chain.state()
-    redraw(summary, <Summary rows={all} total={total} chain={chain} lostAt={arrivals.lostAt} />)
+    redraw(summary, <Summary of={rows} chain={chain} lostAt={arrivals.lostAt} />)
     live.setAttribute("aria-pressed", String(arrivals.isLive))
     marks.draw()
     results.draw(rows, { open: opened(), waiting: arrivals.waiting })

@@ -4,23 +4,24 @@ import type { ChainState } from "@tallystick/client/wire"
 import { counted, number } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import { timeText } from "../../parts/time.tsx"
-import type { Row } from "./rows.ts"
+import type { Row, Rows } from "./rows.ts"
 
 interface SummaryProps {
-  readonly rows: readonly Row[]
-  readonly total: number
+  readonly of: Rows
   readonly chain: ChainState | undefined
   readonly lostAt: Date | undefined
 }
 
-export function Summary({ rows, total, chain, lostAt }: SummaryProps) {
+export function Summary({ of: { all, total, refusal }, chain, lostAt }: SummaryProps) {
+  // The search was not answered.
+  if (all.length === 0 && refusal !== undefined) return <></>
   return (
     <>
       <span>
         <b>{number(total)}</b>
         {chain !== undefined && ` of ${counted(chain.size, "entry", "entries")}`}
       </span>
-      {rows.length > 0 && <RecomputedSentence rows={rows} />}
+      {all.length > 0 && <RecomputedSentence rows={all} />}
       {lostAt !== undefined && (
         <span class="state attention">
           <Icon of={attentionIcon} /> Connection lost, showing {timeText(lostAt, "second")}
