@@ -12,7 +12,8 @@ import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
-import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
+import { bucketOf, makeRun, pieceChars, runEntries, runOf } from "./key-runs.ts"
+import type { Place } from "./place-reads.ts"
 import { repeatedValues } from "./repeated-values.ts"
 import { frameLists } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
@@ -151,12 +152,18 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     // The next start rebuilds runs of an older layout.
     runs: async () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
     async keyed(run) {
-      const made = makeRun(run, entries.places(run * runEntries, runEntries))
+      const made = makeRun(run, placesOf(run))
       const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
       const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
       const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
       return { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
     },
+  }
+
+  /** Where a row is missing, the read goes on into the next run. */
+  function* placesOf(run: number): Generator<Place> {
+    for (const place of entries.places(run * runEntries, runEntries))
+      if (runOf(place.n) === run) yield place
   }
 
   function firstWrong(run: number, made: ReturnType<typeof makeRun>): Keyed["wrong"] {
@@ -187,7 +194,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     let at = 0
     while (at < expected.length && expected[at] === found[at]) at++
     let start = 0
-    for (const row of entries.places(run * runEntries, runEntries)) {
+    for (const row of placesOf(run)) {
       const key = what === "keys" ? row.idem : row.receipt
       if (key === undefined || bucketOf(key) !== bucket) continue
       start += pieceChars
