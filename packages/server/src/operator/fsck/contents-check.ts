@@ -10,13 +10,10 @@ import { readGone } from "../../store/destroyed.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Workspace } from "../../store/documents.ts"
 import { middleLevel, middlesPerTile } from "../../store/index-state.ts"
-import type { Keyed, Whole } from "../../store/whole-ledger.ts"
+import type { Keyed, RepeatedName, Whole } from "../../store/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
-export interface UniqueName {
-  readonly workspace: string
-  readonly what: "receipt" | "idem"
-}
+export type UniqueName = Pick<RepeatedName, "workspace" | "what">
 
 export interface Contents {
   readonly workspace: string
@@ -69,14 +66,8 @@ export async function walkContents(
 
 const names = { receipt: "receipt", idem: "idempotency key" } as const
 
-/** `sequence` is the first entry that repeats a receipt or an idempotency key. */
-export function repeatedFault(
-  asked: UniqueName | undefined,
-  sequence: number | undefined,
-): readonly Fault[] {
-  if (asked === undefined || sequence === undefined) return []
-  const { workspace, what } = asked
-  return [{ workspace, sequence, what: `an earlier entry has the same ${names[what]}` }]
+export function repeatedFault({ workspace, what, sequence }: RepeatedName): Fault {
+  return { workspace, sequence, what: `an earlier entry has the same ${names[what]}` }
 }
 
 /** Tiles of a wrong length, or beyond the tree. The chain pass compares their hashes. */

@@ -23,7 +23,7 @@ import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
-import type { Whole } from "../../store/whole-ledger.ts"
+import type { RepeatedName, Whole } from "../../store/whole-ledger.ts"
 import type { Workspace } from "../../store/documents.ts"
 
 export interface FsckOptions extends StorePlace {
@@ -196,18 +196,39 @@ async function checkNames(
   workers: Workers,
   chosen: readonly Workspace[],
 ): Promise<readonly Fault[]> {
-  const faults: Fault[] = []
-  const names = chosen.flatMap(({ id }): UniqueName[] => [
-    { workspace: id, what: "receipt" },
-    { workspace: id, what: "idem" },
-  ])
-  let at = 0
-  for await (const sequence of workers.each("repeated", names))
-    faults.push(...repeatedFault(names[at++], sequence))
   const ids = new Set(chosen.map(({ id }) => id))
-  for await (const keyed of workers.each("keyed", (await whole.index?.runs()) ?? []))
-    if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
+  const faults: Fault[] = []
+  const runs = (await whole.index?.runs()) ?? []
+  let isRight = runs.length > 0 && runs.every((run, at) => run === at)
+  for await (const keyed of workers.each("keyed", runs)) {
+    if (keyed === undefined) continue
+    isRight &&= keyed.wrong === undefined && keyed.isWhole
+    faults.push(...keyedFaults(keyed, ids))
+  }
+  const repeated = isRight ? await byIndex(workers) : undefined
+  for (const name of repeated ?? (await byEntries(workers, chosen)))
+    if (ids.has(name.workspace)) faults.push(repeatedFault(name))
   return faults
+}
+
+async function byIndex(workers: Workers): Promise<readonly RepeatedName[] | undefined> {
+  const [found] = await Array.fromAsync(workers.each("repeatedByIndex", [undefined]))
+  return found
+}
+
+async function byEntries(
+  workers: Workers,
+  chosen: readonly Workspace[],
+): Promise<readonly RepeatedName[]> {
+  const asked = chosen.flatMap(({ id: workspace }): UniqueName[] => [
+    { workspace, what: "receipt" },
+    { workspace, what: "idem" },
+  ])
+  const found = await Array.fromAsync(workers.each("repeated", asked))
+  return asked.flatMap((name, at) => {
+    const sequence = found[at]
+    return sequence === undefined ? [] : [{ ...name, sequence }]
+  })
 }
 
 /** The search, made again from the entries and compared. */

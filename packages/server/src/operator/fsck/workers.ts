@@ -18,7 +18,7 @@ import type { Fault } from "./fault.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import type { StorePlace } from "../../store/open.ts"
-import type { Kept, Keyed, Stray, Whole } from "../../store/whole-ledger.ts"
+import type { Kept, Keyed, RepeatedName, Stray, Whole } from "../../store/whole-ledger.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {
@@ -27,6 +27,8 @@ type Work = {
   /** Undefined if there is no index. */
   keyed(run: number): Promise<Keyed | undefined>
   repeated(given: UniqueName): Promise<number | undefined>
+  /** The same of all workspaces, by an index that is right. Undefined if it does not help. */
+  repeatedByIndex(given: undefined): Promise<readonly RepeatedName[] | undefined>
   /** A part of a large segment, of which threads make several at once. */
   block(given: BlockOf): Promise<MadeBlock>
   segment(given: SegmentOf): Promise<Fault | undefined>
@@ -134,6 +136,7 @@ function workOn(whole: Whole): Work {
     contents: (given) => walkContents(whole, given),
     keyed: async (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
+    repeatedByIndex: async () => whole.index?.repeated(),
     block: (given) => makeBlock(whole, given),
     segment: (given) => checkSegment(whole, given),
     strays: (of) => whole.strays(of),

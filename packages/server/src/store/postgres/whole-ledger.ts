@@ -114,5 +114,6 @@ function indexOf(database: Queries): KeptIndex {
     keyed() {
       throw new Error("the database has its own index of keys")
     },
+    repeated: async () => undefined,
   }
 }

@@ -143,11 +143,14 @@ export function bucketOf(key: string): number {
 /** The entries of a run whose keys have the same end as this one: none, one, rarely two. */
 export function* findInBucket(run: number, bucket: string, key: string): Generator<number> {
   const end = endOf(key)
-  for (let at = bucket.indexOf(end); at >= 0; at = bucket.indexOf(end, at + 1)) {
-    if (at % pieceChars !== 0) continue
-    const place = bucket.slice(at + endChars, at + pieceChars)
-    yield run * runEntries + Number.parseInt(place, 16) + 1
-  }
+  for (let at = bucket.indexOf(end); at >= 0; at = bucket.indexOf(end, at + 1))
+    if (at % pieceChars === 0) yield entryAt(run, bucket, at)
+}
+
+/** The number of the entry that the piece at this position names. */
+export function entryAt(run: number, bucket: string, at: number): number {
+  const place = bucket.slice(at + endChars, at + pieceChars)
+  return run * runEntries + Number.parseInt(place, 16) + 1
 }
 
 function endOf(key: string): string {

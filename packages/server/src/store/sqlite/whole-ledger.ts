@@ -5,16 +5,15 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
 import { frameStrays } from "../frame-strays.ts"
-import type { Kept, KeptIndex, Keyed, Stray, Whole } from "../whole-ledger.ts"
+import type { Kept, KeptIndex, Stray, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
-import { bucketOf, makeRun, pieceChars, runEntries, runOf } from "./key-runs.ts"
-import type { Place } from "./place-reads.ts"
 import { repeatedValues } from "./repeated-values.ts"
+import { runChecks } from "./run-checks.ts"
 import { frameLists } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads } from "./sqlite-segments.ts"
@@ -22,8 +21,6 @@ import { indexStrays, journalStrays, searchStrays } from "./orphans.ts"
 
 /** The fastest of 32, 64, 128 and 256. */
 const entriesPerRead = 64
-/** The first layout of the index whose buckets hold the ends of keys. */
-const endsLayout = 4
 
 /** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
 export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
@@ -121,19 +118,9 @@ function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | 
 
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   const reads = indexReads(index)
-  const isFormer = versionOf(index) < endsLayout
   const tiles = index.prepare(
     "SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile",
   )
-  const runs = index.prepare("SELECT run FROM runs ORDER BY run")
-  const kept = index.prepare(
-    "SELECT lowest_receipt, highest_receipt, filter FROM runs WHERE run = ?",
-  )
-  const buckets = index.prepare(
-    "SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket",
-  )
-  const entries = journalReads(journal)
-
   return {
     position: async (workspace) => reads.position(workspace),
     tree: async (...asked) => reads.tree(...asked),
@@ -149,57 +136,6 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
         }
       }
     },
-    // The next start rebuilds runs of an older layout.
-    runs: async () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
-    async keyed(run) {
-      const made = makeRun(run, placesOf(run))
-      const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
-      const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
-      const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
-      return { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
-    },
-  }
-
-  /** Where a row is missing, the read goes on into the next run. */
-  function* placesOf(run: number): Generator<Place> {
-    for (const place of entries.places(run * runEntries, runEntries))
-      if (runOf(place.n) === run) yield place
-  }
-
-  function firstWrong(run: number, made: ReturnType<typeof makeRun>): Keyed["wrong"] {
-    const found = new Map(buckets.all(run).map((row) => [Number(row["bucket"]), row]))
-    for (const what of ["keys", "receipts"] as const) {
-      for (const [bucket, expected] of made[what].entries()) {
-        const text = String(found.get(bucket)?.[what] ?? "")
-        if (text === expected) continue
-        const n = placeWhereUnlike(run, what, expected, text, bucket)
-        const place = n === undefined ? undefined : entries.place(n)
-        return { what, place: place && { workspace: place.workspace, sequence: place.sequence } }
-      }
-    }
-    return undefined
-  }
-
-  /**
-   * The number of the entry at whose piece the stored text of a bucket first differs from the
-   * expected text.
-   */
-  function placeWhereUnlike(
-    run: number,
-    what: "keys" | "receipts",
-    expected: string,
-    found: string,
-    bucket: number,
-  ): number | undefined {
-    let at = 0
-    while (at < expected.length && expected[at] === found[at]) at++
-    let start = 0
-    for (const row of placesOf(run)) {
-      const key = what === "keys" ? row.idem : row.receipt
-      if (key === undefined || bucketOf(key) !== bucket) continue
-      start += pieceChars
-      if (at < start) return row.n
-    }
-    return undefined
+    ...runChecks(index, journalReads(journal)),
   }
 }
