@@ -9,8 +9,13 @@ import type { Stray } from "./whole-ledger.ts"
 
 export interface FramedJournal {
   readonly journal: Pick<JournalReader, "recordsAt">
-  readonly frames: ContentKeeper["frames"]
+  readonly frames: (
+    ...asked: Parameters<ContentKeeper["frames"]>
+  ) => Promise<readonly FrameToCheck[]>
 }
+
+/** Without bytes, a read has found what is in it to be right. */
+export type FrameToCheck = Omit<Frame, "bytes"> & { readonly bytes: Uint8Array | undefined }
 
 /** Some hundred frames. */
 const readBytes = 2 ** 20
@@ -45,8 +50,9 @@ export async function* frameStrays(
 async function faultOf(
   { journal }: FramedJournal,
   workspace: string,
-  { first, count, bytes }: Frame,
+  { first, count, bytes }: FrameToCheck,
 ): Promise<string | undefined> {
+  if (bytes === undefined) return undefined
   const indexes = indexesOfFrame(bytes)
   if (typeof indexes === "string") return indexes
   // Entries between them that are missing are a fault of the chain.

@@ -23,8 +23,13 @@ export interface Whole {
   last(workspace: string): Promise<number>
   /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
   repeated(workspace: string, what: RepeatedName["what"]): Promise<number | undefined>
-  /** Rows of one of the three parts that belong to no entry. */
-  strays(of: Kept): Promise<readonly Stray[]>
+  /**
+   * Rows of one of the three parts that belong to no entry, and packed content that cannot be
+   * unpacked, or is not of the entries that it is stored for.
+   */
+  strays(of: Kept, right?: UnpackedContent): Promise<readonly Stray[]>
+  /** Content that reads have unpacked since the last call, and that is right. */
+  unpacked(): UnpackedContent
   /** The stored segments of the search, in the order of their entries. */
   segments(workspace: string): Promise<readonly SegmentRow[]>
   /** A part of one of them. */
@@ -33,6 +38,12 @@ export interface Whole {
 }
 
 export type Kept = "journal" | "index" | "search"
+
+/** Numbers that identify stored content, if the engine has such. `strays` need not unpack it again. */
+export interface UnpackedContent {
+  readonly frames: readonly number[]
+  readonly disclosures: readonly number[]
+}
 
 /** The stored index. */
 export interface KeptIndex extends Pick<IndexReader, "position" | "tree" | "checkpoint" | "tiles"> {

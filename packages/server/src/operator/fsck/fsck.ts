@@ -23,7 +23,7 @@ import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
-import type { RepeatedName, Whole } from "../../store/whole-ledger.ts"
+import type { RepeatedName, UnpackedContent, Whole } from "../../store/whole-ledger.ts"
 import type { Workspace } from "../../store/documents.ts"
 
 export interface FsckOptions extends StorePlace {
@@ -142,12 +142,12 @@ async function fsckWhole(
     }
     if (pass === "index") {
       // What is asked first takes longest.
-      const found = await Promise.all([
-        checkStrays(workers, workspaces),
+      const [segments, names] = await Promise.all([
         checkSegments(whole, workers, chosen),
         checkNames(whole, workers, chosen),
       ])
-      faults.push(...found.flat())
+      faults.push(...segments.faults, ...names)
+      faults.push(...(await checkStrays(workers, workspaces, segments.unpacked)))
     }
     timings.push({ pass, entries, ms: performance.now() - started })
   }
@@ -231,13 +231,19 @@ async function byEntries(
   })
 }
 
-/** The search, made again from the entries and compared. */
+/** The search, made again from the entries and compared; and what was unpacked of these. */
 async function checkSegments(
   whole: Whole,
   workers: Workers,
   chosen: readonly Workspace[],
-): Promise<readonly Fault[]> {
+): Promise<{ readonly faults: readonly Fault[]; readonly unpacked: UnpackedContent }> {
   const faults: Fault[] = []
+  const unpacked = { frames: [] as number[], disclosures: [] as number[] }
+  const note = ({ frames, disclosures }: UnpackedContent): void => {
+    // One by one: earlier passes may have left very many.
+    for (const number of frames) unpacked.frames.push(number)
+    for (const number of disclosures) unpacked.disclosures.push(number)
+  }
   const all: SegmentOf[] = []
   for (const { id: workspace } of chosen) {
     const last = await whole.last(workspace)
@@ -245,8 +251,10 @@ async function checkSegments(
       if (lastOf(row) <= last) all.push({ workspace, row })
   }
   const check = async (given: readonly SegmentOf[]): Promise<void> => {
-    for await (const fault of workers.each("segment", given))
-      if (fault !== undefined) faults.push(fault)
+    for await (const read of workers.each("segment", given)) {
+      if (read.found !== undefined) faults.push(read.found)
+      note(read.unpacked)
+    }
   }
   const isLarge = (one: SegmentOf): boolean => blocksOf(one).length > 0
   const checkLarge = async (): Promise<void> => {
@@ -254,7 +262,9 @@ async function checkSegments(
     // held until they are merged, so that is as far as they go ahead.
     let merging = Promise.resolve()
     for (const one of all.filter(isLarge)) {
-      const blocks = await Array.fromAsync(workers.each("block", blocksOf(one)))
+      const made = await Array.fromAsync(workers.each("block", blocksOf(one)))
+      for (const read of made) note(read.unpacked)
+      const blocks = made.map(({ found }) => found)
       await merging
       merging = check([{ ...one, blocks }])
       // It is awaited later.
@@ -264,7 +274,7 @@ async function checkSegments(
   }
   const others = all.filter((one) => !isLarge(one))
   await Promise.all([checkLarge(), check(others.toSorted((a, b) => b.row.level - a.row.level))])
-  return faults
+  return { faults, unpacked }
 }
 
 /**
@@ -273,12 +283,13 @@ async function checkSegments(
 async function checkStrays(
   workers: Workers,
   workspaces: readonly string[] | undefined,
+  right: UnpackedContent,
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  const files = ["search", "journal", "index"] as const
+  const asked = (["journal", "search", "index"] as const).map((of) => ({ of, right }))
   let at = 0
-  for await (const strays of workers.each("strays", files)) {
-    const derived = files[at++] === "journal" ? {} : ({ isDerived: true } as const)
+  for await (const strays of workers.each("strays", asked)) {
+    const derived = asked[at++]?.of === "journal" ? {} : ({ isDerived: true } as const)
     for (const stray of strays)
       if (stray.workspace === undefined || (workspaces?.includes(stray.workspace) ?? true))
         faults.push({ ...stray, ...derived })

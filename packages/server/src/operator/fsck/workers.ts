@@ -18,7 +18,14 @@ import type { Fault } from "./fault.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import type { StorePlace } from "../../store/open.ts"
-import type { Kept, Keyed, RepeatedName, Stray, Whole } from "../../store/whole-ledger.ts"
+import type {
+  Kept,
+  Keyed,
+  RepeatedName,
+  Stray,
+  UnpackedContent,
+  Whole,
+} from "../../store/whole-ledger.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {
@@ -30,9 +37,21 @@ type Work = {
   /** The same of all workspaces, by an index that is right. Undefined if it does not help. */
   repeatedByIndex(given: undefined): Promise<readonly RepeatedName[] | undefined>
   /** A part of a large segment, of which threads make several at once. */
-  block(given: BlockOf): Promise<MadeBlock>
-  segment(given: SegmentOf): Promise<Fault | undefined>
-  strays(of: Kept): Promise<readonly Stray[]>
+  block(given: BlockOf): Promise<Read<MadeBlock>>
+  segment(given: SegmentOf): Promise<Read<Fault | undefined>>
+  strays(given: StraysOf): Promise<readonly Stray[]>
+}
+
+/** What was found, and what was unpacked for it. */
+interface Read<T> {
+  readonly found: T
+  readonly unpacked: UnpackedContent
+}
+
+interface StraysOf {
+  readonly of: Kept
+  /** What other questions have found to be right. */
+  readonly right: UnpackedContent
 }
 
 export interface Workers {
@@ -131,15 +150,16 @@ type AnsweredWork = {
 type Answered<A> = { readonly found: A } | { readonly unreadable: string }
 
 function workOn(whole: Whole): Work {
+  const read = <T>(found: T): Read<T> => ({ found, unpacked: whole.unpacked() })
   return {
     piece: (given) => walkPiece(whole, given),
     contents: (given) => walkContents(whole, given),
     keyed: async (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
     repeatedByIndex: async () => whole.index?.repeated(),
-    block: (given) => makeBlock(whole, given),
-    segment: (given) => checkSegment(whole, given),
-    strays: (of) => whole.strays(of),
+    block: async (given) => read(await makeBlock(whole, given)),
+    segment: async (given) => read(await checkSegment(whole, given)),
+    strays: ({ of, right }) => whole.strays(of, right),
   }
 }
 

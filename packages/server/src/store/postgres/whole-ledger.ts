@@ -61,6 +61,7 @@ export async function openPostgresWhole(
       const [row] = await tool.rows(repeated[what], [workspace])
       return row === undefined ? undefined : Number(row[0])
     },
+    unpacked: () => ({ frames: [], disclosures: [] }),
     strays: (of) => Array.fromAsync(strays[of]()),
     segments,
     part: (...asked) => parts.part(...asked),

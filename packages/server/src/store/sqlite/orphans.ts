@@ -27,8 +27,11 @@ function logNames(row: Row): readonly string[] {
   )
 }
 
-/** Entries that are in no chain, and orphan rows. */
-export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
+/** Entries that are in no chain, orphan rows, and disclosures that are wrong. */
+export function* journalStrays(
+  journal: DatabaseSync,
+  rightDisclosures: ReadonlySet<number>,
+): Generator<Stray> {
   yield* schemaStrays(journal, "journal")
   for (const number of entryWorkspaces(journal)) {
     const row = one(journal, "SELECT id FROM workspaces WHERE number = ?", number)
@@ -52,7 +55,7 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
   }
   for (const table of ["stretches", "disclosures", "frames"] as const)
     yield* partStrays(journal, table)
-  yield* disclosureStrays(journal)
+  yield* disclosureStrays(journal, rightDisclosures)
   yield* placeStrays(journal)
   const document = one(
     journal,
@@ -115,15 +118,16 @@ function* partStrays(journal: DatabaseSync, table: PartTable): Generator<Stray> 
 }
 
 /** Disclosures that cannot be unpacked, or whose entries are not those of a stretch. */
-function* disclosureStrays(journal: DatabaseSync): Generator<Stray> {
+function* disclosureStrays(journal: DatabaseSync, right: ReadonlySet<number>): Generator<Stray> {
   const disclosures = partReads(journal, "disclosures")
   const all = journal.prepare(
-    `SELECT d.workspace, d.first, d.count, w.id, s.count AS entries
+    `SELECT d.number, d.workspace, d.first, d.count, w.id, s.count AS entries
      FROM disclosures d JOIN workspaces w ON w.number = d.workspace
      LEFT JOIN stretches s ON (s.workspace, s.first, s.part) = (d.workspace, d.first, 0)
      WHERE d.part = 0 ORDER BY d.number`,
   )
-  for (const { workspace, first, count, id, entries } of all.iterate()) {
+  for (const { number, workspace, first, count, id, entries } of all.iterate()) {
+    if (count === entries && right.has(num(number))) continue
     const fault =
       count === entries
         ? disclosures.made(num(workspace), { first: num(first) }, (bytes) =>

@@ -22,7 +22,7 @@ import { bytes, storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { momentOf } from "./part-tables.ts"
 import { placeReads } from "./place-reads.ts"
-import { frameReads, stretchReads } from "./stretch-reads.ts"
+import { frameReads, stretchReads, type UnpackedListener } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -36,16 +36,20 @@ export const briefCacheBytes = 512 * 1024
 
 /**
  * Reads of the journal. Statements are prepared once. A workspace's number never changes.
- * `cacheBytes` bounds the cache of opened frames and stretches.
+ * `cacheBytes` bounds the cache of opened frames and stretches. `listener` is told what they are.
  */
-export function journalReads(journal: DatabaseSync, cacheBytes = usualCacheBytes) {
+export function journalReads(
+  journal: DatabaseSync,
+  cacheBytes = usualCacheBytes,
+  listener?: UnpackedListener,
+) {
   const numberOf = workspaceNumbers(journal)
   const atOnce = momentOf(journal)
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
-  const frames = frameReads(journal, cacheBytes / 2)
-  const stretches = stretchReads(journal, frames, cacheBytes / 4)
+  const frames = frameReads(journal, cacheBytes / 2, listener)
+  const stretches = stretchReads(journal, frames, cacheBytes / 4, listener)
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
   const consecutive = consecutiveReads(journal, frames, stretches)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")

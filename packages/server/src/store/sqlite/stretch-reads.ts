@@ -30,6 +30,15 @@ export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array 
  */
 export type FrameReads = (number: number, reach?: "far apart") => FramedBodies
 
+/**
+ * Told the version of what a read of consecutive entries has unpacked and found to be right: a
+ * frame whose bodies are all of its own entries, or disclosures.
+ */
+export interface UnpackedListener {
+  readonly frame: (version: number) => void
+  readonly disclosures: (version: number) => void
+}
+
 const noDisclosures: OpenSealed = { bytes: 0, sealed: () => null }
 
 /** A stretch of the workspace, with the entry at each place. */
@@ -42,9 +51,14 @@ export interface Stretch {
 export type StretchReads = ReturnType<typeof stretchReads>
 
 /** `cacheBytes` bounds the cache of opened stretches, and separately that of their disclosures. */
-export function stretchReads(journal: DatabaseSync, frames: FrameReads, cacheBytes: number) {
+export function stretchReads(
+  journal: DatabaseSync,
+  frames: FrameReads,
+  cacheBytes: number,
+  listener?: UnpackedListener,
+) {
   const stretches = partReads(journal, "stretches")
-  const disclosures = disclosureReads(journal, cacheBytes)
+  const disclosures = disclosureReads(journal, cacheBytes, listener)
   const opened = createVersions<OpenStretch>(cacheBytes)
 
   const opening = (number: number, span: Span): Stretch => {
@@ -166,7 +180,11 @@ function entryIn(
 }
 
 /** Disclosures of the entries of a stretch. */
-function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
+function disclosureReads(
+  journal: DatabaseSync,
+  cacheBytes: number,
+  listener: UnpackedListener | undefined,
+) {
   const disclosures = partReads(journal, "disclosures")
   const opened = createVersions<OpenSealed>(cacheBytes)
   return {
@@ -177,7 +195,9 @@ function disclosureReads(journal: DatabaseSync, cacheBytes: number) {
       if (span?.first !== first) return noDisclosures
       return opened(number, span, () => {
         const found = disclosures.made(number, span, (bytes) => openSealed(bytes, end - first))
-        return typeof found === "string" ? noDisclosures : found
+        if (typeof found === "string") return noDisclosures
+        listener?.disclosures(span.version)
+        return found
       })
     },
   }
@@ -253,13 +273,19 @@ class PackedEntry implements Stored {
 
 const saltBytes = 16
 
-export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameReads {
+export function frameReads(
+  journal: DatabaseSync,
+  cacheBytes: number,
+  listener?: UnpackedListener,
+): FrameReads {
   const frames = partReads(journal, "frames")
   const cache = createFrameCache(cacheBytes)
   return (number, reach) => {
     let span: Pick<Span, "first" | "end"> | undefined
     let found: Span | undefined
     let frame: OpenFrame | undefined
+    /** The index of the frame's first entry. */
+    let start: number | undefined
     const knownAt = ({ first, version }: Span): OpenFrame | undefined =>
       cache.known(`${number}/${first}`, version)
     const withoutFrame = (sequence: number): Pick<Span, "first" | "end"> => ({
@@ -270,6 +296,7 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
       found = frames.at(number, sequence)
       span = found ?? withoutFrame(sequence)
       frame = found && knownAt(found)
+      start = undefined
     }
     const alone = (sequence: number, index: number): Uint8Array | undefined => {
       found = undefined
@@ -293,9 +320,17 @@ export function frameReads(journal: DatabaseSync, cacheBytes: number): FrameRead
       frame ??= cache.open(`${number}/${of.first}`, of.version, () =>
         frames.made(number, of, openFrame),
       )
+      if (sequence === of.first) start = index
+      if (sequence === of.end - 1 && start !== undefined && hasOnly(frame, start, index))
+        listener?.frame(of.version)
       return frame.salted(index)
     }
   }
+}
+
+/** Whether a frame has bodies, and all are of these entries. One that cannot be opened has none. */
+function hasOnly({ indexes }: OpenFrame, first: number, last: number): boolean {
+  return (indexes[0] ?? -1) >= first && (indexes.at(-1) ?? Infinity) <= last
 }
 
 /** Lists the frames that begin after a sequence. */

@@ -4,17 +4,19 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
-import { frameStrays } from "../frame-strays.ts"
-import type { Kept, KeptIndex, Stray, Whole } from "../whole-ledger.ts"
+import { frameEntries } from "../body-frame.ts"
+import { frameStrays, type FrameToCheck } from "../frame-strays.ts"
+import type { Kept, KeptIndex, Stray, UnpackedContent, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
+import { partReads } from "./part-tables.ts"
 import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { repeatedValues } from "./repeated-values.ts"
 import { runChecks } from "./run-checks.ts"
-import { frameLists } from "./stretch-reads.ts"
+import type { UnpackedListener } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays } from "./orphans.ts"
@@ -46,14 +48,22 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
     const search = found && versionOf(found) < segmentsSince ? undefined : found
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
     readFormerJournal(journal)
+    const right = { frames: [] as number[], disclosures: [] as number[] }
     return {
-      ...readsOf(journal),
+      ...readsOf(journal, {
+        frame: (version) => right.frames.push(version),
+        disclosures: (version) => right.disclosures.push(version),
+      }),
       entriesPerRead,
       isCopy: isMarked(journal),
       names: { journal: "journal.db", index: "index.db", search: "search.db" },
       index: index && indexOf(index, journal),
       ...segmentsIn(search),
       strays: straysIn(journal, index, search),
+      unpacked: () => ({
+        frames: right.frames.splice(0),
+        disclosures: right.disclosures.splice(0),
+      }),
       close,
     }
   } catch (error) {
@@ -64,6 +74,7 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
 
 function readsOf(
   journal: DatabaseSync,
+  listener: UnpackedListener,
 ): Pick<Whole, "journal" | "workspaces" | "count" | "last" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
@@ -71,7 +82,7 @@ function readsOf(
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
   const repeated = repeatedValues(journal)
   return {
-    journal: readerOf(journalReads(journal)),
+    journal: readerOf(journalReads(journal, undefined, listener)),
     workspaces: async () => ids.all().map((row) => String(row["id"])),
     count: async () => Number(count.get()?.["n"] ?? 0),
     last: async (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
@@ -85,18 +96,23 @@ function straysIn(
   index: DatabaseSync | undefined,
   search: DatabaseSync | undefined,
 ): Whole["strays"] {
-  const inEach: Readonly<Record<Kept, () => AsyncIterable<Stray> | Iterable<Stray>>> = {
-    journal: () => allJournalStrays(journal),
+  const inEach: Readonly<
+    Record<Kept, (right: UnpackedContent) => AsyncIterable<Stray> | Iterable<Stray>>
+  > = {
+    journal: (right) => allJournalStrays(journal, right),
     index: () => (index === undefined ? [] : indexStrays(index, journal)),
     search: () => (search === undefined ? [] : searchStrays(search, journal)),
   }
-  return (of) => Array.fromAsync(inEach[of]())
+  return (of, right = { frames: [], disclosures: [] }) => Array.fromAsync(inEach[of](right))
 }
 
-async function* allJournalStrays(journal: DatabaseSync): AsyncGenerator<Stray> {
-  yield* journalStrays(journal)
+async function* allJournalStrays(
+  journal: DatabaseSync,
+  right: UnpackedContent,
+): AsyncGenerator<Stray> {
+  yield* journalStrays(journal, new Set(right.disclosures))
   const numberOf = workspaceNumbers(journal)
-  const listed = frameLists(journal)
+  const listed = framesToCheck(journal, new Set(right.frames))
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number").all()
   yield* frameStrays(
     {
@@ -106,6 +122,34 @@ async function* allJournalStrays(journal: DatabaseSync): AsyncGenerator<Stray> {
     ids.map(({ id }) => String(id)),
   )
 }
+
+/** Lists all frames, and reads those that are not known to be right. */
+function framesToCheck(
+  journal: DatabaseSync,
+  right: ReadonlySet<number>,
+): (number: number, after: number, bytesMax: number) => readonly FrameToCheck[] {
+  const listed = journal.prepare(
+    "SELECT number, first, count FROM frames WHERE workspace = ? AND first > ? AND part = 0 ORDER BY first",
+  )
+  const frames = partReads(journal, "frames")
+  return (number, after, bytesMax) => {
+    const found: FrameToCheck[] = []
+    let size = 0
+    for (const row of listed.iterate(number, after)) {
+      const [first, count] = [Number(row["first"]), Number(row["count"])]
+      // A read takes no more entries for those of a frame, whatever the file counts.
+      const isRight = count <= frameEntries && right.has(Number(row["number"]))
+      const bytes = isRight ? undefined : frames.bytes(number, { first })
+      size += bytes?.length ?? listedBytes
+      if (size > bytesMax && found.length > 0) break
+      found.push({ first, count, bytes })
+    }
+    return found
+  }
+}
+
+/** The memory of a frame that is only listed, approximately. */
+const listedBytes = 100
 
 function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | "part"> {
   if (search === undefined) return { segments: async () => [], part: async () => undefined }
