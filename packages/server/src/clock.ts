@@ -5,16 +5,19 @@ export interface Clock {
   now(): number
   /** Monotonic milliseconds, for durations. */
   elapsed(): number
-  /** Resolves after a delay. The process may end before. */
+  /** Resolves after a delay, or after 24 days of it. The process may end before. */
   sleep(delayMs: number): Promise<void>
 }
+
+/** A timer of Node with a longer delay fires at once. */
+const timerMsMax = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   sleep: (delayMs) =>
     new Promise((resolve) => {
-      setTimeout(resolve, delayMs).unref()
+      setTimeout(resolve, Math.min(delayMs, timerMsMax)).unref()
     }),
 }
 
