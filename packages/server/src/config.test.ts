@@ -73,3 +73,16 @@ test("a wrong setting of the archive is named, and no key is shown", () => {
   const shown = JSON.stringify(shownSettings(read({ TALLYSTICK_ARCHIVE: "s3://records", ...keys })))
   assert.ok(shown.includes("s3://records/") && !shown.includes(keys.AWS_SECRET_ACCESS_KEY))
 })
+
+test("a file of a secret that cannot be read is named by its setting, with the reason", () => {
+  // The path is not shown: it may be the secret itself, set in the wrong variable.
+  const environment = { TALLYSTICK_ROOT_KEY_FILE: "/run/secrets/root-key" }
+  for (const code of ["EACCES", "ENOENT"])
+    assert.throws(
+      () =>
+        readConfig(environment, (path) => {
+          throw Object.assign(new Error(`${code}: open '${path}'`), { code })
+        }),
+      new ConfigError(`TALLYSTICK_ROOT_KEY_FILE names a file that cannot be read (${code})`),
+    )
+})

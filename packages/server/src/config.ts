@@ -319,7 +319,9 @@ function valueOf(
   try {
     return readFile(path).trim()
   } catch (cause) {
-    throw new ConfigError(`${name}_FILE names a file that cannot be read`, { cause })
+    // Not the path, which may be the secret itself, set in the wrong variable.
+    const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : ""
+    throw new ConfigError(`${name}_FILE names a file that cannot be read${code}`, { cause })
   }
 }
 
