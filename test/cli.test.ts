@@ -564,7 +564,7 @@ test("keys: a mistake gives one sentence and exit code 1", async () => {
     [
       ["list", "acme"],
       { ...environment, TALLYSTICK_ROOT_KEY: "x".repeat(40) },
-      /^tallystick: .*credential/,
+      /^tallystick: .*credential .*; it came from TALLYSTICK_ROOT_KEY$/m,
     ],
     [
       ["list", "acme"],

@@ -717,7 +717,7 @@ test("a missing or wrong address or key is one sentence that says what to set, a
     [list, { ...good, TALLYSTICK_KEY: "" }, /TALLYSTICK_KEY is set to nothing/],
     [list, { ...good, TALLYSTICK_KEY: "tsk a\nb" }, /TALLYSTICK_KEY must be one key/],
     [list, { ...good, TALLYSTICK_KEY_FILE: file }, /TALLYSTICK_KEY and TALLYSTICK_KEY_FILE/],
-    [list, { ...good, TALLYSTICK_KEY: "tsk_wrong" }, /the credential is malformed, unknown or wr/],
+    [list, { ...good, TALLYSTICK_KEY: "tsk_wrong" }, /or wrong; it came from TALLYSTICK_KEY$/m],
     [list, { ...good, TALLYSTICK_KEY: writer.bearer }, /scope/],
     [list, { ...good, TALLYSTICK_URL: nowhere }, new RegExp(`nothing answers at ${nowhere} \\(EC`)],
     [list, { ...good, TALLYSTICK_URL: "ftp://x" }, /TALLYSTICK_URL must be an http or https add/],

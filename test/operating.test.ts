@@ -233,6 +233,24 @@ test("doctor: says only that nothing was started yet", async () => {
   assert.deepEqual(await readdir(folder.path), [], "it makes nothing")
 })
 
+test("doctor: a database that does not answer is one fault, with advice for a database", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const { code, looks } = await diagnose({
+    TALLYSTICK_DATA: join(folder.path, "data"),
+    TALLYSTICK_DATABASE_URL: "postgres://ledger:not-to-be-shown@127.0.0.1:1/ledger",
+    TALLYSTICK_PORT: "1",
+  })
+  assert.equal(code, 1)
+  const { database } = looks
+  assert.match(
+    database?.found ?? "",
+    /TALLYSTICK_DATABASE_URL cannot be used: connect ECONNREFUSED/,
+  )
+  assert.match(database?.advice ?? "", /TALLYSTICK_DATABASE_URL/)
+  assert.equal(looks["ledger"], undefined)
+  assert.ok(!JSON.stringify(looks).includes("not-to-be-shown"))
+})
+
 // completion --------------------------------------------------------------------------------------
 
 const bash =

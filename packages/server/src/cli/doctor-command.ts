@@ -18,7 +18,7 @@ import { isInData, statsOf } from "../operator/check-places.ts"
 import { systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
 import { detailOf } from "../error.ts"
-import { checkServer } from "../store/open-offline.ts"
+import { checkServer, type CheckedServer } from "../store/open-offline.ts"
 import { addressOf } from "./service-calls.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
@@ -40,9 +40,8 @@ async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
     ...(await check("configuration", () => checkAddress(config))),
     ...(await check("data", () => checkFolder(config))),
     ...(config.databaseUrl === undefined
-      ? await check("disk", () => checkDisk(config))
-      : await check("database", () => checkDatabase(config))),
-    ...(await check("ledger", () => checkLedger(config))),
+      ? [...(await check("disk", () => checkDisk(config))), ...(await checkedLedger(config))]
+      : await checkDatabase(config)),
     ...(await check("time service", checkTimeService)),
     ...(await check("service", () => checkService(config))),
   ]
@@ -205,14 +204,27 @@ function trySync(path: string): number | string {
 
 // The database ------------------------------------------------------------------------------------
 
-async function checkDatabase(config: Config): Promise<Verdict> {
-  const found = await checkServer(config)
-  return found.isReadOnly
+/** A ledger whose database cannot be used is not checked: it would have the same fault. */
+async function checkDatabase(config: Config): Promise<readonly CheckResult[]> {
+  const server = await checkServer(config).catch(detailOf)
+  if (typeof server === "string") {
+    const advice = "correct that, or TALLYSTICK_DATABASE_URL; the ledger was not checked"
+    return [{ name: "database", ...bad(server, advice) }]
+  }
+  return [{ name: "database", ...verdictOf(server) }, ...(await checkedLedger(config))]
+}
+
+function verdictOf({ version, isReadOnly }: CheckedServer): Verdict {
+  return isReadOnly
     ? bad(
-        `PostgreSQL ${found.version} takes no writes, as a standby does`,
+        `PostgreSQL ${version} takes no writes, as a standby does`,
         "promote it, or set TALLYSTICK_DATABASE_URL to the server that takes them",
       )
-    : ok(`PostgreSQL ${found.version}, with the settings that keep what was acknowledged`)
+    : ok(`PostgreSQL ${version}, with the settings that keep what was acknowledged`)
+}
+
+function checkedLedger(config: Config): Promise<readonly CheckResult[]> {
+  return check("ledger", () => checkLedger(config))
 }
 
 // The time service --------------------------------------------------------------------------------

@@ -33,12 +33,14 @@ export async function asked<T>(
 ): Promise<T> {
   const config = configOf(terminal)
   const baseUrl = terminal.url ?? addressOf(config)
-  const { rootKey: key } = requiredRootKey(config)
+  const { rootKey: key, from } = requiredRootKey(config)
   try {
     return await ask(createClient({ baseUrl, key, ...retries }))
   } catch (error) {
     const mayHaveHappened = error instanceof TallystickError && isUnanswered(error)
-    const advice = mayHaveHappened ? ", so it may have happened; check before you repeat it" : ""
+    const advice = mayHaveHappened
+      ? ", so it may have happened; check before you repeat it"
+      : originOf(error, from)
     throw explained(error, baseUrl, advice)
   }
 }
@@ -71,10 +73,8 @@ export function userServiceOf(
     ...(key !== undefined && { key }),
     ...(isPatient ? {} : retries),
   })
-  const explain = (error: unknown): StartError => {
-    const isKeyless = key === undefined && error instanceof TallystickError && error.status === 401
-    return explained(error, baseUrl, isKeyless ? "; TALLYSTICK_KEY is not set" : "")
-  }
+  const origin = key === undefined ? undefined : "TALLYSTICK_KEY"
+  const explain = (error: unknown): StartError => explained(error, baseUrl, originOf(error, origin))
   const ask = async <T>(asking: (client: Client) => Promise<T>): Promise<T> => {
     try {
       return await asking(client)
@@ -96,6 +96,12 @@ export function requireAnswer(isOne: boolean): void {
 function explained(error: unknown, baseUrl: string, advice: string): StartError {
   if (!(error instanceof TallystickError)) throw error
   return new StartError(`${printable(sentenceOf(error, baseUrl))}${advice}`, { cause: error })
+}
+
+/** Where the refused credential came from. */
+function originOf(error: unknown, origin: string | undefined): string {
+  if (!(error instanceof TallystickError) || error.status !== 401) return ""
+  return origin === undefined ? "; TALLYSTICK_KEY is not set" : `; it came from ${origin}`
 }
 
 /** The sentence of the service, or one about the failed connection. */
