@@ -214,8 +214,19 @@ test("canary: both detect types of a missing file", async () => {
 
 // Installed ---------------------------------------------------------------------------------------
 
+/** The examples of a document, with the things that they leave to their reader. */
+function examplesIn(path: string): readonly string[] {
+  const given = `import type { AuditEvent, ListedEntry } from "@tallystick/client/wire"
+    declare const key: string, vkey: string, trustedKeys: readonly string[], event: AuditEvent, answer: unknown
+    declare function show(entry: ListedEntry): void
+    declare function tokenFromYourServer(): Promise<string>\n`
+  return [...readFileSync(path, "utf8").matchAll(/^```ts\n([^]*?)^```$/gm)].map(
+    ([, example = ""]) => given + example,
+  )
+}
+
 test(
-  "a strict program compiles against the packages, and one with a mistake does not",
+  "a strict program and the examples of the documents compile, and one with a mistake does not",
   { skip },
   async () => {
     write(
@@ -246,6 +257,13 @@ test(
     embedded.phrases = { tomorrow: "Morgen" }
     export const failed = (error: unknown): string => (error instanceof TallystickError ? error.outcome : "unknown")\n`,
     )
+    const examples = [
+      ...packages.map((name) => join(folder, name, "README.md")),
+      join(root, "docs", "embedding.md"),
+    ].flatMap(examplesIn)
+    assert.ok(examples.length >= 4, `the documents have ${examples.length} examples only`)
+    const files = ["program.ts", ...examples.map((_, at) => `example-${at}.ts`)]
+    for (const [at, example] of examples.entries()) write(`example-${at}.ts`, example)
     const strict = {
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -266,7 +284,7 @@ test(
           lib: ["es2022", "dom"],
           types: [],
         }
-        write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files: ["program.ts"] }))
+        write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files }))
         return expectRun(
           join(root, "node_modules", ".bin", "tsc"),
           ["-p", `tsconfig.${name}.json`],
