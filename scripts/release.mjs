@@ -32,7 +32,7 @@ run(tsc, "-p", "tsconfig.release.json")
 // all the rest.
 const declarations =
   "--noEmit false --declaration --emitDeclarationOnly --noCheck --rootDir packages --outDir dist"
-for (const project of ["tsconfig.browser.json", "packages/web"])
+for (const project of ["tsconfig.browser.json", "packages/web/tsconfig.release.json"])
   run(tsc, "-p", project, ...declarations.split(" "))
 for (const [at, name] of names.entries())
   if (name === "web") makeElements(sources[at])

@@ -72,7 +72,11 @@ const names = {
   server: "tallystick",
   web: "@tallystick/web",
 }
+const declarations = (): readonly string[] =>
+  globSync("{scripts,test,packages}/**/*.d.ts", { cwd: root, exclude: ["**/node_modules/**"] })
+const declared = declarations()
 await expectRun(process.execPath, [join(root, "scripts", "release.mjs"), "--dry-run"])
+assert.deepEqual(declarations(), declared, "a release writes to dist/ alone")
 await expectRun("npm", ["pack", ...packages.map((name) => join(root, "dist", name))])
 const { version } = JSON.parse(
   readFileSync(join(root, "packages", "server", "package.json"), "utf8"),
