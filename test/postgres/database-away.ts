@@ -118,6 +118,7 @@ async function expectNotReady({ all }: Servers): Promise<void> {
     const metrics = await service.client().get("/metrics")
     assert.match(metrics.text, /^tallystick_database_up 0$/m)
     assert.match(metrics.text, /^tallystick_database_synchronous_standbys Nan$/im)
+    assert.match(metrics.text, /^tallystick_database_unreachable_nodes Nan$/im)
     assert.doesNotMatch(metrics.text, /^tallystick_disk/m)
   }
 }
