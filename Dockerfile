@@ -15,7 +15,7 @@ COPY packages packages
 # The program is a bundle, which starts faster than its sources.
 RUN node scripts/pages.mjs && node scripts/bundle.mjs program \
     && rm -rf scripts packages/*/src packages/server/bin packages/server/pages && npm ci --omit=dev --omit=optional
-# Whatever mask the sources were fetched under: the account that runs them is not the one that owns them.
+# Readable by the account that runs it, whatever umask the clone was made with.
 RUN chmod -R a+rX,go-w /app
 
 FROM node:26.10.0-trixie-slim
@@ -23,8 +23,8 @@ LABEL org.opencontainers.image.title="tallystick" \
       org.opencontainers.image.description="A self-hosted ledger for audit events: append-only, and provable to people who do not trust it" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="Apache-2.0"
-# The heads file stands on a volume of its own, so that whoever restores the data does not restore it as well.
-# The link is for whoever administers it: docker compose exec tallystick tallystick doctor
+# The heads file has a volume of its own, so that a restore of the data does not restore it too.
+# The link is for administrators: docker compose exec tallystick tallystick doctor
 RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads \
     && ln -s /app/program/bin/tallystick.mjs /usr/local/bin/tallystick
 COPY --from=build /app /app
@@ -36,7 +36,8 @@ ENV MALLOC_ARENA_MAX=2 \
     TALLYSTICK_PORT=8080 \
     TALLYSTICK_DATA=/data \
     TALLYSTICK_HEADS=/heads/heads
-USER node
+# The account `node`, as a number: Kubernetes does not know whether a name is root (runAsNonRoot).
+USER 1000:1000
 VOLUME ["/data", "/heads"]
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
