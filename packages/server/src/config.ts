@@ -67,11 +67,11 @@ export const settings = {
   TALLYSTICK_HOST: {
     fallback: "127.0.0.1",
     manual:
-      "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then.",
+      "IP address to listen on, or `localhost`. `0.0.0.0` for every IPv4 interface; then put TLS in front.",
   },
   TALLYSTICK_PORT: {
     fallback: "8080",
-    manual: "Port to listen on. `0` takes a free port and prints it.",
+    manual: "Port to listen on, up to 65535. `0` takes a free port and prints it.",
   },
   TALLYSTICK_DATA: {
     fallback: "./data",
@@ -80,7 +80,7 @@ export const settings = {
   TALLYSTICK_DATABASE_URL: {
     fallback: "none",
     manual:
-      "Address of a PostgreSQL database, `postgres://user:password@host:port/name`, which then has the ledger in place of the folder. Any number of services can share it, all with the same `TALLYSTICK_SECRET` and `TALLYSTICK_ROOT_KEY`.",
+      "Address of a PostgreSQL database, `postgres://user:password@host:port/name`, which then has the ledger in place of the folder. Any number of services can share it; all need the same `TALLYSTICK_SECRET` and `TALLYSTICK_ROOT_KEY`.",
     secret: true,
   },
   TALLYSTICK_HEADS: {
@@ -96,25 +96,27 @@ export const settings = {
   TALLYSTICK_ARCHIVE_PATH_STYLE: {
     fallback: "false, `true` with `AWS_ENDPOINT_URL`",
     manual:
-      "`true` if the bucket is in the path of URLs, as most storage of one's own wants it; `false` if it is in their host.",
+      "`true` if the bucket is in the path of URLs, as with most storage that is not Amazon's; `false` if it is in the host.",
   },
   TALLYSTICK_ARCHIVE_LOCK_DAYS: {
     fallback: "off",
     manual:
-      "Days for which the storage itself refuses to delete a segment (S3 object lock, which the bucket must have). Nothing in it can be erased or expire earlier; `off` for no lock.",
+      "Days, up to 36,500, for which the storage refuses to delete a segment (S3 object lock, which the bucket must have). Nothing in it can be erased or expire earlier. `off` for no lock.",
   },
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
-    manual: "Address that clients use. URLs in answers begin with it.",
+    manual:
+      "Address that clients use: http or https, without query, fragment or user. URLs in answers begin with it, and the names of ledgers contain its host.",
   },
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
-    manual: "The instance key: a string of 32 characters or more that may do everything.",
+    manual:
+      "The instance key, which may do everything: 32 printable characters or more, without spaces.",
     secret: true,
   },
   TALLYSTICK_ROOT_KEY_PREVIOUS: {
     fallback: "none",
-    manual: "The former instance key. It works as well, as long as this is set.",
+    manual: "The former instance key. It is accepted too as long as this is set.",
     secret: true,
   },
   TALLYSTICK_SECRET: {
@@ -136,7 +138,7 @@ export const settings = {
   TALLYSTICK_KEY_REQUESTS_PER_MINUTE: {
     fallback: "off",
     manual:
-      "Requests that each API key may send in a minute, all at once if it likes; `off` for no quota.",
+      "Requests that each API key may send in a minute, also all at once; `off` for no quota.",
   },
   TALLYSTICK_LOG_LEVEL: {
     fallback: "info",
