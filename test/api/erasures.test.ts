@@ -261,7 +261,7 @@ test("an operator previews, requests and follows an erasure on the command line"
   const asked = [person.id, "--reason", "Article 17", "--type", "user", "--entries"]
   const preview = await run("request", ...asked, "--dry-run")
   assert.equal(preview.output, "")
-  assert.match(preview.errors, /3 sealed fields in 1 entries would be erased; nothing was/)
+  assert.match(preview.errors, /3 sealed fields in 1 entry would be erased; nothing was/)
   assert.deepEqual(JSON.parse((await run("list", "--json")).output), [])
   const made = await run("request", ...asked)
   const erasureId = made.output.trim()

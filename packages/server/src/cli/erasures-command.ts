@@ -48,7 +48,7 @@ export async function requestErasure(
 }
 
 function foundIn({ entries, fields }: Pick<Erasure, "entries" | "fields">): string {
-  return `${counted(fields, "sealed field")} in ${entries} entries`
+  return `${counted(fields, "sealed field")} in ${counted(entries, "entry", "entries")}`
 }
 
 /** The holds that the erasure waits for, and the copies that it cannot reach. */

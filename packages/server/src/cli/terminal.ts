@@ -35,6 +35,6 @@ export function configOf({ environment }: Pick<Terminal, "environment">): Config
   return readConfig(environment, (path) => readFileSync(path, "utf8"))
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`
 }
