@@ -9,10 +9,12 @@ import {
   rmSync,
   statSync,
 } from "node:fs"
+import { tmpdir } from "node:os"
 import { join, matchesGlob } from "node:path"
 import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
 import { expectChain } from "./chain.ts"
+import { noTracer } from "./crash/tracer.ts"
 import { run, tallystick } from "./program.ts"
 import { eventFor, makeWorkspace, startService } from "./service.ts"
 
@@ -234,3 +236,52 @@ test("systemd finds nothing in the unit that it does not know", { skip: noSystem
     .filter((line) => line.includes("tallystick") && !line.includes("is not executable"))
   assert.deepEqual(faults, [])
 })
+
+/** The system calls that the unit allows. Applies its lines in their order, as systemd does. */
+function allowedCalls(): ReadonlySet<string> {
+  const { stdout } = spawnSync("systemd-analyze", ["syscall-filter"], { encoding: "utf8" })
+  const sets = new Map<string, readonly string[]>()
+  for (const [, name = "", lines = ""] of stdout.matchAll(/^(@[\w-]+)\n((?: .*\n)+)/gm))
+    sets.set(
+      name,
+      [...lines.matchAll(/^ +([^#\s].*)$/gm)].map(([, call = ""]) => call),
+    )
+  const callsOf = (name: string): readonly string[] => sets.get(name)?.flatMap(callsOf) ?? [name]
+  const allowed = new Set<string>()
+  for (const [, denies, names = ""] of unit.matchAll(/^SystemCallFilter=(~?)(.+)$/gm))
+    for (const call of names.split(" ").flatMap(callsOf))
+      if (denies === "~") allowed.delete(call)
+      else allowed.add(call)
+  return allowed
+}
+
+test(
+  "the unit allows every system call of the service",
+  { skip: noSystemd || noTracer() },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+    const trace = join(folder, "trace")
+    try {
+      const prefix = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-o", trace]
+      await using service = await startService({ prefix })
+      const { id, path, writer, reader } = await makeWorkspace(service)
+      const receipt = (await writer.write(eventFor(id))).json()
+      assert.equal((await reader.get(`${path}/events?query=invoice`)).json().total, 1)
+      await expectChain(service.root, id, [receipt])
+      assert.equal(await service.end(), 0)
+      const used = new Set(
+        [...readFileSync(trace, "utf8").matchAll(/^\d+ +(\w+)\(/gm)].map(([, call = ""]) => call),
+      )
+      assert.ok(used.has("fdatasync") || used.has("fsync"), "nothing was traced")
+      // SQLite calls it as root alone.
+      used.delete("fchown")
+      const allowed = allowedCalls()
+      assert.deepEqual(
+        [...used].filter((call) => !allowed.has(call)),
+        [],
+      )
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
