@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
   chmod,
@@ -51,6 +51,34 @@ async function makeFolder(): Promise<
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
+
+// serve -------------------------------------------------------------------------------------------
+
+test("serve: a start goes on if nobody reads its greeting, or its file is on a full disk", async () => {
+  await using folder = await makeFolder()
+  const data = join(dirname(await folder.file("heads", "")), "data")
+  for (const redirected of ["> /dev/full", "| true"]) {
+    const port = await freePort()
+    const child = spawn("sh", ["-c", `"$0" "$1" serve ${redirected}`, process.execPath, program], {
+      env: { PATH: process.env["PATH"], TALLYSTICK_DATA: data, TALLYSTICK_PORT: String(port) },
+      stdio: ["ignore", "ignore", "pipe"],
+      detached: true,
+    })
+    let log = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text))
+    const closed = new Promise((resolve) => child.once("close", resolve))
+    try {
+      await eventually(`a service to listen: ${redirected}`, async () => {
+        assert.doesNotMatch(log, /^tallystick: /m)
+        return log.includes('"msg":"listening"') || undefined
+      })
+      assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+    } finally {
+      if (child.exitCode === null) process.kill(-(child.pid ?? 0), "SIGTERM")
+      await closed
+    }
+  }
+})
 
 // verify ------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-// Writes log lines at the pace of their reader. A reader that is slow or gone neither blocks the
-// ledger nor ends the process.
+// Writes log lines and the greeting at the pace of their reader. A reader that is slow or gone
+// neither blocks the ledger nor ends the process.
 
 import { write } from "node:fs"
 import type { Clock } from "../clock.ts"
@@ -47,7 +47,7 @@ export function openLogOutput(
   const send = (bytes: Buffer): void =>
     write(file, bytes, (error, count) => {
       if (error?.code === "EAGAIN") return void clock.sleep(againAfterMs).then(() => send(bytes))
-      // Nobody reads the log any more, and there is no other place to report that.
+      // Nobody reads it any more, or the disk is full, and there is no other place to report that.
       if (error !== null || count === bytes.length) return next()
       send(bytes.subarray(count))
     })

@@ -1,6 +1,5 @@
 // `tallystick serve`: runs the service until SIGTERM or SIGINT.
 
-import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
 import { setFlagsFromString } from "node:v8"
 import { systemClock } from "../clock.ts"
@@ -52,7 +51,9 @@ export async function runServe({
       { heads: config.heads },
       "the heads file is in the data folder, so an old copy of the data is not noticed: move it, and set TALLYSTICK_HEADS",
     )
-  const end = (code: number) => void lines.written().then(() => exit(code))
+  const greeting = openLogOutput(1, systemClock, () => {})
+  const end = (code: number) =>
+    void Promise.all([greeting.written(), lines.written()]).then(() => exit(code))
   const onFatal = (cause: Error) => {
     log.fatal(
       { err: cause },
@@ -82,7 +83,7 @@ export async function runServe({
   await greet(running, {
     demo,
     rootKeyPath: config.rootKey === undefined ? rootKeyPath(config) : undefined,
-    say: (text) => writeSync(1, text),
+    say: (text) => greeting.write(text),
   })
   log.info({ url: running.url, data: config.data, version }, "listening")
   // Node writes its compile cache at exit, and a killed process has no exit.
