@@ -6,6 +6,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
+import { freePort } from "./free-port.ts"
 import { tallystick } from "./program.ts"
 import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
 
@@ -164,6 +165,10 @@ test(
       ...settings,
       TALLYSTICK_HEADS: tmpdir(),
     })
+    await expectBad("archive", /^cannot write: ENOTDIR/, /TALLYSTICK_ARCHIVE/, {
+      ...settings,
+      TALLYSTICK_ARCHIVE: join(service.data, "secret"),
+    })
     await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, {
       ...settings,
       TALLYSTICK_DATA: join(service.data, "secret"),
@@ -250,6 +255,41 @@ test("doctor: a database that does not answer is one fault, with advice for a da
   assert.equal(looks["ledger"], undefined)
   assert.ok(!JSON.stringify(looks).includes("not-to-be-shown"))
 })
+
+// archive -----------------------------------------------------------------------------------------
+
+test(
+  "archive verify and doctor say that object storage does not answer",
+  { timeout: 120_000 },
+  async () => {
+    await using service = await startService()
+    await makeWorkspace(service)
+    assert.equal(await service.end(), 0)
+    const settings = {
+      ...settingsOf(service),
+      TALLYSTICK_ARCHIVE: "s3://records/ledger",
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${await freePort()}`,
+      AWS_ACCESS_KEY_ID: "id",
+      AWS_SECRET_ACCESS_KEY: "not-to-be-shown",
+    }
+    // It tries several times, with pauses in which nothing else keeps the process alive.
+    const verified = await tallystick(["archive", "verify"], settings)
+    assert.deepEqual([verified.code, verified.output], [1, ""])
+    assert.match(
+      verified.errors,
+      /^tallystick: the archive s3:\/\/records failed at .*ECONNREFUSED/,
+    )
+
+    const { code, looks } = await diagnose(settings)
+    assert.deepEqual([code, looks["archive"]?.state], [1, "bad"])
+    assert.match(
+      looks["archive"]?.found ?? "",
+      /^the archive s3:\/\/records failed at .*ECONNREFUSED/,
+    )
+    assert.match(looks["archive"]?.advice ?? "", /TALLYSTICK_ARCHIVE/)
+    assert.ok(!(verified.errors + JSON.stringify(looks)).includes("not-to-be-shown"))
+  },
+)
 
 // completion --------------------------------------------------------------------------------------
 

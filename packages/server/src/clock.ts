@@ -40,6 +40,16 @@ export function delay(delayMs: number): Promise<void> {
   })
 }
 
+/** Keeps the process alive until the work has ended: a pause of a Clock alone does not. */
+export async function keptAlive<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, timerMsMax)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+  }
+}
+
 /** A pause of work in the background, which its stop cuts short. */
 export async function pause(
   clock: Pick<Clock, "sleep">,

@@ -13,6 +13,7 @@ import { ProgramCommand } from "./cli/program-command.ts"
 import { addRecoveryCommands } from "./cli/recovery-commands.ts"
 import { addServiceCommands } from "./cli/service-commands.ts"
 import type { Terminal } from "./cli/terminal.ts"
+import { keptAlive } from "./clock.ts"
 import { ConfigError } from "./config.ts"
 import { detailOf, LedgerError, StartError } from "./error.ts"
 import { ArchiveFailure } from "./store/archive/archive-storage.ts"
@@ -157,7 +158,7 @@ addRecoveryCommands(program, terminal)
 process.stdout.on("error", endWithout)
 
 try {
-  await program.parseAsync()
+  await keptAlive(program.parseAsync())
 } catch (error) {
   // An error that the operator can correct is shown as one sentence. Any other is a bug, and is
   // shown with its stack.

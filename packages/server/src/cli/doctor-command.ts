@@ -1,6 +1,6 @@
 // `tallystick doctor`: checks everything that the service depends on, and says what is wrong and
-// what to do. It changes nothing: it removes the test file that it writes into the data folder. The
-// service may run.
+// what to do. It changes nothing: it removes the test files that it writes into the folders of the
+// data and the archive. The service may run.
 
 import {
   closeSync,
@@ -18,6 +18,7 @@ import { isInData, statsOf } from "../operator/check-places.ts"
 import { systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
 import { detailOf } from "../error.ts"
+import { openArchive } from "../store/archive/open-archive.ts"
 import { checkServer, type CheckedServer } from "../store/open-offline.ts"
 import { addressOf } from "./service-calls.ts"
 import { configOf, type Terminal } from "./terminal.ts"
@@ -39,6 +40,7 @@ async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
     ...versions,
     ...(await check("configuration", () => checkAddress(config))),
     ...(await check("data", () => checkFolder(config))),
+    ...(await check("archive", () => checkArchive(config))),
     ...(config.databaseUrl === undefined
       ? [...(await check("disk", () => checkDisk(config))), ...(await checkedLedger(config))]
       : await checkDatabase(config)),
@@ -199,6 +201,31 @@ function trySync(path: string): number | string {
     }
   } catch (error) {
     return detailOf(error)
+  }
+}
+
+// The archive -------------------------------------------------------------------------------------
+
+const archiveAdvice =
+  "correct that, or TALLYSTICK_ARCHIVE: old entries are neither archived nor read"
+
+async function checkArchive({ archive }: Config): Promise<Verdict> {
+  if (archive.kind === "folder") {
+    if (statsOf(archive.path) === undefined) return ok(`${archive.path} is made when it is needed`)
+    const tried = trySync(join(archive.path, `doctor.${process.pid}`))
+    return typeof tried === "string"
+      ? bad(`cannot write: ${tried}`, archiveAdvice)
+      : ok(`${archive.path} can be written`)
+  }
+  const storage = openArchive(archive, systemClock)
+  try {
+    // The first page of its list. Writing is not tried: a locked object could not be removed.
+    for await (const _ of storage.list("")) break
+    return ok(`${storage.name} can be listed`)
+  } catch (error) {
+    return bad(detailOf(error), archiveAdvice)
+  } finally {
+    storage.close()
   }
 }
 
