@@ -23,8 +23,8 @@ import type { RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { parseBundle, tilePath, tileWidth } from "./tile.ts"
-import { isTrusted, openCheckpoint } from "./trust.ts"
-import { parseVkey } from "./vkey.ts"
+import { openCheckpoint, signerOf, type LogSigner } from "./trust.ts"
+import { parseVkey, type Vkey } from "./vkey.ts"
 
 /**
  * Checks an export: a whole ledger as a folder, which is a tlog at the same time.
@@ -62,6 +62,8 @@ export type ExportCheckName = (typeof checkNames)[number]
 export type ExportReport = MissingCounts & {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
   readonly checkpoint?: Checkpoint
+  /** The key of the log that signed the checkpoint: a trusted one if there is one. */
+  readonly key?: Vkey
   /** Number of ledgers in the export; each continues the one before. */
   readonly epochs: number
   /** Entries checked in all ledgers, up to the failure if there is one. */
@@ -92,7 +94,7 @@ export function verifyExport(
   const geneses = genesesOf(files)
   const lineage = readLineage(geneses, hash)
   const names = checkNames.filter((name) => name !== "epochs" || geneses.length > 1)
-  const refute = ({ name, file, sequence }: Wrong, checkpoint?: Checkpoint): ExportVerdict => ({
+  const refute = ({ name, file, sequence }: Wrong, head?: Head): ExportVerdict => ({
     verdict: "refuted",
     failure: name,
     ...definedOf({ file, sequence }),
@@ -100,7 +102,7 @@ export function verifyExport(
       ...names.slice(0, Math.max(names.indexOf(name), 0)).map((one) => ({ name: one, ok: true })),
       { name, ok: false },
     ],
-    ...(checkpoint && { checkpoint }),
+    ...signedBy(head),
     ...counted(),
   })
   if (lineage === undefined) return refute(brokenLineage(geneses))
@@ -113,12 +115,12 @@ export function verifyExport(
     const wrong = "name" in head ? head : checkEntries(own, head, counts, hash)
     if (wrong !== undefined) {
       const file = wrong.file === undefined ? {} : { file: `${within}${wrong.file}` }
-      return refute({ ...wrong, ...file }, "name" in head ? undefined : head.checkpoint)
+      return refute({ ...wrong, ...file }, "name" in head ? undefined : head)
     }
     counts.epochs += 1
     if (successor !== undefined || "name" in head) continue
     const checks = names.map((name) => ({ name, ok: name !== "key" || head.isTrusted }))
-    const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counted() }
+    const report = { checks, ...signedBy(head), ...counted() }
     return head.isTrusted
       ? { verdict: "genuine", ...report }
       : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
@@ -146,14 +148,20 @@ type Counts = {
   disclosures: number
   readonly missing: MissingContent
 }
-type Head = {
+type Head = LogSigner & {
   readonly born: Born
   /** The signed checkpoint. For an earlier ledger it may cover less, or be missing. */
   readonly checkpoint: Checkpoint | undefined
   /** The entries that must exist. */
   readonly size: number
   readonly root: Uint8Array
-  readonly isTrusted: boolean
+}
+
+function signedBy({ checkpoint, key }: Partial<Head> = {}): Pick<
+  ExportReport,
+  "checkpoint" | "key"
+> {
+  return definedOf({ checkpoint, key })
 }
 
 /** Newest first, beginning with the ledger's own. */
@@ -207,7 +215,7 @@ function readHead(
     born,
     checkpoint,
     ...(kept ?? { size: checkpoint.size, root: checkpoint.root }),
-    isTrusted: isTrusted(signed, trustedKeys),
+    ...signerOf(signed, trustedKeys),
   }
 }
 

@@ -9,7 +9,7 @@ import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
 import type { Sha256 } from "./sha256.ts"
 import { parseTilePath } from "./tile.ts"
 import { verifyTlogProof } from "./tlog-proof.ts"
-import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
+import { formatVkey, type Vkey } from "./vkey.ts"
 
 /**
  * The result of checking a file of evidence: the answer about a receipt, an entry, a page or lines
@@ -232,7 +232,7 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
     ...(record?.kind === "key" && announcedBy(content?.["metadata"])),
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
-    ...keyOf(verdict.signatures?.find(({ key }) => key.type === "log")?.key),
+    ...keyOf(verdict.key),
   }
   if (verdict.verdict !== "refuted")
     return { ...concluded(what, verdict, facts, uncovered), ...(content && { content }) }
@@ -298,7 +298,7 @@ function fault(failure: string, field?: string, expected?: string, found?: strin
   return `${failure} does not hold${field === undefined ? "" : `, in ${field}`}${values.length === 0 ? "" : `: ${values.join(", ")}`}`
 }
 
-/** The key that signed. Anyone can have made it. */
+/** The key that signed. Unless the caller trusts it, anyone can have made it. */
 function keyOf(key: Vkey | undefined): { readonly key?: string } {
   return key === undefined ? {} : { key: formatVkey(key) }
 }
@@ -380,7 +380,7 @@ export function examineExport(folder: Folder, input: TrustedInput): Finding {
     disclosures,
     ...missingFacts(verdict),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
-    ...keyOf(parseVkey(fromUtf8(folder.files("log.vkey") ?? new Uint8Array())?.trimEnd() ?? "")),
+    ...keyOf(verdict.key),
   }
   if (stranger !== undefined)
     return refuted("export", `${stranger} does not hold: no export has such a file there`)

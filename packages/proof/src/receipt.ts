@@ -11,8 +11,8 @@ import { digest, openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { compareShown, type Content, type Difference, type Hashed } from "./shown.ts"
 import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
-import { isTrusted } from "./trust.ts"
-import { formatVkey, parseVkey } from "./vkey.ts"
+import { signerOf } from "./trust.ts"
+import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
 
 /**
  * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
@@ -109,6 +109,8 @@ export type Report = {
   readonly uncovered: readonly string[]
   readonly checkpoint?: Checkpoint
   readonly signatures?: readonly VerifiedSignature[]
+  /** The key of the log that signed: a trusted one if there is one. */
+  readonly key?: Vkey
 }
 
 export type ReceiptOptions = {
@@ -313,14 +315,14 @@ function checkSealed(
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
+  const { key, isTrusted } = signerOf(proven, trustedKeys)
+  if (key) report.key = key
   if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
     report.uncovered = [...report.uncovered, "proof.vkey"]
   // Without its body, an entry may be expired or erased. Without sealed fields, it may be erased.
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
-  return note(report, "key", isTrusted(proven, trustedKeys))
-    ? undefined
-    : { because: "key_not_trusted" }
+  return note(report, "key", isTrusted) ? undefined : { because: "key_not_trusted" }
 }
 
 /**

@@ -27,13 +27,21 @@ export function openCheckpoint(
   return { checkpoint, signatures: opened.ok ? opened.signatures : [] }
 }
 
-/** Whether a trusted key of the log signed. Malformed keys are not trusted. */
-export function isTrusted(
+/** The key of the log that signed, and whether the caller trusts it. */
+export type LogSigner = { readonly key?: Vkey; readonly isTrusted: boolean }
+
+/**
+ * A trusted key if one signed, or else the first: anyone can add a signature with a key of their
+ * own. Malformed keys are not trusted.
+ */
+export function signerOf(
   { checkpoint, signatures }: SignedCheckpoint,
   trustedKeys: readonly string[],
-): boolean {
-  return signatures.some(
-    ({ key }) =>
-      key.type === "log" && key.name === checkpoint.origin && trustedKeys.includes(formatVkey(key)),
-  )
+): LogSigner {
+  const keys = signatures
+    .map(({ key }) => key)
+    .filter(({ type, name }) => type === "log" && name === checkpoint.origin)
+  const trusted = keys.find((key) => trustedKeys.includes(formatVkey(key)))
+  const key = trusted ?? keys[0]
+  return { ...(key && { key }), isTrusted: trusted !== undefined }
 }

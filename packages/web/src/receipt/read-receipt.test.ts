@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { ListedEntry } from "@tallystick/client/wire"
+import {
+  createVkey,
+  ed25519PublicKey,
+  ed25519Sign,
+  formatVkey,
+  parseVkey,
+  signNote,
+} from "@tallystick/proof"
 import { genuineEntry, logKey, withoutBody } from "../../../../test/shown-entry.ts"
 import { readReceipt, type ReceiptReading } from "./read-receipt.ts"
 
@@ -45,4 +53,20 @@ test("an entry that no checkpoint covers is pending for a minute, and unsealed a
     [60_001, "unsealed"],
   ] as const)
     assert.equal(readingOf(unproven, trusted, recordedMs + laterMs).outcome, outcome)
+})
+
+test("the key that is called trusted is the trusted one, whoever else has signed", () => {
+  const { proof, ...entry } = genuineEntry
+  const name = parseVkey(logKey)?.name ?? ""
+  const seed = new Uint8Array(32).fill(7)
+  const stranger = { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+  const [steps = "", text = "", signatures = ""] = proof?.tlogProof?.split("\n\n") ?? []
+  const tlogProof = `${steps}\n\n${signNote(`${text}\n`, stranger)}${signatures}`
+  const vkey = formatVkey(createVkey(name, stranger.publicKey))
+  const signedTwice = { ...entry, proof: { ...proof, vkey, tlogProof } } as ListedEntry
+  const { outcome, vkey: signer, trusted: pinned } = readingOf(signedTwice)
+  assert.deepEqual([outcome, signer, pinned], ["genuine", logKey, trusted[0]])
+  const unnamed = { ...entry, proof: { ...proof, vkey: null } } as unknown as ListedEntry
+  assert.equal(readingOf(unnamed).vkey, logKey)
+  assert.equal(readingOf(signedTwice, []).vkey, vkey)
 })

@@ -3,6 +3,7 @@
 
 import {
   equalBytes,
+  formatVkey,
   parseTlogProof,
   parseVkey,
   toHex,
@@ -349,13 +350,10 @@ export function keyIdOf(vkey: string): string {
   return /\+([0-9a-f]{8})\+/.exec(vkey)?.[1] ?? ""
 }
 
-/** The trusted key that signed, or else the one that the answer names. */
-function signerOf({ signatures = [] }: Verdict, named: unknown): string | undefined {
-  const [first] = signatures.filter(({ key }) => key.type === "log")
-  const namedKey = typeof named === "string" && parseVkey(named) !== undefined ? named : undefined
-  if (first === undefined) return namedKey
-  const signers = signatures.map(({ key }) => toHex(key.keyId))
-  return namedKey !== undefined && signers.includes(keyIdOf(namedKey)) ? namedKey : undefined
+/** The key that signed, or else the one that the answer names. */
+function signerOf({ key }: Verdict, named: unknown): string | undefined {
+  if (key !== undefined) return formatVkey(key)
+  return typeof named === "string" && parseVkey(named) !== undefined ? named : undefined
 }
 
 function logOf(tlogProof: unknown) {

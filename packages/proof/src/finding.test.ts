@@ -1,0 +1,82 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { bodyHash } from "./body.ts"
+import { canonicalize } from "./canonical.ts"
+import { formatCheckpoint } from "./checkpoint.ts"
+import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
+import { toBase64, toHex, utf8 } from "./encoding.ts"
+import { examineExport, examineFile } from "./finding.ts"
+import { ledgerId } from "./genesis.ts"
+import { signNote, type Signer } from "./note.ts"
+import { formatBodyLine } from "./pack-form.ts"
+import { encodeRecord, eventHash } from "./record.ts"
+import { bundle } from "./tile.ts"
+import { formatTlogProof } from "./tlog-proof.ts"
+import { createVkey, formatVkey } from "./vkey.ts"
+
+// A ledger of one entry, whose checkpoint a stranger has signed as well, under the log's name.
+
+const origin = "ledger.example/ledgers/1"
+const signerOf = (byte: number): Signer => {
+  const seed = new Uint8Array(32).fill(byte)
+  return { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+}
+const vkeyOf = ({ publicKey }: Signer) => formatVkey(createVkey(origin, publicKey))
+const [log, stranger] = [signerOf(7), signerOf(8)]
+
+const genesis = canonicalize({
+  createdAt: "",
+  nonce: "oKGio6SlpqeoqaqrrK2urw",
+  origin,
+  v: 1,
+  workspaceId: "acme",
+})
+const id = ledgerId(genesis)
+const salt = new Uint8Array(16)
+const body = canonicalize({ receipt: "rcp_1", v: 1, workspaceId: "acme" })
+const record = encodeRecord({
+  kind: "event",
+  index: 0,
+  timeMs: 1,
+  ledgerId: id,
+  previousHash: id,
+  bodyHash: bodyHash(salt, utf8(body)),
+})
+const root = eventHash(record)
+const checkpoint = signNote(formatCheckpoint({ origin, size: 1, root }), stranger, log)
+const entry = {
+  hash: toHex(root),
+  sequence: 1,
+  proof: {
+    record: toBase64(record),
+    body,
+    bodySalt: toHex(salt),
+    vkey: vkeyOf(stranger),
+    tlogProof: formatTlogProof({ index: 0, hashes: [], checkpoint }),
+  },
+}
+const files = new Map([
+  ["genesis.json", utf8(genesis)],
+  ["log.vkey", utf8(`${vkeyOf(stranger)}\n`)],
+  ["checkpoint", utf8(checkpoint)],
+  ["tile/entries/000.p/1", bundle([record])],
+  ["tile/0/000.p/1", root],
+  ["bodies/000.jsonl", utf8(`${formatBodyLine({ index: 0, salt, body })}\n`)],
+])
+
+test("the key of genuine evidence is the trusted one, whoever else has signed", () => {
+  const folder = { files: (path: string) => files.get(path), paths: () => [...files.keys()] }
+  for (const [keys, verdict, key] of [
+    [[vkeyOf(log)], "genuine", vkeyOf(log)],
+    [[], "unconfirmed", vkeyOf(stranger)],
+  ] as const) {
+    const input = { trustedKeys: keys, geneses: [] }
+    const lines = utf8(`${JSON.stringify(entry)}\n{"end":{}}\n`)
+    for (const finding of [
+      ...examineFile(utf8(JSON.stringify(entry)), input),
+      examineExport(folder, input),
+    ])
+      assert.deepEqual([finding.verdict, finding.facts["key"]], [verdict, key], finding.what)
+    assert.equal(examineFile(lines, input)[0]?.facts["key"], key)
+  }
+})
