@@ -679,6 +679,15 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   assert.match((await get("rcp_nothing")).errors, /^tallystick: there is no such resource/)
   assert.match((await get(receipt, "--key", "x")).errors, /^tallystick: --key: x is not the vkey/)
 
+  // What the service adds is not printed among what the proof covers.
+  const adding = JSON.parse((await reader.get(`${path}/receipts/${receipt}`)).text)
+  Object.assign(adding.entry, { newKey: vkey.toLowerCase(), size: 99 })
+  await using embellishing = await startLying(JSON.stringify(adding))
+  const plain = await get(receipt, "--key", vkey, "--url", embellishing.url)
+  assert.equal(plain.code, 0, plain.output)
+  assert.match(plain.output, /not covered by the proof: .*entry\.newKey/)
+  assert.doesNotMatch(plain.output, /^ {2}(?:newKey|storageTier): |: 99$/m)
+
   // A service may answer with anything: another receipt, a changed entry, no answer about a receipt.
   const answerOf = async (name: string) => (await reader.get(`${path}/receipts/${name}`)).text
   const [right, wrong] = [await answerOf(receipt), await answerOf(other.receipt)]

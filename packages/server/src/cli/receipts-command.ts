@@ -2,7 +2,14 @@
 
 import { writeFileSync } from "node:fs"
 import { TallystickError, type Client, type ReceiptAnswer } from "@tallystick/client"
-import { examineFile, parseVkey, printable, printableJson, utf8 } from "@tallystick/proof"
+import {
+  examineFile,
+  parseVkey,
+  printable,
+  printableJson,
+  utf8,
+  type Finding,
+} from "@tallystick/proof"
 import { ConfigError } from "../config.ts"
 import { StartError } from "../error.ts"
 import { textOf } from "../query/entry-columns.ts"
@@ -38,7 +45,7 @@ export async function getReceipt(
   if (out !== undefined) writeFileSync(out, text, { flag: "wx", mode: ownerOnly })
   // The service's own `verified` is left out: the finding says what was checked here.
   const { receipt, entry } = answer
-  const facts = { ...membersOf(entry), ...finding.facts }
+  const facts = { ...membersOf(entry, finding), ...finding.facts }
   if (json) terminal.say(`${printableJson({ receipt, entry, finding })}\n`)
   else terminal.say(textOfFinding({ ...finding, file: receiptId, facts }))
   if (trustedKeys.length === 0 && finding.because === "key_not_trusted")
@@ -74,12 +81,15 @@ async function sealedAnswer(
 }
 
 /**
- * Members of the entry for people, without those that the finding already states. The service may
- * send any form.
+ * Members of the entry for people, without those that the finding already states, and those that
+ * nothing covers: the service could give them the name of a fact. It may send any form.
  */
-function membersOf(entry: object | undefined): Readonly<Record<string, string>> {
+function membersOf(
+  entry: object | undefined,
+  { notCovered }: Finding,
+): Readonly<Record<string, string>> {
   const members = Object.entries(entry ?? {})
-    .filter(([name]) => !said.has(name))
+    .filter(([name]) => !said.has(name) && !notCovered.includes(`entry.${name}`))
     .flatMap(([name, value]: [string, unknown]) =>
       ["actor", "target"].includes(name) && typeof value === "object" && value !== null
         ? Object.entries(value).map(([inner, part]) => [`${name}.${inner}`, textOf(part)] as const)
