@@ -485,6 +485,19 @@ test("events export: a file is whole, is checked, and goes on where it was cut s
     assert.deepEqual(await sequencesIn(), whole, `cut at ${cut}`)
   }
 
+  // A file that is no export is left alone.
+  const foreign = ["notes\nof a year\n", '{"a":1}\n', "null\n", `${linesOf(text)[0]}\n5\n`]
+  for (const content of foreign) {
+    await writeFile(file, content)
+    const refused = await exporting("--output", file, "--resume")
+    assert.equal(refused.code, 1, content)
+    assert.match(
+      refused.errors,
+      /^tallystick: .*entries\.jsonl is no incomplete export: line [12] /,
+    )
+    assert.equal(await readFile(file, "utf8"), content)
+  }
+
   const parquet = join(folder.path, "entries.parquet")
   assert.equal((await exporting("--format", "parquet", "--output", parquet)).code, 0)
   assert.equal((await readFile(parquet)).subarray(-4).toString(), "PAR1")

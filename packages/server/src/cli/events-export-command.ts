@@ -6,6 +6,7 @@ import { createReadStream, existsSync, statSync } from "node:fs"
 import { open, rm } from "node:fs/promises"
 import type { EntriesExport, ExportEnd, ListedEntry } from "@tallystick/client"
 import type { ExportFormat } from "@tallystick/client/wire"
+import { isJsonObject, parseJson } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import type { Filter } from "./events-list-command.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
@@ -101,20 +102,28 @@ function refuseWrong(
     throw new StartError("standard output is a terminal; name a file with --output")
 }
 
-/** Reads complete lines up to the first that is no entry. */
+/** Reads the lines up to one that was cut. Throws for a file that no export has begun. */
 async function readLines(path: string, lines: Lines): Promise<"complete" | "cut"> {
   const file = createReadStream(path)
+  const { size } = statSync(path)
   try {
     for await (const line of linesIn(file)) {
       const read = parsed(line.toString())
-      if (read === undefined) return "cut"
+      const isLast = lines.bytes + line.length === size
+      // A power cut may leave zeros in place of what was not synced.
+      if (read === undefined && isLast && (line[0] === brace || line[0] === 0)) return "cut"
+      // What follows is overwritten, so it must not be somebody's data.
+      if (read === undefined)
+        throw new StartError(
+          `${path} is no incomplete export: line ${lines.count + 1} is not an entry`,
+        )
       if ("end" in read) {
         const { count, sha256 } = read.end
         if (count !== lines.count || sha256 !== lines.hash.copy().digest("hex"))
           throw new StartError(
             `${path} was changed: its last line does not match the lines before it`,
           )
-        return statSync(path).size === lines.bytes + line.length + 1 ? "complete" : "cut"
+        return size === lines.bytes + line.length + 1 ? "complete" : "cut"
       }
       lines.hash.update(line).update("\n")
       lines.count += 1
@@ -141,12 +150,12 @@ async function* linesIn(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (rest.length > 0) yield rest
 }
 
+/** Undefined for any other text. */
 function parsed(line: string): ListedEntry | ExportEnd | undefined {
-  try {
-    return JSON.parse(line) as ListedEntry | ExportEnd // the service writes no other lines
-  } catch {
-    return undefined
-  }
+  const value = parseJson(line)
+  const isOne =
+    isJsonObject(value) && (isJsonObject(value["end"]) || typeof value["sequence"] === "number")
+  return isOne ? (value as unknown as ListedEntry | ExportEnd) : undefined // the service writes no others
 }
 
 /** Appends the new lines to the file, and a last line that counts all lines. */
@@ -201,6 +210,7 @@ async function copyBytes(
 }
 
 const newline = 10
+const brace = 0x7b
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
