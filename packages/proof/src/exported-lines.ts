@@ -20,7 +20,15 @@ export function examineLines(
   examine: (entry: JsonMembers) => Finding,
   hash: Sha256 = sha256,
 ): Finding {
-  const tally: Tally = { entries: 0, broken: 0, sequence: 0, facts: {}, checks: [], notCovered: [] }
+  const tally: Tally = {
+    entries: 0,
+    broken: 0,
+    sequence: 0,
+    indexes: new Map(),
+    facts: {},
+    checks: [],
+    notCovered: [],
+  }
   for (const { line, start, stop, text } of linesOf(bytes)) {
     const read = readJson(text)
     // A cut file may end within a line.
@@ -34,7 +42,7 @@ export function examineLines(
     if (!isObject(read.value) || typeof read.value["hash"] !== "string")
       return unreadable(tally, `line ${line}: it is not an entry`)
     const found = examine(read.value)
-    const isNext = Number(read.value["sequence"]) > tally.sequence
+    const isNext = Number(read.value["sequence"]) > tally.sequence && isLater(tally, found)
     add(tally, read.value, found)
     if (found.verdict === "refuted")
       return refuted(tally, `line ${line}: ${found.reason}`, found.difference)
@@ -67,6 +75,8 @@ interface Tally {
   broken: number
   /** Of the last entry. */
   sequence: number
+  /** The index of the last entry of each ledger. */
+  readonly indexes: Map<unknown, number>
   facts: Finding["facts"]
   checks: Finding["checks"]
   notCovered: readonly string[]
@@ -81,6 +91,17 @@ const doubts: readonly Finding["because"][] = [
   "key_not_trusted",
   "content_missing",
 ]
+
+/**
+ * Whether its index is the highest of its ledger so far. Without its geneses, an entry of a later
+ * epoch has another sequence.
+ */
+function isLater({ indexes }: Tally, { facts: { ledger, index } }: Finding): boolean {
+  if (typeof index !== "number") return true
+  const isHigher = index > (indexes.get(ledger) ?? -1)
+  indexes.set(ledger, index)
+  return isHigher
+}
 
 function add(tally: Tally, entry: JsonMembers, found: Finding): void {
   tally.entries += 1

@@ -7,9 +7,11 @@ import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
 import { examineExport, examineFile } from "./finding.ts"
 import { ledgerId } from "./genesis.ts"
+import type { JsonObject } from "./json.ts"
 import { signNote, type Signer } from "./note.ts"
 import { formatBodyLine } from "./pack-form.ts"
 import { encodeRecord, eventHash } from "./record.ts"
+import { sha256 } from "./sha256.ts"
 import { bundle } from "./tile.ts"
 import { formatTlogProof } from "./tlog-proof.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
@@ -24,37 +26,43 @@ const signerOf = (byte: number): Signer => {
 const vkeyOf = ({ publicKey }: Signer) => formatVkey(createVkey(origin, publicKey))
 const [log, stranger] = [signerOf(7), signerOf(8)]
 
-const genesis = canonicalize({
-  createdAt: "",
-  nonce: "oKGio6SlpqeoqaqrrK2urw",
-  origin,
-  v: 1,
-  workspaceId: "acme",
-})
-const id = ledgerId(genesis)
+const genesisOf = (name: string, continues?: JsonObject): string =>
+  canonicalize({
+    createdAt: "",
+    nonce: "oKGio6SlpqeoqaqrrK2urw",
+    origin: name,
+    v: 1,
+    workspaceId: "acme",
+    ...(continues && { continues }),
+  })
+
 const salt = new Uint8Array(16)
 const body = canonicalize({ receipt: "rcp_1", v: 1, workspaceId: "acme" })
-const record = encodeRecord({
-  kind: "event",
-  index: 0,
-  timeMs: 1,
-  ledgerId: id,
-  previousHash: id,
-  bodyHash: bodyHash(salt, utf8(body)),
-})
-const root = eventHash(record)
-const checkpoint = signNote(formatCheckpoint({ origin, size: 1, root }), stranger, log)
-const entry = {
-  hash: toHex(root),
-  sequence: 1,
-  proof: {
+
+function ledgerOf(genesis: string) {
+  const id = ledgerId(genesis)
+  const record = encodeRecord({
+    kind: "event",
+    index: 0,
+    timeMs: 1,
+    ledgerId: id,
+    previousHash: id,
+    bodyHash: bodyHash(salt, utf8(body)),
+  })
+  const root = eventHash(record)
+  const checkpoint = signNote(formatCheckpoint({ origin, size: 1, root }), stranger, log)
+  const proof = {
     record: toBase64(record),
     body,
     bodySalt: toHex(salt),
     vkey: vkeyOf(stranger),
     tlogProof: formatTlogProof({ index: 0, hashes: [], checkpoint }),
-  },
+  }
+  return { record, root, checkpoint, entry: { hash: toHex(root), sequence: 1, proof } }
 }
+
+const genesis = genesisOf(origin)
+const { record, root, checkpoint, entry } = ledgerOf(genesis)
 const files = new Map([
   ["genesis.json", utf8(genesis)],
   ["log.vkey", utf8(`${vkeyOf(stranger)}\n`)],
@@ -79,4 +87,32 @@ test("the key of genuine evidence is the trusted one, whoever else has signed", 
       assert.deepEqual([finding.verdict, finding.facts["key"]], [verdict, key], finding.what)
     assert.equal(examineFile(lines, input)[0]?.facts["key"], key)
   }
+})
+
+test("an entry of a later epoch counts once among exported lines, with its geneses or without", () => {
+  const earlier = genesisOf("ledger.example/ledgers/0")
+  const later = genesisOf(origin, {
+    ledgerId: toHex(ledgerId(earlier)),
+    origin: "ledger.example/ledgers/0",
+    size: 100,
+    root: "00".repeat(32),
+    lostSize: null,
+    lostRoot: null,
+  })
+  const bare = ledgerOf(later).entry
+  const whole = { ...bare, sequence: 101, proof: { ...bare.proof, geneses: [later, earlier] } }
+  const verdictOf = (...entries: readonly object[]) => {
+    const lines = entries.map((one) => `${JSON.stringify(one)}\n`).join("")
+    const end = {
+      count: entries.length,
+      broken: 0,
+      sequence: 200,
+      sha256: toHex(sha256(utf8(lines))),
+    }
+    const input = { trustedKeys: [vkeyOf(log)], geneses: [] }
+    return examineFile(utf8(`${lines}${JSON.stringify({ end })}\n`), input)[0]?.verdict
+  }
+  assert.equal(verdictOf(whole), "genuine")
+  assert.equal(verdictOf(entry, whole), "genuine")
+  assert.equal(verdictOf(bare, whole), "refuted")
 })
