@@ -307,6 +307,10 @@ test("sealed fields may be withheld, each by itself", () => {
   assert.equal(verdict.withheld, 4)
   // Nothing proves the mask of a withheld e-mail.
   assert.deepEqual(verdict.uncovered, ["receipt.actor.email", ...uncovered])
+  // What is withheld may be erased, and nothing proves that either.
+  const erased = edited((copy) => (copy.entry["integrity"] = "erased"), withheld)
+  const { verdict: found, uncovered: unproven } = verifyReceipt(erased, trusting)
+  assert.deepEqual([found, unproven.includes("entry.integrity")], ["genuine", true])
 
   const inClear = { email: "ada@example.com", name: "Ada", team: "red" }
   for (const [member, value] of Object.entries(inClear)) {

@@ -332,10 +332,10 @@ function checkSealed(
 function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | undefined {
   const integrity: unknown = entry && "integrity" in entry ? entry.integrity : undefined
   if (integrity === undefined && verified === undefined) return undefined
-  report.uncovered = report.uncovered.filter(
-    (name) => name !== "entry.integrity" && name !== "verified",
-  )
   const isErased = integrity === "erased" && (report.withheld ?? 0) > 0
+  report.uncovered = report.uncovered.filter(
+    (name) => (name !== "entry.integrity" || isErased) && name !== "verified",
+  )
   const isVerified = integrity === undefined || integrity === "verified" || isErased
   if (note(report, "integrity", isVerified && (verified === undefined || verified === true)))
     return undefined
