@@ -514,3 +514,11 @@ test("names of members arrive as they were sent", async () => {
     if (followed.push(names(entry)) === 2) break
   assert.deepEqual(followed, sent)
 })
+
+test("an option that is undefined has its default", async () => {
+  // Types allow it without exactOptionalPropertyTypes.
+  const options = { timeoutMs: undefined, retriesMax: undefined } as object
+  const { client, waits } = network([problem(503, "overloaded"), json(200, {})], options)
+  await client.service.limits({ waitMs: undefined } as object)
+  assert.deepEqual(waits, [50])
+})

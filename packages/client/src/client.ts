@@ -1,3 +1,4 @@
+import { definedOf } from "@tallystick/proof"
 import { callsBy } from "./call.ts"
 import { activityCalls } from "./calls/activity.ts"
 import { apiKeyCalls } from "./calls/api-keys.ts"
@@ -52,7 +53,7 @@ export function createClient({
   const { fetch, now, sleep, random, newKey, ...retry } = {
     ...defaultEffects,
     ...defaultRetry,
-    ...given,
+    ...definedOf(given),
   }
   const effects = { fetch, now, sleep, random, newKey }
   requireUrl(baseUrl)

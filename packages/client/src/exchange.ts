@@ -1,3 +1,4 @@
+import { definedOf } from "@tallystick/proof"
 import {
   abortedBy,
   failureOf,
@@ -50,7 +51,7 @@ export interface ExchangeOptions {
 export function createExchange({ baseUrl, key, retry: usual, effects }: ExchangeOptions): Exchange {
   const base = baseUrl.replace(/\/+$/, "")
   return async (request, read, { signal, ...given } = {}) => {
-    const retry = { ...usual, ...given }
+    const retry = { ...usual, ...definedOf(given) }
     const sent = prepared(base, key, request)
     const isRepeatable =
       request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
