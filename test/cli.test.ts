@@ -307,6 +307,11 @@ test("verify: one changed byte anywhere is found, and the exit code is 3", async
     assert.match(output, reason)
     assert.ok(!output.includes("\u001b"), "a file can move the cursor")
   }
+  const hostile = JSON.stringify({ ...answer, "\u009b2J\u202e": 1 })
+  const file = await folder.file("hostile.json", hostile)
+  const { output } = await tallystick(["verify", "--json", file, "--key", vkey])
+  assert.doesNotMatch(output, /[\u009b\u202e]/)
+  assert.equal(JSON.parse(output)[0].notCovered.at(-1), "\u009b2J\u202e")
 })
 
 test("verify: members that no hash covers are named, and contradictions are not genuine", async () => {

@@ -33,14 +33,16 @@ export function printable(text: string): string {
 }
 
 /**
- * JSON in one line without a hidden character: those in its strings are escaped, which means the
- * same to every reader.
+ * JSON without a hidden character: those in its strings are escaped, which means the same to every
+ * reader. In one line, unless members are indented by so many spaces.
  */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(hidden, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
-    ).join(""),
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(hidden, (character) =>
+    character === "\n" // between members: in a string it is escaped already
+      ? character
+      : Array.from(
+          { length: character.length },
+          (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+        ).join(""),
   )
 }

@@ -10,6 +10,7 @@ import {
   isUnchecked,
   parseVkey,
   printable,
+  printableJson,
   readJson,
   readLineage,
   unreadable,
@@ -46,7 +47,7 @@ export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyComma
         ...finding,
       })),
     )
-  say(json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(textOf).join("\n"))
+  say(json ? `${printableJson(findings, 2)}\n` : findings.map(textOf).join("\n"))
   return exitCodeOf(findings)
 }
 
