@@ -34,12 +34,14 @@ export function startRecomputer(): Recomputer {
   const worker = new Worker(new URL("./recompute-worker.ts", import.meta.url), { type: "module" })
   const waiting = new Map<number, (found: readonly Recomputed[] | undefined) => void>()
   let asked = 0
+  let hasFailed = false
   worker.onmessage = ({ data: { id, found } }: MessageEvent<Answer>) => {
     waiting.get(id)?.(found)
     waiting.delete(id)
   }
   // Without the worker, no entry counts as recomputed.
   worker.onerror = () => {
+    hasFailed = true
     for (const answer of waiting.values()) answer(undefined)
     waiting.clear()
   }
@@ -47,6 +49,8 @@ export function startRecomputer(): Recomputer {
     async recompute(entries) {
       const id = ++asked
       const found = await new Promise<readonly Recomputed[] | undefined>((resolve) => {
+        // It would never answer.
+        if (hasFailed) return resolve(undefined)
         waiting.set(id, resolve)
         const keys = trustedKeys.get().map(({ vkey }) => vkey)
         worker.postMessage({ id, entries, trustedKeys: keys } satisfies Task)
