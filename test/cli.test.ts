@@ -440,7 +440,11 @@ test(
     const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
     const waiting = join(good, "..", "fifo")
     fifo(waiting)
+    // Its name is no path of a file `checkpoint` in the export.
+    const beside = `${good}checkpoint`
+    await writeFile(beside, "{}")
     const cases: readonly (readonly [path: string, reason: RegExp])[] = [
+      [beside, /it is not a receipt/],
       ["/dev/zero", /is not a regular file/],
       [waiting, /is not a regular file/],
       [

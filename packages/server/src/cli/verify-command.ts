@@ -118,10 +118,8 @@ function genesesOf(folder: string): readonly string[] {
 /** The folder of an export, which may be given by its path or by its checkpoint. */
 function exportFolder(file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
-  const [, folder] = /^(.*?)\/?checkpoint$/.exec(file) ?? []
-  if (folder === undefined) return undefined
-  const at = folder === "" && !file.startsWith("/") ? "." : folder
-  return existsSync(`${at}/genesis.json`) ? at : undefined
+  const [, folder] = /^(|.*\/)checkpoint$/.exec(file) ?? []
+  return folder !== undefined && existsSync(`${folder}genesis.json`) ? folder || "." : undefined
 }
 
 function attempt<T>(read: () => T): T | Finding {
