@@ -642,6 +642,14 @@ test("files that match a sealed manifest must also be consistent", () => {
   )
 })
 
+test("no path of a pack leaves the folder that it is unpacked in, also of a pack as JSON", () => {
+  const change = (files: Files) => {
+    const policy = new TextDecoder().decode(bytesOf(files, policyPath("core", 1)))
+    files.set(policyPath("..", 1), utf8(policy.replace('"projectId":"core"', '"projectId":".."')))
+  }
+  assert.equal(failureOf(makePack({ count: 2, change }), "a project above"), "manifest")
+})
+
 test("neighbouring entries are linked; a gap between entries is allowed", () => {
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 0 })), "the first"), "records")
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 3 })), "one of them"), "records")

@@ -39,7 +39,7 @@ import { parseTlogProof, type TlogProof } from "./tlog-proof.ts"
 import { rootFromInclusion } from "./tree.ts"
 import { openCheckpoint, signerOf } from "./trust.ts"
 import { parseVkey, type Vkey } from "./vkey.ts"
-import { readZip } from "./zip.ts"
+import { isZipName, readZip } from "./zip.ts"
 
 /**
  * Checks an evidence pack, from its bytes alone:
@@ -496,8 +496,9 @@ const fixedPaths: ReadonlySet<string> = new Set([...Object.values(packPaths), pa
 const otherPaths =
   /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|epochs\/[1-9][0-9]*\/genesis\.json|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
 
+/** Files by path are those of a ZIP, so their names follow its rules. */
 function isPackPath(path: string): boolean {
-  return fixedPaths.has(path) || otherPaths.test(path)
+  return isZipName(path) && (fixedPaths.has(path) || otherPaths.test(path))
 }
 
 /** Empty for a missing text, which matches nothing. */
