@@ -23,7 +23,7 @@ import type { RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { parseBundle, tilePath, tileWidth } from "./tile.ts"
-import { openCheckpoint, signerOf, type LogSigner } from "./trust.ts"
+import { isTrusted, openCheckpoint, signerOf } from "./trust.ts"
 import { parseVkey, type Vkey } from "./vkey.ts"
 
 /**
@@ -148,13 +148,15 @@ type Counts = {
   disclosures: number
   readonly missing: MissingContent
 }
-type Head = LogSigner & {
+type Head = {
   readonly born: Born
   /** The signed checkpoint. For an earlier ledger it may cover less, or be missing. */
   readonly checkpoint: Checkpoint | undefined
   /** The entries that must exist. */
   readonly size: number
   readonly root: Uint8Array
+  readonly key?: Vkey | undefined
+  readonly isTrusted: boolean
 }
 
 function signedBy({ checkpoint, key }: Partial<Head> = {}): Pick<
@@ -215,7 +217,8 @@ function readHead(
     born,
     checkpoint,
     ...(kept ?? { size: checkpoint.size, root: checkpoint.root }),
-    ...signerOf(signed, trustedKeys),
+    key: signerOf(signed, trustedKeys),
+    isTrusted: isTrusted(signed, trustedKeys),
   }
 }
 

@@ -8,6 +8,7 @@ import { verifyPack, type PackVerdict } from "./pack.ts"
 import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
 import type { Sha256 } from "./sha256.ts"
 import { parseTilePath } from "./tile.ts"
+import { signerOf } from "./trust.ts"
 import { verifyTlogProof } from "./tlog-proof.ts"
 import { formatVkey, type Vkey } from "./vkey.ts"
 
@@ -207,18 +208,19 @@ function ofEntry(
   input: TrustedInput,
 ): Finding | undefined {
   if (isObject(value["receipt"]) || isObject(value["entry"]))
-    return ofReceipt("receipt", verifyReceipt(value, input))
+    return ofReceipt("receipt", value, input)
   if (typeof value["hash"] === "string") return ofListed(value, input)
   return typeof value["eventHash"] === "string"
-    ? ofReceipt("receipt", verifyReceipt({ receipt: value }, input))
+    ? ofReceipt("receipt", { receipt: value }, input)
     : undefined
 }
 
 function ofListed({ proof, disclosures, ...entry }: JsonMembers, input: TrustedInput): Finding {
-  return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, input))
+  return ofReceipt("entry", { entry, proof, disclosures }, input)
 }
 
-function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
+function ofReceipt(what: "receipt" | "entry", answer: object, input: TrustedInput): Finding {
+  const verdict = verifyReceipt(answer, input)
   const { uncovered, record, sequence, eventHash, content, checkpoint, withheld = 0 } = verdict
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
@@ -232,7 +234,7 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
     ...(record?.kind === "key" && announcedBy(content?.["metadata"])),
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
-    ...keyOf(verdict.key),
+    ...keyOf(signerOf(verdict, input.trustedKeys)),
   }
   if (verdict.verdict !== "refuted")
     return { ...concluded(what, verdict, facts, uncovered), ...(content && { content }) }

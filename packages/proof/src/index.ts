@@ -195,3 +195,4 @@ export {
 } from "./tree.ts"
 export { createVkey, formatVkey, keyId, parseVkey, type KeyType, type Vkey } from "./vkey.ts"
 export { crc32, readZip, zipBytes, zipDirectory, zipFileHeader, type ZipFile } from "./zip.ts"
+export { signerOf } from "./trust.ts"

@@ -37,7 +37,7 @@ import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { parseTlogProof, type TlogProof } from "./tlog-proof.ts"
 import { rootFromInclusion } from "./tree.ts"
-import { openCheckpoint, signerOf } from "./trust.ts"
+import { isTrusted, openCheckpoint } from "./trust.ts"
 import { parseVkey, type Vkey } from "./vkey.ts"
 import { isZipName, readZip } from "./zip.ts"
 
@@ -267,7 +267,7 @@ function checkLog(
     key,
     note: noteText,
     checkpoint,
-    isTrusted: signerOf(signed, trustedKeys).isTrusted,
+    isTrusted: isTrusted(signed, trustedKeys),
   }
 }
 
@@ -325,7 +325,7 @@ function checkSeal(
   report.form = form
   const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
   return receiptCount === proofs
-    ? { isTrusted: signerOf(signed, trustedKeys).isTrusted }
+    ? { isTrusted: isTrusted(signed, trustedKeys) }
     : wrong(packPaths.seal, { found: String(proofs) })
 }
 

@@ -9,10 +9,10 @@ import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { digest, openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
-import { compareShown, type Content, type Difference, type Hashed } from "./shown.ts"
+import { compareShown, texts, type Content, type Difference, type Hashed } from "./shown.ts"
 import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
-import { signerOf } from "./trust.ts"
-import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
+import { isTrusted } from "./trust.ts"
+import { formatVkey, parseVkey } from "./vkey.ts"
 
 /**
  * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
@@ -109,8 +109,6 @@ export type Report = {
   readonly uncovered: readonly string[]
   readonly checkpoint?: Checkpoint
   readonly signatures?: readonly VerifiedSignature[]
-  /** The key of the log that signed: a trusted one if there is one. */
-  readonly key?: Vkey
 }
 
 export type ReceiptOptions = {
@@ -288,7 +286,7 @@ function otherReceipt(
 
 function otherThan(expected: string | undefined, found: Json | undefined): Difference | undefined {
   if (expected === undefined || found === expected) return undefined
-  return { field: "proof.body", expected, ...(isString(found) && { found }) }
+  return { field: "proof.body", ...texts(expected, found) }
 }
 
 function checkSealed(
@@ -315,14 +313,14 @@ function checkSealed(
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
-  const { key, isTrusted } = signerOf(proven, trustedKeys)
-  if (key) report.key = key
   if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
     report.uncovered = [...report.uncovered, "proof.vkey"]
   // Without its body, an entry may be expired or erased. Without sealed fields, it may be erased.
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
-  return note(report, "key", isTrusted) ? undefined : { because: "key_not_trusted" }
+  return note(report, "key", isTrusted(proven, trustedKeys))
+    ? undefined
+    : { because: "key_not_trusted" }
 }
 
 /**
@@ -332,7 +330,7 @@ function checkSealed(
 function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | undefined {
   const integrity: unknown = entry && "integrity" in entry ? entry.integrity : undefined
   if (integrity === undefined && verified === undefined) return undefined
-  const isErased = integrity === "erased" && (report.withheld ?? 0) > 0
+  const isErased = integrity === "erased" && Boolean(report.withheld)
   report.uncovered = report.uncovered.filter(
     (name) => (name !== "entry.integrity" || isErased) && name !== "verified",
   )
@@ -342,12 +340,7 @@ function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | u
   const [field, expected, found] = isVerified
     ? ["verified", "true", verified]
     : ["entry.integrity", "verified", integrity]
-  return {
-    failure: "integrity",
-    field,
-    expected,
-    ...(isString(found) || typeof found === "boolean" ? { found: String(found) } : {}),
-  }
+  return { failure: "integrity", field, ...texts(expected, found) }
 }
 
 function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Draft): Doubt {
@@ -358,11 +351,9 @@ function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Dr
       return { failure, field, ...values }
     case "unsigned":
     case "signature":
-      note(report, "checkpoint", false)
-      return { failure: "signature", field, ...values }
     case "origin":
       note(report, "checkpoint", false)
-      return { failure, field, ...values }
+      return { failure: failure === "unsigned" ? "signature" : failure, field, ...values }
     case "inclusion":
       note(report, "checkpoint", true)
       note(report, "inclusion", false)

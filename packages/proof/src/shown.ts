@@ -258,7 +258,8 @@ function difference(field: string, expected: Json | undefined, found: unknown): 
   return { field, ...texts(expected, found) }
 }
 
-function texts(expected: unknown, found: unknown): Omit<Difference, "field"> {
+/** The values of a difference, as far as a text shows them. */
+export function texts(expected: unknown, found: unknown): Omit<Difference, "field"> {
   return definedOf({ expected: printed(expected), found: printed(found) })
 }
 

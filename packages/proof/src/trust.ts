@@ -27,21 +27,27 @@ export function openCheckpoint(
   return { checkpoint, signatures: opened.ok ? opened.signatures : [] }
 }
 
-/** The key of the log that signed, and whether the caller trusts it. */
-export type LogSigner = { readonly key?: Vkey; readonly isTrusted: boolean }
-
-/**
- * A trusted key if one signed, or else the first: anyone can add a signature with a key of their
- * own. Malformed keys are not trusted.
- */
-export function signerOf(
+/** Whether a trusted key of the log signed. Malformed keys are not trusted. */
+export function isTrusted(
   { checkpoint, signatures }: SignedCheckpoint,
   trustedKeys: readonly string[],
-): LogSigner {
+): boolean {
+  return signatures.some(
+    ({ key }) =>
+      key.type === "log" && key.name === checkpoint.origin && trustedKeys.includes(formatVkey(key)),
+  )
+}
+
+/**
+ * The key of the log that signed: a trusted one if there is one, or else the first. Anyone can add a
+ * signature with a key of their own.
+ */
+export function signerOf(
+  { checkpoint, signatures = [] }: Partial<SignedCheckpoint>,
+  trustedKeys: readonly string[],
+): Vkey | undefined {
   const keys = signatures
     .map(({ key }) => key)
-    .filter(({ type, name }) => type === "log" && name === checkpoint.origin)
-  const trusted = keys.find((key) => trustedKeys.includes(formatVkey(key)))
-  const key = trusted ?? keys[0]
-  return { ...(key && { key }), isTrusted: trusted !== undefined }
+    .filter(({ type, name }) => type === "log" && name === checkpoint?.origin)
+  return keys.find((key) => trustedKeys.includes(formatVkey(key))) ?? keys[0]
 }

@@ -6,6 +6,7 @@ import {
   formatVkey,
   parseTlogProof,
   parseVkey,
+  signerOf,
   toHex,
   verifyReceipt,
   type Check,
@@ -74,7 +75,8 @@ export function readReceipt(
   nowMs: number,
   asked: Pick<ReceiptOptions, "receiptId" | "workspaceId"> = {},
 ): ReceiptReading {
-  const verdict = verifyReceipt(text, { trustedKeys: trusted.map(({ vkey }) => vkey), ...asked })
+  const trustedKeys = trusted.map(({ vkey }) => vkey)
+  const verdict = verifyReceipt(text, { trustedKeys, ...asked })
   const answer = membersOf(attempt((): unknown => JSON.parse(text))) ?? {}
   const [receipt, entry, proof] = ["receipt", "entry", "proof"].map((name) =>
     membersOf(answer[name]),
@@ -82,7 +84,7 @@ export function readReceipt(
   const log = logOf(proof?.["tlogProof"])
   const neighbour = neighbourOf(verdict, log?.hashes ?? [])
   const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict, nowMs)
-  const signed = signerOf(verdict, proof?.["vkey"])
+  const signed = keyOf(verdict, trustedKeys, proof?.["vkey"])
   const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
   const { record, eventHash, checkpoint } = verdict
   const pinned = trusted.find(({ vkey }) => vkey === signed)
@@ -351,7 +353,12 @@ export function keyIdOf(vkey: string): string {
 }
 
 /** The key that signed, or else the one that the answer names. */
-function signerOf({ key }: Verdict, named: unknown): string | undefined {
+function keyOf(
+  verdict: Verdict,
+  trustedKeys: readonly string[],
+  named: unknown,
+): string | undefined {
+  const key = signerOf(verdict, trustedKeys)
   if (key !== undefined) return formatVkey(key)
   return typeof named === "string" && parseVkey(named) !== undefined ? named : undefined
 }
