@@ -134,6 +134,20 @@ test("answers that are cut off, too long, or of another range are refused", asyn
   })
 })
 
+test("a list that is cut off and names no next page, or the same again, is refused", async () => {
+  await withServer({}, async (storage, server) => {
+    const token = "<NextContinuationToken>again</NextContinuationToken>"
+    for (const next of ["", token]) {
+      const page = `<ListBucketResult><IsTruncated>true</IsTruncated>${next}<Contents><Key>ledger/a/1</Key><Size>10</Size></Contents></ListBucketResult>`
+      server.misbehave = (_, response) => response.writeHead(200).end(page).writableEnded
+      await assert.rejects(Array.fromAsync(storage.list("")), {
+        name: "ArchiveFailure",
+        message: /is cut off/,
+      })
+    }
+  })
+})
+
 test("a locked object cannot be deleted before its day", async () => {
   await using server = await startS3Server({ lockDays: 30 })
   const storage = openS3Storage(server.place, hasty)

@@ -45,10 +45,13 @@ export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
           ...(token !== undefined && { "continuation-token": token }),
         }
         const answer = await ask({ method: "GET", query, bytesMax: listBytesMax }, [200])
-        const { files, next } = parseList(answer.body.toString(), keyOf(""))
+        const { files, isCut, next } = parseList(answer.body.toString(), keyOf(""))
         yield* files
-        // If the same token came again, the loop would never end.
-        if (next === undefined || next === token) return
+        if (!isCut) return
+        // An erasure deletes the files that are listed, so a part of a list is a failure. If the
+        // same page came again, the loop would never end.
+        if (next === undefined || next === token)
+          throw new ArchiveFailure(`${name} failed at GET of its list: it is cut off`)
         token = next
       }
     },
@@ -75,7 +78,12 @@ function lockHeaders(body: Uint8Array, nowMs: number, days: number): Record<stri
 function parseList(
   text: string,
   root: string,
-): { readonly files: readonly StoredFile[]; readonly next: string | undefined } {
+): {
+  readonly files: readonly StoredFile[]
+  /** Whether there is another page. */
+  readonly isCut: boolean
+  readonly next: string | undefined
+} {
   if (!text.includes("<ListBucketResult")) throw new ArchiveFailure("a list of S3 cannot be read")
   const files = [...text.matchAll(/<Contents>([^]*?)<\/Contents>/g)].flatMap(([, content = ""]) => {
     const [key, size] = [textIn(content, "Key"), textIn(content, "Size")]
@@ -84,7 +92,7 @@ function parseList(
       : []
   })
   const isCut = textIn(text, "IsTruncated") === "true"
-  return { files, next: isCut ? textIn(text, "NextContinuationToken") : undefined }
+  return { files, isCut, next: textIn(text, "NextContinuationToken") }
 }
 
 function textIn(xml: string, tag: string): string | undefined {
