@@ -245,6 +245,28 @@ test("only administrators erase, and an invalid request says what is wrong", asy
   assert.equal(none.status, 404)
 })
 
+test("a subject that can be erased can be held, and have a link, and no other can", async () => {
+  const { path } = await makeWorkspace(service)
+  await root.patch(`${path}/projects/core`, { activityLinks: true })
+  for (const [subject, isGood] of [
+    [{ id: "u".repeat(1500), types: ["t".repeat(1500)] }, true],
+    [{ id: "" }, false],
+    [{ id: "usr_1", types: [] }, false],
+    [{ id: "usr_1", types: ["user", "user"] }, false],
+  ] as const) {
+    const replies = await Promise.all([
+      root.post(`${path}/holds`, { name: "Case 7", reason: "Lawsuit", subject }),
+      root.post(`${path}/erasures`, { subject, reason: "Article 17", dryRun: true }),
+      root.post(`${path}/activity/token`, { projectId: "core", subject }),
+    ])
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      isGood ? [201, 200, 201] : [400, 400, 400],
+      replies.map(({ text }) => text).join(),
+    )
+  }
+})
+
 test("an operator previews, requests and follows an erasure on the command line", async () => {
   const workspace = await makeWorkspace(service)
   const person = { id: "usr_shell", type: "user", email: "in.the.shell@example.com" }

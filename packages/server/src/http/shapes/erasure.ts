@@ -5,21 +5,15 @@ import { open } from "./enumeration.ts"
 import { ErasureId, Label, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 import { listOf } from "./list.ts"
 import { sample } from "./sample.ts"
+import { PersonSubject, ShownPersonSubject } from "./subject.ts"
 import { Time } from "./time.ts"
 
 const scopes = ["fields", "entries"] as const
-const text = Type.String({ minLength: 1 })
 
 export const NewErasure = requestOf<wire.NewErasure>()(
   "NewErasure",
   {
-    subject: Type.Object(
-      {
-        id: text,
-        types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
-      },
-      { additionalProperties: false },
-    ),
+    subject: PersonSubject,
     reason: Label,
     reference: Type.Optional(Label),
     scope: Type.Optional(Type.Enum([...scopes])),
@@ -57,9 +51,7 @@ export const Erasure = answerOf<wire.Erasure>()(
     scope: open([...scopes]),
     reason: Type.String(),
     reference: Type.Optional(Type.String()),
-    subject: Type.Optional(
-      Type.Object({ id: Type.String(), types: Type.Optional(Type.Array(Type.String())) }),
-    ),
+    subject: Type.Optional(ShownPersonSubject),
     ...counts,
     holds: Type.Optional(Type.Array(Type.String())),
     handedOut: HandedOut,

@@ -6,21 +6,13 @@ import { open } from "./enumeration.ts"
 import { HoldId, Label, ReceiptId } from "./id.ts"
 import { listOf } from "./list.ts"
 import { exampleMaker, Maker } from "./maker.ts"
+import { PersonSubject, ShownPersonSubject } from "./subject.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
 const HoldFilter = requestOf<wire.HoldFilter>()("HoldFilter", lastingFilters)
 
 const Reason = Type.String({ minLength: 1, maxLength: 1000, rule: "must be 1 to 1000 characters" })
-const PartyText = Type.String({ minLength: 1, maxLength: 1000 })
-
-const Subject = Type.Object(
-  {
-    id: PartyText,
-    types: Type.Optional(Type.Array(PartyText, { minItems: 1, maxItems: 20 })),
-  },
-  { additionalProperties: false },
-)
 
 export function newHoldOf(receiptsMax: number) {
   return requestOf<wire.NewHold>()(
@@ -29,7 +21,7 @@ export function newHoldOf(receiptsMax: number) {
       name: Label,
       reason: Reason,
       filter: Type.Optional(HoldFilter),
-      subject: Type.Optional(Subject),
+      subject: Type.Optional(PersonSubject),
       receiptIds: Type.Optional(
         Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
       ),
@@ -51,7 +43,7 @@ export const Hold = answerOf<wire.Hold>()(
     name: Type.String(),
     reason: Type.String(),
     filter: Type.Optional(HoldFilter),
-    subject: Type.Optional(Subject),
+    subject: Type.Optional(ShownPersonSubject),
     receiptIds: Type.Optional(Type.Array(ReceiptId)),
     createdAt: Time,
     createdBy: Maker,

@@ -8,6 +8,7 @@ import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.
 import { listFields, listOf } from "./list.ts"
 import { Maker } from "./maker.ts"
 import { PolicyVersion } from "./policy-version.ts"
+import { PersonSubject } from "./subject.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
@@ -25,23 +26,9 @@ function requestFields(type: TokenType) {
   return { expiresInSeconds: Type.Optional(life), note: Type.Optional(Label) }
 }
 
-const text = Type.String({ minLength: 1 })
-
-const Subject = Type.Union(
-  [
-    text,
-    Type.Object(
-      {
-        id: text,
-        types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
-      },
-      { additionalProperties: false },
-    ),
-  ],
-  {
-    rule: "must be a non-empty string, or an object with a non-empty id and optionally 1 to 20 different types",
-  },
-)
+const Subject = Type.Union([Type.String({ minLength: 1 }), PersonSubject], {
+  rule: "must be a non-empty string, or an object with a non-empty id and optionally 1 to 20 different types",
+})
 
 export const NewReceiptToken = requestOf<wire.NewToken>()(
   "NewReceiptToken",
