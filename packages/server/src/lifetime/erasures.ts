@@ -334,5 +334,5 @@ async function list(
   id: string,
   all: readonly Destroyed[],
 ): Promise<void> {
-  for (const block of await erasedBlocks(store.journal, workspace, id, all)) erasuresFile.add(block)
+  erasuresFile.add(await erasedBlocks(store.journal, workspace, id, all))
 }

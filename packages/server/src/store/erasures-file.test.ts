@@ -30,24 +30,40 @@ test("an added erasure is read back once, also by a later start", (t) => {
   const path = freshPath(t)
   assert.deepEqual(readErasures(path), [])
   const file = openErasuresFile(path)
-  for (const _ of [1, 2]) file.add(block("era_1"))
-  file.add(block("era_1", "ledger.example/b"))
+  for (const _ of [1, 2]) file.add([block("era_1")])
+  file.add([block("era_1"), block("era_1", "ledger.example/b")])
   assert.deepEqual([file.has("era_1"), file.has("era_2")], [true, false])
   const later = openErasuresFile(path)
-  later.add(block("era_1"))
-  later.add(block("era_2"))
+  later.add([block("era_1")])
+  later.add([block("era_2")])
   const expected = [block("era_1"), block("era_1", "ledger.example/b"), block("era_2")]
   assert.deepEqual(readErasures(path), expected)
 })
 
+test("after a crash, an erasure of two epochs is listed with both or not at all", (t) => {
+  const path = freshPath(t)
+  const before = block("era_1")
+  openErasuresFile(path).add([before])
+  const { length } = readFileSync(path)
+  const both = [block("era_2"), block("era_2", "ledger.example/b")]
+  openErasuresFile(path).add(both)
+  const whole = readFileSync(path)
+  for (let cut = length; cut <= whole.length; cut++) {
+    writeFileSync(path, whole.subarray(0, cut))
+    const listed = openErasuresFile(path).has("era_2")
+    assert.equal(listed, cut === whole.length)
+    assert.deepEqual(readErasures(path), listed ? [before, ...both] : [before], `cut at ${cut}`)
+  }
+})
+
 test("an incomplete block after a crash is removed, and an unknown line is refused", (t) => {
   const path = freshPath(t)
-  openErasuresFile(path).add(block("era_1"))
+  openErasuresFile(path).add([block("era_1")])
   const whole = readFileSync(path, "utf8")
   for (let length = 1; length < whole.length; length += 7) {
     writeFileSync(path, whole + whole.slice(0, whole.length - length).replace("era_1", "era_9"))
     assert.deepEqual(readErasures(path), [block("era_1")])
-    openErasuresFile(path).add(block("era_2"))
+    openErasuresFile(path).add([block("era_2")])
     assert.deepEqual(readErasures(path), [block("era_1"), block("era_2")])
   }
   appendFileSync(path, "erasure a b\nbody x y\nend\n")
@@ -56,12 +72,12 @@ test("an incomplete block after a crash is removed, and an unknown line is refus
 
 test("a block that the disk has no room for is refused, and a later one takes its place", (t) => {
   const path = freshPath(t)
-  openErasuresFile(path).add(block("era_1"))
+  openErasuresFile(path).add([block("era_1")])
   const bodies = Array.from({ length: 1000 }, (_, index) => ({ index, hash: "aGFzaA==" }))
   const large = { ...block("era_2"), bodies }
   const program = `
     const { openErasuresFile } = await import(${JSON.stringify(import.meta.resolve("./erasures-file.ts"))})
-    openErasuresFile(${JSON.stringify(path)}).add(${JSON.stringify(large)})`
+    openErasuresFile(${JSON.stringify(path)}).add([${JSON.stringify(large)}])`
   // No file of that process may have more than 8 KiB: its write is cut short there.
   const node = [process.execPath, "--input-type=module", "--eval", program]
   const { status, stderr } = spawnSync("sh", ["-c", 'ulimit -f 16; exec "$@"', "sh", ...node], {
@@ -70,6 +86,6 @@ test("a block that the disk has no room for is refused, and a later one takes it
   assert.notEqual(status, 0)
   assert.match(stderr, /EFBIG/)
   assert.deepEqual(readErasures(path), [block("era_1")])
-  openErasuresFile(path).add(large)
+  openErasuresFile(path).add([large])
   assert.deepEqual(readErasures(path), [block("era_1"), large])
 })

@@ -7,7 +7,8 @@
 //   fields <index> <digest> <digest> …
 //   end
 //
-// An erasure has one block for each epoch of the ledger. It is synced before anything is destroyed.
+// An erasure has one block for each epoch of the ledger, and one `end`, so that a crash leaves all
+// its blocks or none. It is synced before anything is destroyed.
 
 import {
   closeSync,
@@ -31,10 +32,10 @@ export interface ErasedBlock {
 }
 
 export interface ErasuresFile {
-  /** Whether it lists the erasure with this id, in any epoch. */
+  /** Whether it lists the erasure with this id. */
   has(id: string): boolean
-  /** The block is on the disk on return. Does nothing if the file has it already. */
-  add(block: ErasedBlock): void
+  /** The blocks of an erasure are on the disk on return. Skips those that the file has already. */
+  add(blocks: readonly ErasedBlock[]): void
 }
 
 export function erasuresPath(heads: string): string {
@@ -46,22 +47,29 @@ export function openErasuresFile(path: string): ErasuresFile {
   const known = new Set(readErasures(path).flatMap(namesOf))
   return {
     has: (id) => known.has(id),
-    add(block) {
-      const [name = "", id = ""] = namesOf(block)
-      if (known.has(name)) return
-      append(path, formatBlock(block))
-      known.add(name).add(id)
+    add(blocks) {
+      const left = blocks.filter((block) => !known.has(nameOf(block)))
+      if (left.length === 0) return
+      append(path, `${left.map(formatBlock).join("")}${blockEnd}`)
+      for (const name of left.flatMap(namesOf)) known.add(name)
     },
   }
 }
 
 export function memoryErasures(): ErasuresFile {
   const known = new Set<string>()
-  return { has: (id) => known.has(id), add: ({ id }) => void known.add(id) }
+  return {
+    has: (id) => known.has(id),
+    add: (blocks) => blocks.forEach(({ id }) => known.add(id)),
+  }
 }
 
-function namesOf({ origin, id }: ErasedBlock): readonly string[] {
-  return [`${origin} ${id}`, id]
+function nameOf({ origin, id }: ErasedBlock): string {
+  return `${origin} ${id}`
+}
+
+function namesOf(block: ErasedBlock): readonly string[] {
+  return [nameOf(block), block.id]
 }
 
 /**
@@ -95,7 +103,7 @@ function formatBlock({ origin, id, bodies, fields }: ErasedBlock): string {
     `erasure ${origin} ${id}`,
     ...bodies.map(({ index, hash }) => `body ${index} ${hash}`),
     ...fields.map(({ index, digests }) => `fields ${index} ${digests.join(" ")}`),
-    blockEnd,
+    "",
   ].join("\n")
 }
 
@@ -105,7 +113,7 @@ export function readErasures(path: string): readonly ErasedBlock[] {
   const text = readFileSync(path, "utf8")
   return text
     .slice(0, goodBytes(text))
-    .split(/^end\n/m)
+    .split(/^end\n|^(?=erasure )/m)
     .filter((block) => block !== "")
     .map((block) => parseBlock(path, block))
 }
