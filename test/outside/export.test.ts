@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
@@ -253,6 +254,14 @@ test("an export never overwrites other files, and one changed byte of it is foun
     [1, true],
     none.errors,
   )
+  const tile = join(folder, "tile/0/000")
+  const hashes = readFileSync(tile)
+  rmSync(tile)
+  symlinkSync("000", tile)
+  const unread = await tallystick(service, "export", workspace.id, folder)
+  assert.deepEqual([unread.code, /ELOOP/.test(unread.errors)], [1, true], unread.errors)
+  rmSync(tile)
+  writeFileSync(tile, hashes)
 
   const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
   const files = filesOf(folder)

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
@@ -185,6 +186,13 @@ test("a backup overwrites nothing, and leaves the secrets out if asked", async (
   await house.write(10)
   await assert.rejects(house.backUp(), /exists already; a backup never overwrites anything/)
   assert.deepEqual(readFileSync(join(house.target, "journal.db")), before)
+  await house.close()
+})
+
+test("a secret that cannot be looked up is not left out", async () => {
+  await using house = await openHouse()
+  symlinkSync("secret", join(house.data, "secret"))
+  await assert.rejects(house.backUp(), { code: "ELOOP" })
   await house.close()
 })
 

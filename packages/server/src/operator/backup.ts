@@ -7,6 +7,7 @@ import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
 import { delay, isoTime, systemClock } from "../clock.ts"
 import { copySegments, listSegments, segmentsOf } from "./backup-archive.ts"
+import { statsOf } from "./check-places.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { syncPath } from "../runtime/durable-file.ts"
 import { makeFolder } from "../runtime/make-folder.ts"
@@ -191,7 +192,7 @@ function unlike(what: string): StartError {
 /** The secrets of the folder, if it has any. */
 export function copySecrets(data: string, fresh: string): readonly string[] {
   const kept = secretFiles.filter(
-    (name) => existsSync(join(data, name)) && !existsSync(join(fresh, name)),
+    (name) => statsOf(join(data, name)) !== undefined && !existsSync(join(fresh, name)),
   )
   for (const name of kept) {
     copyFileSync(join(data, name), join(fresh, name))

@@ -2,7 +2,7 @@
 // can check it without us. Files that exist are kept: an interrupted export continues, and a later
 // one adds new entries. The checkpoint is written last, after everything that it covers.
 
-import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import {
   bodiesPath,
@@ -26,6 +26,7 @@ import {
 import { disclosuresOf } from "../store/opened-entry.ts"
 import { writeSynced } from "../runtime/durable-file.ts"
 import { makeFolder } from "../runtime/make-folder.ts"
+import { readIfThere } from "../runtime/read-if-there.ts"
 import { StartError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
@@ -203,8 +204,7 @@ function openFolder(
 ): Folder {
   makeFolder(folder)
   const at = (path: string): string => join(folder, path)
-  const read = (path: string): Buffer | undefined =>
-    existsSync(at(path)) ? readFileSync(at(path)) : undefined
+  const read = (path: string): Buffer | undefined => readIfThere(at(path))
   const put = (path: string, content: Uint8Array): void => {
     makeFolder(dirname(at(path)))
     // Every file is synced, because a checkpoint on the disk must never cover entries that are not.

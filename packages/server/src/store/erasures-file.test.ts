@@ -1,6 +1,13 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test, type TestContext } from "node:test"
@@ -68,6 +75,14 @@ test("an incomplete block after a crash is removed, and an unknown line is refus
   }
   appendFileSync(path, "erasure a b\nbody x y\nend\n")
   assert.throws(() => readErasures(path), StartError)
+})
+
+test("a file that cannot be looked up is not taken for one that is not there", (t) => {
+  const path = freshPath(t)
+  // Fails for every user; a missing permission does not stop the superuser.
+  symlinkSync("data.erasures", path)
+  assert.throws(() => readErasures(path), { code: "ELOOP" })
+  assert.throws(() => openErasuresFile(path), { code: "ELOOP" })
 })
 
 test("a block that the disk has no room for is refused, and a later one takes its place", (t) => {

@@ -10,18 +10,11 @@
 // An erasure has one block for each epoch of the ledger, and one `end`, so that a crash leaves all
 // its blocks or none. It is synced before anything is destroyed.
 
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs"
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { StartError } from "../error.ts"
 import { syncPath } from "../runtime/durable-file.ts"
+import { readIfThere } from "../runtime/read-if-there.ts"
 
 /** The erased content of one ledger. The index of an entry counts from 0 within its epoch. */
 export interface ErasedBlock {
@@ -77,7 +70,7 @@ function namesOf(block: ErasedBlock): readonly string[] {
  * appended.
  */
 function append(path: string, text: string): void {
-  const good = existsSync(path) ? goodBytes(readFileSync(path, "utf8")) : 0
+  const good = goodBytes(readIfThere(path)?.toString("utf8") ?? "")
   const file = openSync(path, "a", 0o600)
   try {
     ftruncateSync(file, good)
@@ -109,8 +102,7 @@ function formatBlock({ origin, id, bodies, fields }: ErasedBlock): string {
 
 /** Empty if there is no file. */
 export function readErasures(path: string): readonly ErasedBlock[] {
-  if (!existsSync(path)) return []
-  const text = readFileSync(path, "utf8")
+  const text = readIfThere(path)?.toString("utf8") ?? ""
   return text
     .slice(0, goodBytes(text))
     .split(/^end\n|^(?=erasure )/m)

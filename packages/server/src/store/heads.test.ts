@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs"
@@ -82,6 +83,13 @@ test("an incomplete last line after a crash is ignored and removed", async (t) =
     heads.close()
     assert.equal(readFileSync(path, "utf8"), whole + last, `cut to ${length}`)
   }
+})
+
+test("a file that cannot be looked up is not taken for one that is not there", async (t) => {
+  const path = freshPath(t)
+  // Fails for every user; a missing permission does not stop the superuser.
+  symlinkSync("data.heads", path)
+  await assert.rejects(readHeads(path), { code: "ELOOP" })
 })
 
 test("a complete but malformed line stops the start", async (t) => {

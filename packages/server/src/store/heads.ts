@@ -7,17 +7,16 @@
 
 import {
   closeSync,
-  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   writeFileSync,
 } from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
 import { replaceFile, syncPath } from "../runtime/durable-file.ts"
+import { readIfThere } from "../runtime/read-if-there.ts"
 import { StartError } from "../error.ts"
 
 export interface SignedHead {
@@ -99,7 +98,7 @@ function readLines(path: string): {
   readonly cut: boolean
 } {
   const heads = new Map<string, SignedHead>()
-  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [""]
+  const lines = (readIfThere(path)?.toString("utf8") ?? "").split("\n")
   // A crash cut the text after the last newline before it was synced, so nothing was signed.
   const cut = lines.pop() !== ""
   for (const line of lines) {

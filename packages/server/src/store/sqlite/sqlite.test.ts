@@ -8,6 +8,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
@@ -36,6 +37,7 @@ import { openForReading, openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"
 import { documentReads, journalReads } from "./reads.ts"
+import { openSqliteWhole } from "./whole-ledger.ts"
 
 /** Open stores and folders, to be cleaned up after each test. */
 const openStores = new Set<OpenedStore>()
@@ -639,6 +641,14 @@ function tests(): void {
       () => openForWriting(":memory:", "journal", "full"),
       /journal must be in WAL mode/,
     )
+  })
+
+  test("a file that cannot be looked up is not taken for one that is not there", async () => {
+    const folder = freshFolder()
+    await (await openFolder(folder)).close()
+    rmSync(join(folder, "index.db"))
+    symlinkSync("index.db", join(folder, "index.db"))
+    assert.throws(() => openSqliteWhole(folder, { alone: true }), { code: "ELOOP" })
   })
 
   test("a file of a newer version is refused and not changed", async () => {

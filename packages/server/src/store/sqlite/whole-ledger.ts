@@ -1,6 +1,6 @@
 // The three files, for a program that rebuilds all derived data.
 
-import { existsSync } from "node:fs"
+import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
@@ -30,7 +30,7 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
   const open = (file: string): DatabaseSync | undefined => {
-    if (!existsSync(join(folder, file))) return undefined
+    if (statSync(join(folder, file), { throwIfNoEntry: false }) === undefined) return undefined
     const database = openStill(join(folder, file))
     opened.push(database)
     // Sorting a large ledger does not fit into memory.
