@@ -36,7 +36,7 @@ export interface Rounds {
   readonly isComplete: boolean
   /** Entries verified in this round. */
   entries: number
-  readonly findings: ReadonlyMap<string, Finding>
+  readonly findings: Map<string, Finding>
   /** The next workspace of this round, each once; undefined when the round is complete. */
   next(): Promise<Document<"workspace"> | undefined>
   beginNext(): Promise<void>
@@ -44,11 +44,8 @@ export interface Rounds {
   positionOf(workspace: string): Promise<Audit | "over" | undefined>
   /** False if another process is further ahead. */
   keep(walked: WorkspaceAudit): Promise<boolean>
-  /**
-   * Adds a finding at once; it is stored when this resolves. `walked`: the workspace, if it is the
-   * one being verified.
-   */
-  note(finding: Finding, walked: WorkspaceAudit | undefined): Promise<void>
+  /** Stores a finding. `walked`: its workspace, if that was being verified. */
+  store(finding: Finding, walked: WorkspaceAudit | undefined): Promise<void>
 }
 
 export const emptyTree: Tree = { size: 0, hashes: [] }
@@ -140,9 +137,8 @@ function createRounds(
       }
       return index.putAudit(walk.workspace, walked.kept)
     },
-    async note(finding: Finding, walked: WorkspaceAudit | undefined) {
+    async store(finding: Finding, walked: WorkspaceAudit | undefined) {
       const { workspace } = finding
-      state.findings.set(workspace, finding)
       // Another process may be further ahead; store the finding nevertheless.
       for (let isKept = false; !isKept;) {
         const kept = await index.audit(workspace)

@@ -36,6 +36,8 @@ interface House {
   readonly signed: Map<string, SignedHead>
   /** Changes the entries that the auditors read. */
   bend: (entries: readonly Stored[]) => readonly Stored[]
+  /** Whether the index refuses to store what the auditors have found. */
+  isIndexFull: boolean
   /** Whether this process follows the workspaces. */
   follows: boolean
   audit(id: string): Promise<Audit | undefined>
@@ -83,6 +85,7 @@ function openHouse(): House {
     clock,
     signed,
     bend: (entries) => entries,
+    isIndexFull: false,
     follows: true,
     audit: (id) => watched.index.audit(id),
     write,
@@ -104,7 +107,13 @@ function openHouse(): House {
       {
         journal,
         leases: { ...watched.leases, hold: async () => house.follows },
-        index: watched.index,
+        index: {
+          ...watched.index,
+          async putAudit(...asked) {
+            if (house.isIndexFull) throw new Error("the disk is full")
+            return watched.index.putAudit(...asked)
+          },
+        },
         registry: watched.registry,
         heads: { get: async (origin) => signed.get(origin) },
         isGenuine: () => assert.fail("the index has no checkpoint"),
@@ -337,6 +346,41 @@ test("a reported entry is checked by the auditor before it counts as broken", as
   assert.deepEqual(
     found.map(({ workspace, sequence }) => [workspace, sequence]),
     [["acme", 17]],
+  )
+})
+
+test("an entry that is reported while the auditor starts counts as one finding", async () => {
+  const house = openHouse()
+  await house.make("acme", 30)
+  house.bend = (entries) =>
+    entries.map((entry) =>
+      entry.sequence === 17 ? { ...entry, body: flipped(entry.body, 9) } : entry,
+    )
+  const { auditor, found, round } = house.open()
+  await Promise.all([auditor.look("acme", 17), auditor.step()])
+  const { failed } = await round()
+  assert.deepEqual([found.length, failed], [1, 1])
+})
+
+test("a finding that could not be stored is stored as soon as that is possible", async () => {
+  const house = openHouse()
+  for (const id of ["one", "two"]) await house.make(id, 30)
+  const { auditor, found, failed } = house.open()
+  house.isIndexFull = true
+  house.bend = (entries) =>
+    entries.map((entry) =>
+      entry.sequence === 17 ? { ...entry, body: flipped(entry.body, 9) } : entry,
+    )
+  await assert.rejects(auditor.look("one", 17), { message: "the disk is full" })
+  for (let steps = 0; steps < 5; steps++) await auditor.step()
+  assert.equal(await house.audit("one"), undefined)
+  assert.match(failed.join(), /the disk is full/)
+  house.isIndexFull = false
+  for (let steps = 0; steps < 5; steps++) await auditor.step()
+  const stored = await Promise.all(["one", "two"].map((id) => house.audit(id)))
+  assert.deepEqual(
+    stored.map((audit) => audit?.finding),
+    ["one", "two"].map((id) => found.find(({ workspace }) => workspace === id)),
   )
 })
 

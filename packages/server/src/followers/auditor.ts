@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts"
 import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
+import { singleFlight } from "../runtime/single-flight.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Document } from "../store/documents.ts"
 import type { Audit, Finding } from "../store/index-state.ts"
@@ -86,6 +87,13 @@ export function createAuditor(
   )
   /** Undefined before the first step. */
   let rounds: Rounds | undefined
+  /** A reader's report may come during the first step. */
+  const begin = singleFlight(async () => {
+    if (rounds === undefined) (rounds = await resumeRounds(parts)).findings.forEach(found)
+    return rounds
+  })
+  /** Findings to store, each with the walk that it ended. */
+  const unstored = new Map<Finding, WorkspaceAudit | undefined>()
   let walking: WorkspaceAudit | undefined
   let verified = 0
   let unread = 0
@@ -99,6 +107,7 @@ export function createAuditor(
       const startedMs = clock.elapsed()
       try {
         const begun = await begin()
+        await store(begun)
         const spent = await walkSome(begun, entriesPerStep)
         const pauseMs = (spent * 1000) / limits.auditEntriesPerSecond
         dueMs =
@@ -117,11 +126,6 @@ export function createAuditor(
       if (finding !== undefined) await note(begun, finding)
     },
     save,
-  }
-
-  async function begin(): Promise<Rounds> {
-    if (rounds === undefined) (rounds = await resumeRounds(parts)).findings.forEach(found)
-    return rounds
   }
 
   /** Verifies until the budget is spent or the round is complete. Returns what was spent. */
@@ -213,10 +217,19 @@ export function createAuditor(
     if (begun.findings.has(finding.workspace)) return
     const own = walking?.walk.workspace === finding.workspace ? walking : undefined
     if (own !== undefined) walking = undefined
-    const kept = begun.note(finding, own)
+    begun.findings.set(finding.workspace, finding)
+    unstored.set(finding, own)
     found(finding)
     tell()
-    await kept
+    await store(begun)
+  }
+
+  /** If it fails, the next step continues. */
+  async function store(begun: Rounds): Promise<void> {
+    for (const [finding, own] of unstored) {
+      await begun.store(finding, own)
+      unstored.delete(finding)
+    }
   }
 
   function tell(): void {
