@@ -8,6 +8,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Checkpoint } from "../store/index-state.ts"
 import type { JournalReader, Leases, WatchedStore } from "../store/store.ts"
+import type { Auditor } from "./auditor.ts"
 import { IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { createIndexer } from "./indexer.ts"
 import { startWatching, type Sighting } from "./watching.ts"
@@ -53,6 +54,7 @@ function openHouse(
     readonly journal?: (journal: JournalReader) => JournalReader
     readonly checkpointer?: (it: Checkpointer) => Checkpointer
     readonly hold?: Leases["hold"]
+    readonly look?: Auditor["look"]
   } = {},
 ): House {
   const { served, watched } = openMemory()
@@ -65,6 +67,7 @@ function openHouse(
     leases: { ...watched.leases, ...(bend.hold && { hold: bend.hold }) },
     followers: [createIndexer(watched.index)],
     checkpointer: bend.checkpointer?.(counting) ?? counting,
+    ...(bend.look && { audit: () => idleAuditor(bend.look) }),
     clock,
     limits: { ...defaultLimits, followEntriesMax: 10 },
     report: (sighting) => sightings.push(sighting),
@@ -112,6 +115,10 @@ function countingCheckpointer(clock: Clock): Checkpointer {
     unsignedSinceMs: (workspace) => since.get(workspace),
     signedLast: (workspace) => signed.get(workspace),
   }
+}
+
+function idleAuditor(look: Auditor["look"] = async () => {}): Auditor {
+  return { dueMs: () => Infinity, step: async () => {}, look, save: async () => {} }
 }
 
 /** Waits until nothing can run without the clock. */
@@ -271,6 +278,28 @@ test("a workspace with a broken chain is reported once and halted, and the other
   assert.equal((await house.watching.seal("acme"))?.size, 3)
   await house.watching.close()
   await expectChain(house.watched.journal, "acme")
+})
+
+test("a stop waits until the finding of a broken chain is stored, and says if it was not", async () => {
+  const looking = Promise.withResolvers<void>()
+  const house = openHouse({
+    checkpointer: (it) => ({
+      ...it,
+      take: async () => assert.fail(new IntegrityError("entry 1: the body has another hash")),
+    }),
+    look: () => looking.promise,
+  })
+  await house.write("broken")
+  house.watching.poke(["broken"])
+  await settled()
+  assert.equal(house.seen("broken"), 1)
+  let isClosed = false
+  const closed = house.watching.close().then(() => (isClosed = true))
+  await settled()
+  assert.equal(isClosed, false)
+  looking.reject(new Error("the disk is full"))
+  await closed
+  assert.equal(house.seen("failed", "broken"), 1)
 })
 
 test("any other failure is reported and tried again, without another write", async () => {

@@ -187,7 +187,7 @@ export function startWatching({
         leaveAlone(workspace)
         report({ kind: "broken", workspace, detail: error.message, from: error.sequence })
         // The auditor stores the finding for other servers and later starts.
-        auditor?.look(workspace, error.sequence).catch(failed(workspace))
+        await auditor?.look(workspace, error.sequence).catch(failed(workspace))
       } else {
         loop.queue.retry([workspace])
         failed(workspace)(error)
