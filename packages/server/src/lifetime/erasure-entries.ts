@@ -1,10 +1,11 @@
 // The entries of the ledger that record an erasure.
 
 import { strict as assert } from "node:assert"
-import { parseBody, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
+import { parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
 import type { Stored } from "../store/entries.ts"
 import type { Act } from "../workspace/admin-entries.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"
+import { intactBody } from "./intact-body.ts"
 import { sequencesOf } from "./subject-entries.ts"
 import { sourceOf, type WorkingParts } from "./erasure-survey.ts"
 
@@ -33,11 +34,14 @@ export function destroyedIn(own: readonly Stored[]): readonly Destroyed[] {
   return own.flatMap((entry) => destroyedBy(entry) ?? [])
 }
 
-function destroyedBy({ workspace, record, sequence, body }: Stored): Destroyed | undefined {
-  const kind = parseRecord(record)?.kind
-  const read = body === undefined ? undefined : parseBody(body, workspace)
-  if (kind === undefined || read === undefined || typeof read === "string") return undefined
-  return readDestroyed(kind, sequence, read)
+function destroyedBy(entry: Stored): Destroyed | undefined {
+  const kind = parseRecord(entry.record)?.kind
+  const body = intactBody(entry)
+  // The service destroys no body of its own by which it says what it has destroyed.
+  assert(kind !== "erasure" || body !== undefined, `entry ${entry.sequence} has its body`)
+  return kind === undefined || body === undefined
+    ? undefined
+    : readDestroyed(kind, entry.sequence, body)
 }
 
 export function* sequencesIn({ bodies, fields }: Destroyed): Generator<number> {

@@ -5,7 +5,13 @@ import { digest, parseBody, parseRecord, readDestroyed } from "@tallystick/proof
 import { systemClock } from "../clock.ts"
 import { startFiling } from "../followers/filing.ts"
 import type { Draft } from "../ledger/ledger.ts"
-import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
+import {
+  hasCode,
+  openTestLedger,
+  testEvent,
+  testKeyring,
+  testWorkspace,
+} from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace, type SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -274,6 +280,67 @@ test("an erasure of many entries is recorded in several parts, and ids of any le
   const { done } = await house.erase({ id: ada.id })
   assert.deepEqual([done.entries, done.fields, done.state], [1000, 4000, "done"])
   assert.ok(done.parts > 2)
+})
+
+/** Of a body: one that cannot be read, and one that is not what was recorded. */
+const damages: readonly ((body: string) => string)[] = [
+  (body) => body.replace("{", "["),
+  (body) => body.replace('"action":"', '"action":"x'),
+]
+
+/** A house whose erasures read a wrong body of this entry until it is repaired. */
+function openDamagedHouse(damaged: number, damage: (body: string) => string) {
+  let isDamaged = true
+  const house = openHouse(undefined, undefined, (parts) => ({
+    ...parts,
+    store: {
+      ...parts.store,
+      journal: {
+        ...parts.store.journal,
+        at: async (...asked) =>
+          (await parts.store.journal.at(...asked)).map((entry) =>
+            entry?.sequence === damaged && entry.body !== undefined && isDamaged
+              ? { ...entry, body: Buffer.from(damage(Buffer.from(entry.body).toString())) }
+              : entry,
+          ),
+      },
+    },
+  }))
+  return Object.assign(house, { repair: () => void (isDamaged = false) })
+}
+
+test("an erasure does not pass over an entry of its own that is damaged", async () => {
+  for (const damage of damages) {
+    // After the entry of the person and that of the request.
+    await using house = openDamagedHouse(3, damage)
+    await house.write([testEvent({ actor: ada, target: bob })])
+    const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+    const { id } = await house.erasures.request(by, workspace, request)
+    await assert.rejects(house.erasures.carryOut(workspace), hasCode("integrity_failure"))
+    const stateOf = async () =>
+      (await house.served.registry.get("erasure", workspace.id, id))?.value.state
+    assert.equal(await stateOf(), "destroying")
+    assert.ok(!house.erasuresFile.has(id))
+    house.repair()
+    await house.erasures.carryOut(workspace)
+    assert.equal(await stateOf(), "done")
+    assert.ok(house.erasuresFile.has(id))
+    assert.equal(disclosuresFor(await house.entry(1), "actor").length, 0)
+  }
+})
+
+test("an erasure does not pass over an entry about the person that is damaged", async () => {
+  for (const damage of damages) {
+    await using house = openDamagedHouse(2, damage)
+    await house.write([testEvent({ actor: bob }), testEvent({ actor: ada })])
+    const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+    await assert.rejects(
+      house.erasures.request(by, workspace, request),
+      hasCode("integrity_failure"),
+    )
+    house.repair()
+    assert.equal((await house.erase({ id: ada.id })).done.entries, 1)
+  }
 })
 
 test("erasure requests of one workspace run one after the other, and let other work run", async () => {

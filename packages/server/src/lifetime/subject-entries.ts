@@ -4,7 +4,6 @@
 import {
   digest,
   isJsonObject,
-  parseBody,
   parseDisclosure,
   parseRecord,
   type Json,
@@ -20,6 +19,7 @@ import type { Finder, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"
+import { intactBody } from "./intact-body.ts"
 
 /** What an erasure destroys of one entry. */
 export interface Personal {
@@ -134,8 +134,8 @@ function personalIn(
   subject: ErasureSubject,
   scope: ErasureScope,
 ): Personal | undefined {
-  const body = entry?.body && parseBody(entry.body, entry.workspace)
-  if (entry === undefined || body === undefined || typeof body === "string") return undefined
+  const body = entry && intactBody(entry)
+  if (entry === undefined || body === undefined) return undefined
   const { sequence } = entry
   const isOwn = body["projectId"] === systemProject
   const isActor = isSubject(body["actor"], subject)
