@@ -9,6 +9,8 @@ import { findDueFrames, type DueSegment } from "./due-frames.ts"
 
 const all: DueSegment = {
   workspace: "acme",
+  after: 0,
+  end: Infinity,
   ledgers: [{ ledgerId: digest("ledger acme").toString("hex"), before: 0, last: 700 }],
   dueMs: 10_000,
   entriesMax: 256,

@@ -17,6 +17,9 @@ export interface ArchivedLedger {
 
 export interface DueSegment {
   readonly workspace: string
+  /** Only frames that begin between these sequences. */
+  readonly after: number
+  readonly end: number
   /** Newest first: the ledger of an entry is the first one that begins before it. */
   readonly ledgers: readonly ArchivedLedger[]
   /** Entries that were recorded before this are due. */
@@ -62,7 +65,7 @@ export async function findDueFrames(
   due: DueSegment,
 ): Promise<DueFrames | StillPacked | undefined> {
   const frames: DueFrame[] = []
-  let [textBytes, after] = [0, 0]
+  let [textBytes, after] = [0, due.after]
   let ledger: ArchivedLedger | undefined
   let isOld = false
   const found = (isComplete: boolean): DueFrames | undefined =>
@@ -71,6 +74,7 @@ export async function findDueFrames(
     const some = await store.content.frames(due.workspace, after, readBytes)
     for (const frame of some) {
       after = frame.first
+      if (after >= due.end) return found(true)
       const facts = await factsOf(store, due.workspace, frame)
       // A frame that does not match its records stays where readers find it broken.
       if (facts === undefined && frames.length === 0) continue

@@ -18,6 +18,7 @@ import {
   type MadeSegment,
   type ReadSegment,
 } from "../store/archive/archive-segment.ts"
+import { openFrame } from "../store/body-frame.ts"
 import type { Frame, SequenceRange } from "../store/content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import {
@@ -43,15 +44,16 @@ export interface OldestFrame {
 }
 
 export interface SegmentArchiving {
-  /** The oldest frame that is still in the database. */
-  oldest(workspace: string): Promise<OldestFrame | undefined>
+  /** The oldest frame after this sequence that is still in the database. */
+  oldest(workspace: string, after: number): Promise<OldestFrame | undefined>
   /** Writes the next due segment, and reads it back. Undefined if none is due. */
   write(due: DueSegment): Promise<WrittenSegment | StillPacked | undefined>
   /**
    * Writes a recorded segment again where storage has lost it and the database has its frames; then
-   * drops those, in steps. Throws if storage does not have it.
+   * drops those, in steps. Throws if storage does not have it. Frames with bodies that it lacks
+   * stay; the result is whether there are any. `isChecked`: it was made of the frames just now.
    */
-  drop(workspace: string, segment: ArchiveSegmentDocument, isChecked: boolean): Promise<void>
+  drop(workspace: string, segment: ArchiveSegmentDocument, isChecked: boolean): Promise<boolean>
   /**
    * Rewrites a segment without the bodies of these entries. Undefined if none is left, and the same
    * segment if it has none of them. Only frames with some of them are packed again. The others were
@@ -80,9 +82,35 @@ export function createSegmentArchiving(
 ): SegmentArchiving {
   const { journal, content } = store
   const writing = createSegmentWriting(store, storage)
+
+  /** The frames in the database with bodies that a recorded segment around them does not have. */
+  async function lackedBy(
+    workspace: string,
+    segment: ArchiveSegmentDocument,
+  ): Promise<readonly Frame[]> {
+    const frames = await framesIn(store, workspace, segment)
+    let checked = await writing.check(workspace, segment)
+    if (checked.fault !== undefined) {
+      // The same frames make the same file.
+      const before = beforeOf(segment)
+      const again = makeSegment(frames, segment.ledgerId, { before })
+      if (again?.document.file === segment.file) await storage.put(segment.file, again.content)
+      checked = await writing.checked(workspace, segment)
+    }
+    const kept = new Map(checked.frames.map((frame) => [frame.first, frame]))
+    return frames.filter((frame) => !hasAll(kept.get(frame.first), frame))
+  }
+
+  async function dropFrames(workspace: string, { first, last }: SequenceRange): Promise<void> {
+    for (let next = first; next <= last;) {
+      next = 1 + (await content.dropBodies(workspace, { first: next, last }))
+      await clock.sleep(pauseMs)
+    }
+  }
+
   return {
-    async oldest(workspace) {
-      const [frame] = await content.frames(workspace, 0, 1)
+    async oldest(workspace, after) {
+      const [frame] = await content.frames(workspace, after, 1)
       if (frame === undefined) return undefined
       const fields = parseRecord(await journal.records(workspace, frame.first, 1))
       return { first: frame.first, timeMs: fields?.timeMs ?? 0 }
@@ -92,18 +120,14 @@ export function createSegmentArchiving(
       return found === undefined || "endsAt" in found ? found : writing.write(found)
     },
     async drop(workspace, segment, isChecked) {
-      if (!isChecked && (await writing.check(workspace, segment)).fault !== undefined) {
-        // The same frames make the same file.
-        const again = makeSegment(await framesIn(store, workspace, segment), segment.ledgerId, {
-          before: beforeOf(segment),
-        })
-        if (again?.document.file === segment.file) await storage.put(segment.file, again.content)
-        await writing.checked(workspace, segment)
+      const staying = isChecked ? [] : await lackedBy(workspace, segment)
+      let { first } = segment
+      for (const { first: end, count } of staying) {
+        await dropFrames(workspace, { first, last: end - 1 })
+        first = end + count
       }
-      for (let { first } = segment; first <= segment.last;) {
-        first = 1 + (await content.dropBodies(workspace, { first, last: segment.last }))
-        await clock.sleep(pauseMs)
-      }
+      await dropFrames(workspace, { first, last: segment.last })
+      return staying.length > 0
     },
     async without(segment, gone) {
       const before = beforeOf(segment)
@@ -116,8 +140,13 @@ export function createSegmentArchiving(
     },
     async restore(workspace, segment) {
       const { frames } = await writing.checked(workspace, segment)
+      const there = await framesIn(store, workspace, segment)
       for (let at = 0; at < frames.length; at += restoredAtOnce) {
-        await content.putFrames(workspace, frames.slice(at, at + restoredAtOnce))
+        const some = frames.slice(at, at + restoredAtOnce)
+        await content.putFrames(
+          workspace,
+          some.map((frame) => upToNext(frame, there)),
+        )
         await turn()
       }
     },
@@ -169,6 +198,22 @@ function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage)
 /** The sequence before the first one of its ledger. */
 function beforeOf(segment: ArchiveSegmentDocument): number {
   return segment.first - 1 - segmentPrefix(segment).index
+}
+
+/** Whether a frame of a segment has all bodies of one in the database. */
+function hasAll(kept: Frame | undefined, { bytes }: Frame): boolean {
+  const [own, opened] = [kept && openFrame(kept.bytes), openFrame(bytes)]
+  // Nobody can read the bodies of a damaged frame.
+  if (typeof opened === "string") return own !== undefined
+  const has = typeof own === "object" ? new Set(own.indexes) : new Set()
+  return opened.indexes.every((index) => has.has(index))
+}
+
+/** A segment does not know that a frame in the database begins before its own next one. */
+function upToNext(frame: Frame, there: readonly Frame[]): Frame {
+  const end = frame.first + frame.count
+  const next = there.find(({ first }) => first > frame.first && first < end)
+  return next === undefined ? frame : { ...frame, count: next.first - frame.first }
 }
 
 /** The frames of a segment's entries that the database still has. */

@@ -8,14 +8,15 @@ import { createSegmentArchiving, type SegmentArchiving } from "../followers/segm
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { createArchivedBodies, withArchived } from "../store/archive/archived-bodies.ts"
+import { makeSegment } from "../store/archive/archive-segment.ts"
 import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import { created, type ArchiveSegmentDocument } from "../store/documents.ts"
+import { created, segmentDocumentId, type ArchiveSegmentDocument } from "../store/documents.ts"
 import type { Journal, JournalReader } from "../store/store.ts"
 import { bodiless, destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
-import { removeDestroyed } from "./archive-segments.ts"
+import { removeDestroyed, restoreSegment } from "./archive-segments.ts"
 import { archiveDue } from "./archiver.ts"
 
 const workspace = testWorkspace("acme", { hotDays: 0 })
@@ -37,14 +38,19 @@ async function openHouse(
   )
   const pack = async ([first, last]: readonly [number, number]): Promise<void> => {
     for (let after = first - 1; after < last;)
-      after = (await filing.content.pack(workspace.id, after, last))?.last ?? last
+      after = (await filing.content.pack(workspace.id, after, last, true))?.last ?? last
   }
   for (const range of packed) await pack(range)
   const storage = openFolderStorage(folder)
   const archiving = createSegmentArchiving(filing, storage, systemClock)
   const limits = { ...defaultLimits, archiveEntriesMax: 64 }
   const parts = { journal, registry, ledger, clock: systemClock, limits, archiving }
-  const options = { partialMs: 0, ends: new Map(), isOver: () => false }
+  const options = {
+    partialMs: 0,
+    ends: new Map(),
+    incomplete: new Set<string>(),
+    isOver: () => false,
+  }
   const archived = withArchived<JournalReader>(journal, createArchivedBodies(storage, registry))
   return {
     ...parts,
@@ -65,6 +71,38 @@ async function openHouse(
       }))
       const ranges = bodies.map(([first, last]) => ({ first, last }))
       await filing.content.destroyBodies(workspace.id, ranges)
+    },
+    /** The first entries of the frames in the database. */
+    async frames() {
+      return (await filing.content.frames(workspace.id, 0, Infinity)).map(({ first }) => first)
+    },
+    /** Of a process for which the frame of the first entry is damaged. */
+    damaged: createSegmentArchiving(
+      {
+        ...filing,
+        content: {
+          ...filing.content,
+          frames: async (...asked) =>
+            (await filing.content.frames(...asked)).map((frame) =>
+              frame.first === 1 ? { ...frame, bytes: Buffer.from("damaged") } : frame,
+            ),
+        },
+      },
+      storage,
+      systemClock,
+    ),
+    /** Records a segment around entries that are not packed, as older versions did. */
+    async recordOver(first: number, last: number) {
+      const frames = await filing.content.frames(workspace.id, first - 1, Infinity)
+      const within = frames.filter((frame) => frame.first <= last)
+      const made = makeSegment(within, workspace.value.ledgerId, { before: 0 })
+      assert.ok(made !== undefined)
+      await storage.put(made.document.file, made.content)
+      await ledger.record(
+        workspace,
+        [testEvent()],
+        [created("archive-segment", segmentDocumentId(made.document), made.document)],
+      )
     },
     /** The archive has these and nothing else. */
     async expectFiles(segments: readonly ArchiveSegmentDocument[], when: string) {
@@ -270,4 +308,89 @@ test("bodies that were packed after the segment around them was archived are not
     ],
   )
   assert.deepEqual(await house.lacking(), [])
+})
+
+test("bodies that a recorded segment around them lacks stay in the database", async (t) => {
+  for (const later of [
+    [65, 128],
+    [66, 70],
+  ] as const) {
+    const [first, last] = later
+    await using house = await openHouse(t, [
+      [1, first - 1],
+      [last + 1, 192],
+    ])
+    await house.recordOver(1, 192)
+    await house.archive()
+    assert.deepEqual(await house.lacking(), [])
+    // They did not match their records, and were repaired.
+    await house.pack(later)
+    await house.ledger.record(
+      workspace,
+      Array.from({ length: 100 }, () => testEvent()),
+    )
+    await house.pack([193, 256])
+    let reads = 0
+    const counting: SegmentArchiving = {
+      ...house.archiving,
+      async drop(...asked) {
+        reads += 1
+        return house.archiving.drop(...asked)
+      },
+    }
+    for (let sweep = 0; sweep < 3; sweep++) await house.archive(counting)
+    const { segments, overdueMs } = await house.archive(counting)
+    assert.deepEqual(await house.lacking(), [])
+    assert.deepEqual(
+      segments.map((segment) => [segment.first, segment.last]),
+      [
+        [1, 192],
+        [193, 256],
+      ],
+      "what comes after them is archived",
+    )
+    assert.equal(overdueMs, 0)
+    assert.equal(reads, 2, "a segment is not read again at each sweep")
+    // Once more, after they are in the database together with all others.
+    for (const segment of segments) await restoreSegment(house, workspace, segment)
+    await house.expectFiles([], "taken back")
+    assert.deepEqual(await house.lacking(), [])
+  }
+})
+
+test("a segment that a dead process has recorded is finished behind frames that are not archived", async (t) => {
+  await using house = await openHouse(t)
+  const killed = async (): Promise<never> => assert.fail("killed")
+  await assert.rejects(house.archive({ ...house.damaged, drop: killed }), /killed/)
+  assert.deepEqual(await house.frames(), [1, 65, 129])
+  await house.archive(house.damaged)
+  const { segments, overdueMs } = await house.archive(house.damaged)
+  assert.deepEqual(
+    segments.map(({ first, last }) => [first, last]),
+    [
+      [65, 128],
+      [129, 192],
+    ],
+  )
+  assert.deepEqual(await house.frames(), [1])
+  assert.ok(overdueMs > 0, "the damaged frame waits")
+})
+
+test("a segment ends before one that a dead process has recorded and not dropped", async (t) => {
+  await using house = await openHouse(t, [[129, 192]])
+  const killed = async (): Promise<never> => assert.fail("killed")
+  await house.archive()
+  await assert.rejects(house.archive({ ...house.archiving, drop: killed }), /killed/)
+  await house.pack([1, 128])
+  const larger = { ...house, limits: { ...house.limits, archiveEntriesMax: 192 } }
+  for (let sweep = 0; sweep < 3; sweep++) await archiveDue(larger, workspace, house.options)
+  const { segments } = await archiveDue(larger, workspace, house.options)
+  assert.deepEqual(
+    segments.map(({ first, last }) => [first, last]),
+    [
+      [1, 128],
+      [129, 192],
+    ],
+  )
+  assert.deepEqual(await house.frames(), [])
 })

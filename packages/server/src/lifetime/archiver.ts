@@ -48,6 +48,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
   const stop = new AbortController()
   /** For each workspace, where the due frames ended that do not fill a segment. */
   const ends = new Map<string, number>()
+  const incomplete = new Set<string>()
   const ended = run()
   return {
     close() {
@@ -83,6 +84,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       const archived = await archiveDue(parts, workspace, {
         partialMs: limits.archivePartialMs,
         ends,
+        incomplete,
         isOver: () => stop.signal.aborted,
       })
       if (archived.entries > 0)
@@ -99,6 +101,10 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
 interface ArchivingOptions {
   readonly partialMs: number
   readonly ends: Map<string, number>
+  /**
+   * The files of segments that lack some of the bodies in the database: their frames stay there.
+   */
+  readonly incomplete: Set<string>
   readonly isOver: () => boolean
 }
 
@@ -114,33 +120,46 @@ interface Archived {
 export async function archiveDue(
   parts: ArchiverParts,
   workspace: Document<"workspace">,
-  { partialMs, ends, isOver }: ArchivingOptions,
+  { partialMs, ends, incomplete, isOver }: ArchivingOptions,
 ): Promise<Archived> {
   const { registry, archiving, clock } = parts
   const directory = createSegmentDirectory(registry)
   const { id } = workspace
-  let entries = 0
+  const endedAt = ends.get(id)
+  ends.delete(id)
+  let [entries, after, waitedMs] = [0, 0, 0]
   for (;;) {
-    const oldest = await archiving.oldest(id)
+    const oldest = await archiving.oldest(id, after)
     const segments = await directory.list(id)
     const dueMs = dueMsOf(workspace, clock)
     const overdueMs = oldest === undefined ? 0 : Math.max(0, dueMs - oldest.timeMs)
-    const over = { entries, segments, overdueMs }
-    if (overdueMs === 0 || isOver()) return over
-    const begun = oldest && segmentAt(segments, oldest.first)
+    const over = { entries, segments, overdueMs: Math.max(overdueMs, waitedMs) }
+    if (oldest === undefined || overdueMs === 0 || isOver()) return over
+    const begun = segmentAt(segments, oldest.first)
     if (begun !== undefined) {
-      await archiving.drop(id, begun, false)
+      if (incomplete.has(begun.file) || (await archiving.drop(id, begun, false))) {
+        incomplete.add(begun.file)
+        after = begun.last
+      }
       continue
     }
+    const next = segments.find(({ first }) => first > oldest.first)
     const written = await archiving.write({
       workspace: id,
+      after,
+      end: next?.first ?? Infinity,
       ledgers: await ledgersOf(parts, workspace),
       dueMs,
       entriesMax: parts.limits.archiveEntriesMax,
       partialDueMs: dueMs - partialMs,
-      endedAt: ends.get(id),
+      endedAt,
     })
-    ends.delete(id)
+    if (written === undefined && next !== undefined) {
+      // These frames cannot be archived. Behind them, a segment may have been interrupted.
+      waitedMs = Math.max(waitedMs, overdueMs)
+      after = next.first - 1
+      continue
+    }
     if (written === undefined) return over
     if ("endsAt" in written) {
       ends.set(id, written.endsAt)

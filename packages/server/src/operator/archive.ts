@@ -110,7 +110,12 @@ export interface ArchiveChangeOptions extends OfflineOptions {
 export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
   return withArchiver(options, async (parts, workspace, filing) => {
     await packDue(filing, workspace.id, dueMsOf(workspace, systemClock))
-    const asked = { partialMs: 0, ends: new Map<string, number>(), isOver: () => false }
+    const asked = {
+      partialMs: 0,
+      ends: new Map<string, number>(),
+      incomplete: new Set<string>(),
+      isOver: () => false,
+    }
     // The first sweep notes where the frames end; nobody packs more meanwhile.
     const first = await archiveDue(parts, workspace, asked)
     const second = await archiveDue(parts, workspace, asked)

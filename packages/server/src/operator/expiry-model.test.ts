@@ -118,7 +118,7 @@ async function openHouse(chance: Chance) {
     discard: (...asked: Parameters<typeof segments.discard>) =>
       step(() => segments.discard(...asked)),
   }
-  const ends = new Map<string, number>()
+  const [ends, incomplete] = [new Map<string, number>(), new Set<string>()]
   const archive = async (workspace: Document<"workspace">): Promise<void> => {
     for (let done = 0; ;) {
       const packed = await step(() => filing.content.pack("acme", done, covered))
@@ -126,7 +126,7 @@ async function openHouse(chance: Chance) {
       done = packed.last
     }
     const archiver = { ...parts, journal, archiving, limits: smallSegments }
-    const options = { partialMs: 0, ends, isOver: () => false }
+    const options = { partialMs: 0, ends, incomplete, isOver: () => false }
     // The second look finds that no more is packed.
     for (const _ of [1, 2]) await archiveDue(archiver, workspace, options)
   }
