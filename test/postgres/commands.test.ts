@@ -5,10 +5,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
 import pg from "pg"
+import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { copyLedger } from "../../packages/server/src/operator/copy-ledger.ts"
 import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
+import { closing } from "../../packages/server/src/runtime/closing.ts"
+import { openOffline } from "../../packages/server/src/operator/offline-ledger.ts"
 import { reindex } from "../../packages/server/src/operator/reindex.ts"
+import { openAnew, openStopped, openWhole } from "../../packages/server/src/store/open-offline.ts"
+import { requireNoCommand } from "../../packages/server/src/store/open.ts"
+import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
 import { expectChain } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -118,6 +124,61 @@ async function twinOf(url: string, name: string): Promise<string> {
   await sql(server.url("postgres"), `CREATE DATABASE ${from}_${name} TEMPLATE ${from}`)
   return server.url(`${from}_${name}`)
 }
+
+test("a service does not start while a command has the database alone, nor another command", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const url = await server.createDatabase()
+  const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
+  const first = await start(place)
+  const { rootKey } = first
+  assert.equal(await first.end(), 0)
+  const stored = { data: place.TALLYSTICK_DATA, databaseUrl: url }
+  for (const open of [
+    () => openStopped(stored),
+    () => openAnew(stored),
+    () => openWhole(stored, { alone: true }),
+    () => openOffline({ ...stored, limits: defaultLimits }),
+  ]) {
+    await using _alone = closing(await open())
+    const refused = await tallystick(["serve"], { ...place, TALLYSTICK_PORT: "0" })
+    assert.deepEqual([refused.code, refused.output], [1, ""])
+    assert.match(refused.errors, /a command of tallystick has the database alone/)
+  }
+  {
+    await using _alone = closing(await openStopped(stored))
+    const other = await tallystick(["fsck"], place)
+    assert.deepEqual([other.code, other.output], [1, ""])
+    assert.match(other.errors, /another command of tallystick has the database alone/)
+  }
+  const service = await start(place, rootKey)
+  assert.equal(await service.end(), 0)
+})
+
+test("a starting service and a command that begin at once do not both use the database", async (t) => {
+  const url = await server.createDatabase()
+  await migrate(url)
+  const chance = createChance(seedOf(t))
+  const place = { data: "", databaseUrl: url }
+  let users = 0
+  const use = async (open: () => Promise<{ close(): Promise<void> }>): Promise<number> => {
+    await systemClock.sleep(chance.below(6))
+    const opened = await open().catch(() => undefined)
+    if (opened === undefined) return 0
+    assert.equal(++users, 1, "one at a time")
+    await systemClock.sleep(20)
+    users -= 1
+    await opened.close()
+    return 1
+  }
+  let services = 0
+  for (let round = 0; round < 60; round++) {
+    const begun = [use(() => requireNoCommand(place)), use(() => openStopped(place))]
+    const [service, command] = await Promise.all(begun)
+    assert.equal(command, 1, "it waits for a connection that is closed in a moment")
+    services += service ?? 0
+  }
+  t.diagnostic(`${services} services of 60 came first, or after the command`)
+})
 
 test(
   "copy: there and back, everything is the same, works, and passes fsck",

@@ -1,6 +1,7 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
 import type { Logger } from "pino"
+import { closing } from "./runtime/closing.ts"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
@@ -31,7 +32,7 @@ import type { VerificationSource } from "./query/verified-entries.ts"
 import { createFeed } from "./query/entry-feed.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { isSealedBy } from "./store/log-keys.ts"
-import { openStore, type StorePlace } from "./store/open.ts"
+import { openStore, requireNoCommand, type StorePlace } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
@@ -80,6 +81,8 @@ export async function serve(
   options: ServeOptions,
 ): Promise<Running> {
   let told = -entriesPerLine
+  // Closed when the store has connections of its own, by which commands find it.
+  await using _noCommand = closing(await requireNoCommand(config))
   const opened = await openStore(config, options.onFatal, (done, entries) => {
     if (done - told < entriesPerLine && done !== entries) return
     told = done

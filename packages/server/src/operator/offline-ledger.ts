@@ -51,8 +51,20 @@ export async function openOffline(config: StoreConfig): Promise<Store> {
   const onDeath = (cause: Error): void => {
     throw cause
   }
-  await requireStopped(config)
-  return await openStore(config, onDeath)
+  const alone = await requireStopped(config)
+  try {
+    const store = await openStore(config, onDeath)
+    return {
+      ...store,
+      async close() {
+        await store.close()
+        await alone.close()
+      },
+    }
+  } catch (error) {
+    await alone.close()
+    throw error
+  }
 }
 
 /** A ledger that seals what it makes under the keyring's newest secret. */

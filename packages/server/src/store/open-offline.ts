@@ -80,9 +80,14 @@ export async function isInUse({ data, databaseUrl }: StorePlace): Promise<boolea
   return await isPostgresInUse(databaseUrl)
 }
 
-/** Throws if a service uses the database. For a folder, opening the store takes a lock instead. */
-export async function requireStopped({ databaseUrl }: StorePlace): Promise<void> {
-  if (databaseUrl === undefined) return
+/**
+ * Throws if a service or another command uses the database. Until the result is closed, no other
+ * one does. For a folder, opening the store takes a lock instead.
+ */
+export async function requireStopped({
+  databaseUrl,
+}: StorePlace): Promise<{ close(): Promise<void> }> {
+  if (databaseUrl === undefined) return { close: async () => {} }
   const { requireAlone } = await import("./postgres/alone.ts")
-  await requireAlone(databaseUrl)
+  return await requireAlone(databaseUrl)
 }

@@ -51,6 +51,18 @@ export async function openStore(
     : (await postgres()).openPostgres({ databaseUrl, limits, archive }, onDeath)
 }
 
+/**
+ * For a service that starts: throws if a command has the database alone. Until the result is
+ * closed, no command gets it. For a folder, opening the store takes a lock instead.
+ */
+export async function requireNoCommand({
+  databaseUrl,
+}: StorePlace): Promise<{ close(): Promise<void> }> {
+  if (databaseUrl === undefined) return { close: async () => {} }
+  const alone = await import("./postgres/alone.ts")
+  return await alone.requireNoCommand(databaseUrl)
+}
+
 /** For the program that watches. The serving program opens the store first. */
 export async function openWatched(place: StorePlace): Promise<WatchedStore> {
   const { data, databaseUrl } = place

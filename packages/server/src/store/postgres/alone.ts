@@ -1,17 +1,17 @@
-// Whether other programs use a ledger in PostgreSQL. There is no lock file: a running service is
-// detected by its connections and by its leases.
+// Whether other programs use a ledger in PostgreSQL. A running service is detected by its
+// connections and by its leases. A command that needs the database alone has an advisory lock.
 
 import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
 import { leaseMs } from "./leases.ts"
 import { newestLayout } from "./migrate.ts"
 import { closing } from "../../runtime/closing.ts"
-import { openTool, type Queries, type ToolConnection } from "./connection.ts"
+import { openTool, serviceName, type Queries, type ToolConnection } from "./connection.ts"
 
 const hasLedger = "SELECT to_regclass('tallystick.leases') IS NOT NULL"
 const layout = "SELECT number FROM tallystick.layout"
 const connectionsNow = `SELECT count(*) FROM pg_stat_activity
-  WHERE application_name = 'tallystick' AND datname = current_database()`
+  WHERE application_name = '${serviceName}' AND datname = current_database()`
 const leasesNow = `SELECT count(*) FROM tallystick.leases
   WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`
 
@@ -19,20 +19,74 @@ const lookEveryMs = 100
 /** The server notices a closed connection only after a short time. */
 const closedWithinMs = 2000
 
-/** Throws if a service uses the database. The leases of a killed service run out within seconds. */
-export async function requireAlone(url: string): Promise<void> {
-  await using tool = closing(await openTool(url))
-  const beganMs = systemClock.elapsed()
-  for (;;) {
-    const { connections, leases } = await usesNow(tool)
-    if (connections + leases === 0) return
-    const waitedMs = systemClock.elapsed() - beganMs
-    if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
-      throw new StartError(
-        `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
-      )
-    await systemClock.sleep(lookEveryMs)
+/** "tallysti": the key of an advisory lock. Each database has its own. */
+const lockKey = "x'74616c6c79737469'::bigint"
+const lock = `SELECT pg_try_advisory_xact_lock(${lockKey})`
+const passLock = `SELECT pg_try_advisory_xact_lock_shared(${lockKey})`
+/**
+ * The lock ends with its transaction, because a pooler keeps sessions. The role may have a timeout.
+ */
+const beginLock = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
+
+/** Until it is closed, the database has no other user. */
+export interface Alone {
+  close(): Promise<void>
+}
+
+/**
+ * Throws if a service or another command uses the database. The leases of a killed service run out
+ * within seconds.
+ *
+ * A command locks, and then looks for connections; a service connects, and then looks at the lock.
+ * So of two that begin at once, at least one sees the other.
+ */
+export async function requireAlone(url: string): Promise<Alone> {
+  const tool = await openTool(url)
+  try {
+    const beganMs = systemClock.elapsed()
+    for (;;) {
+      const uses = await usesNow(tool)
+      // Without the lock at first, which a service that runs would meet.
+      const found = uses.connections + uses.leases === 0 ? await locked(tool) : uses
+      if (found === undefined) return tool
+      const { connections, leases } = found
+      const waitedMs = systemClock.elapsed() - beganMs
+      if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
+        throw new StartError(
+          connections + leases === 0
+            ? "another command of tallystick has the database alone; run this when it has ended"
+            : `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
+        )
+      await systemClock.sleep(lookEveryMs)
+    }
+  } catch (error) {
+    await tool.close()
+    throw error
   }
+}
+
+/** Undefined with the lock. Otherwise the uses that were found. */
+async function locked(tool: ToolConnection) {
+  await tool.run(beginLock)
+  const [row] = await tool.rows(lock)
+  const uses = await usesNow(tool)
+  if (row?.[0] === true && uses.connections + uses.leases === 0) return undefined
+  await tool.run("ROLLBACK")
+  return uses
+}
+
+/**
+ * For a service that starts: throws if a command has the database alone. Until the result is
+ * closed, no command gets it.
+ */
+export async function requireNoCommand(url: string): Promise<Alone> {
+  const tool = await openTool(url, { name: serviceName })
+  const [row] = await tool.rows(passLock)
+  if (row?.[0] === true) return tool
+  await tool.close()
+  throw new StartError(
+    "a command of tallystick has the database alone; start the service when it has ended",
+  )
 }
 
 export async function isPostgresInUse(url: string): Promise<boolean> {
@@ -56,6 +110,26 @@ export async function openLedger(...asked: Parameters<typeof openTool>): Promise
     return tool
   } catch (error) {
     await tool.close()
+    throw error
+  }
+}
+
+/** The same, and until it is closed, the database has no other user. */
+export async function openLedgerAlone(
+  ...asked: Parameters<typeof openTool>
+): Promise<ToolConnection> {
+  const alone = await requireAlone(asked[0])
+  try {
+    const tool = await openLedger(...asked)
+    return {
+      ...tool,
+      async close() {
+        await tool.close()
+        await alone.close()
+      },
+    }
+  } catch (error) {
+    await alone.close()
     throw error
   }
 }

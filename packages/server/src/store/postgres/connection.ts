@@ -187,7 +187,7 @@ function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool
 function clientOf(url: string, connectMs: number, answerMs: number) {
   return {
     connectionString: url,
-    application_name: "tallystick",
+    application_name: serviceName,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementTimeoutMs,
     lock_timeout: statementTimeoutMs,
@@ -229,14 +229,20 @@ export interface ToolConnection extends Queries {
   close(): Promise<void>
 }
 
+/** The name of a service's connections, by which commands find it. */
+export const serviceName = "tallystick"
+
 /**
  * The connection of a command, without timeouts. With `still`, all reads see one snapshot, taken by
  * the first statement. Its errors are sentences for the operator.
  */
-export async function openTool(url: string, { still = false } = {}): Promise<ToolConnection> {
+export async function openTool(
+  url: string,
+  { still = false, name = "tallystick command" } = {},
+): Promise<ToolConnection> {
   const client = new BinaryClient({
     connectionString: url,
-    application_name: "tallystick command",
+    application_name: name,
     connectionTimeoutMillis: connectTimeoutMs,
     options: planning,
     keepAlive: true,

@@ -1,7 +1,8 @@
 // The database for the operator's tools: while no service runs, or as a snapshot.
 
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
-import { openLedger, requireAlone } from "./alone.ts"
+import { closing } from "../../runtime/closing.ts"
+import { openLedger, openLedgerAlone, requireAlone } from "./alone.ts"
 import { beginAcrossNodes } from "./connection.ts"
 import { openPostgresFiling, openPostgresWatched } from "./open-postgres.ts"
 import { journalReads } from "./reads.ts"
@@ -12,15 +13,12 @@ import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-do
 const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
 
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
-  await requireAlone(url)
-  const tool = await openLedger(url)
+  const alone = await requireAlone(url)
   try {
-    await tool.run(beginAcrossNodes)
-    for (const table of derivedTables) await tool.run(`TRUNCATE tallystick.${table}`)
-    await rebuildDirectory(tool)
-    await tool.run("COMMIT")
-  } finally {
-    await tool.close()
+    await emptyDerived(url)
+  } catch (error) {
+    await alone.close()
+    throw error
   }
   const watched = openPostgresWatched(url)
   const filing = openPostgresFiling(url)
@@ -30,8 +28,17 @@ export async function openPostgresAnew(url: string): Promise<DerivedStore> {
     async close() {
       await filing.close()
       await watched.close()
+      await alone.close()
     },
   }
+}
+
+async function emptyDerived(url: string): Promise<void> {
+  await using tool = closing(await openLedger(url))
+  await tool.run(beginAcrossNodes)
+  for (const table of derivedTables) await tool.run(`TRUNCATE tallystick.${table}`)
+  await rebuildDirectory(tool)
+  await tool.run("COMMIT")
 }
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
@@ -40,8 +47,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
 }
 
 export async function openPostgresStopped(url: string): Promise<StoppedStore> {
-  await requireAlone(url)
-  const tool = await openLedger(url)
+  const tool = await openLedgerAlone(url)
   return {
     journal: journalReads(tool),
     registry: registryOf(tool),

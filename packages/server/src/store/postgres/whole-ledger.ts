@@ -3,7 +3,7 @@
 import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
 import type { KeptIndex, Stray, Whole } from "../whole-ledger.ts"
-import { openLedger, requireAlone } from "./alone.ts"
+import { openLedger, openLedgerAlone } from "./alone.ts"
 import { bytes, type Queries } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type PartNames } from "./orphans.ts"
@@ -37,8 +37,7 @@ export async function openPostgresWhole(
   url: string,
   { alone }: { readonly alone: boolean },
 ): Promise<Whole> {
-  if (alone) await requireAlone(url)
-  const tool = await openLedger(url, { still: true })
+  const tool = await (alone ? openLedgerAlone : openLedger)(url, { still: true })
   const parts = segmentReads(tool)
   const workspaces = () => workspacesWithEntries(tool)
   const segments = (workspace: string) => tiedSegments(tool, workspace)
