@@ -1,6 +1,6 @@
 // Erases again, at a start, if the data is a copy from before an erasure.
 
-import { StartError } from "../error.ts"
+import { LedgerError, StartError } from "../error.ts"
 import { every } from "../store/all-documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
@@ -34,9 +34,17 @@ export async function eraseAgain(parts: ErasedBefore): Promise<void> {
         throw new StartError(
           `this copy of the data still has content that was erased since it was made, as ${parts.path} says. The copy is read-only, so it is not served: ${parts.readOnly}`,
         )
-      await parts.erasures.repeat(workspace, erasureId, blocks)
+      await parts.erasures.repeat(workspace, erasureId, blocks).catch(sayDamage)
     }
   }
+}
+
+function sayDamage(error: unknown): never {
+  if (!(error instanceof LedgerError && error.code === "integrity_failure")) throw error
+  throw new StartError(
+    `this copy of the data still has content that was erased, and cannot erase it: ${error.detail}. Restore another backup, or look at the disk`,
+    { cause: error },
+  )
 }
 
 /**

@@ -23,6 +23,8 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
+import { StartError } from "../error.ts"
+import { eraseAgain } from "./erase-again.ts"
 import { startErasing } from "./erasing.ts"
 import { createErasures } from "./erasures.ts"
 import type { ErasureParts } from "./erasure-survey.ts"
@@ -326,6 +328,26 @@ test("an erasure does not pass over an entry of its own that is damaged", async 
     assert.equal(await stateOf(), "done")
     assert.ok(house.erasuresFile.has(id))
     assert.equal(disclosuresFor(await house.entry(1), "actor").length, 0)
+  }
+})
+
+test("a start that cannot finish an erasure because of a damaged entry says which", async () => {
+  for (const damage of damages) {
+    await using house = openDamagedHouse(4, damage)
+    await house.write([testEvent({ actor: ada, target: bob })])
+    const { registry, journal } = house.served
+    const { id: acme, value } = workspace
+    const created = { kind: "workspace", id: acme, version: 0, value } as const
+    await openTestLedger(journal, { registry }).record(workspace, [testEvent()], [created])
+    const request = { subject: { id: ada.id }, scope: "fields", reason: "asked by letter" } as const
+    const { id } = await house.erasures.request(by, workspace, request)
+    const { origin } = epochsOf(workspace)[0]
+    const block = { origin, id, bodies: [], fields: [{ index: 0, digests: ["some"] }] }
+    const parts = { store: house.served, registry, erasures: house.erasures }
+    const start = eraseAgain({ ...parts, path: "erasures", blocks: [block], readOnly: undefined })
+    await assert.rejects(start, (error) => {
+      return error instanceof StartError && /entry 4 is damaged/.test(error.message)
+    })
   }
 })
 
