@@ -14,6 +14,7 @@ import type { RetentionRule } from "../store/documents.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { createHoldsOf, type ActiveHold } from "./held-entries.ts"
+import { isAsRecorded } from "./intact-body.ts"
 import { expiredBefore, ruleOf } from "./retention-rules.ts"
 
 export interface DueQuestion {
@@ -82,6 +83,8 @@ export async function findDue(
       if (record === undefined || said === undefined) continue
       const rule = ruleOf(rules, { kind: record.kind, ...said })
       if (rule === undefined || record.timeMs >= (before[rule] ?? 0)) continue
+      // An entry that was changed stays, so that it is found broken.
+      if (!isAsRecorded(stored)) continue
       if ((await holdsOf(stored)).length > 0) found.addHeld()
       else found.add(rule, stored, said, record.timeMs)
     }

@@ -110,6 +110,18 @@ async function openHouse() {
       const question = { workspace: id, rules, holds: [], after: 0, upTo: last, nowMs }
       return findDue({ after }, question, unpaced)
     },
+    /** The body of one entry is not the one that was recorded. */
+    async dueWithChanged(sequence: number) {
+      const after: Store["journal"]["after"] = async (...asked) =>
+        (await journal.after(...asked)).map((entry) =>
+          entry.sequence === sequence && entry.body !== undefined
+            ? { ...entry, body: Buffer.from(String(Buffer.from(entry.body)).replace("usr", "USR")) }
+            : entry,
+        )
+      const rules = value.retention ?? []
+      const question = { workspace: id, rules, holds: [], after: 0, upTo: count, nowMs }
+      return findDue({ after }, question, unpaced)
+    },
     cover: (sequence: number) => (covered = sequence),
     /** Another process ends the rules. */
     async keepForEver() {
@@ -221,6 +233,17 @@ test("a missing entry at the end of what may expire does not keep the search for
   const house = await openHouse()
   const due = await house.dueUpTo(10, 10)
   assert.deepEqual([due.last, due.isEnd], [9, true])
+})
+
+test("what is not as it was recorded does not expire: nobody could show later that it was changed", async () => {
+  const house = await openHouse()
+  const { ranges } = await house.dueWithChanged(7)
+  assert.deepEqual(ranges, [
+    [
+      [1, 6],
+      [8, count],
+    ],
+  ])
 })
 
 test("after workspaces could not be listed once, contents still expire", async () => {

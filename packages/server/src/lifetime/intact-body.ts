@@ -7,22 +7,24 @@ import { sha256 } from "../runtime/sha256.ts"
 import type { Stored } from "../store/entries.ts"
 
 /** Undefined if there is none. Throws `integrity_failure` if it is not the one that was recorded. */
-export function intactBody({
-  workspace,
-  sequence,
-  record,
-  body,
-  bodySalt,
-}: Stored): JsonObject | undefined {
+export function intactBody(entry: Stored): JsonObject | undefined {
+  const { workspace, sequence, body } = entry
   if (body === undefined) return undefined
-  const fields = parseRecord(record)
-  const isAsRecorded =
-    fields !== undefined && bodySalt !== undefined && commitsTo(fields, bodySalt, body, sha256)
-  const read = isAsRecorded ? parseBody(body, workspace) : "canonical"
+  const read = isAsRecorded(entry) ? parseBody(body, workspace) : "canonical"
   if (typeof read === "string")
     throw new LedgerError(
       "integrity_failure",
       `entry ${sequence} is damaged, and it decides what is destroyed`,
     )
   return read
+}
+
+export function isAsRecorded({ record, body, bodySalt }: Stored): boolean {
+  const fields = parseRecord(record)
+  return (
+    fields !== undefined &&
+    body !== undefined &&
+    bodySalt !== undefined &&
+    commitsTo(fields, bodySalt, body, sha256)
+  )
 }
