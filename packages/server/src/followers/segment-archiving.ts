@@ -151,7 +151,7 @@ export function createSegmentArchiving(
       }
     },
     files: (place) =>
-      Array.fromAsync(storage.list(segmentPrefix(place).prefix), ({ name }) => name),
+      Array.fromAsync(storage.list(segmentPrefix(place).prefix, true), ({ name }) => name),
     async discard(files) {
       for (const file of files) await storage.delete(file)
     },

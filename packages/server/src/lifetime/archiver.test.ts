@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, rename, rm, rmdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
@@ -54,6 +54,7 @@ async function openHouse(
   const archived = withArchived<JournalReader>(journal, createArchivedBodies(storage, registry))
   return {
     ...parts,
+    folder,
     storage,
     options,
     pack,
@@ -180,6 +181,23 @@ test("the file of a destroyed segment is deleted, even if the process dies in be
   assert.equal(await storage.get(segment.file, { start: 0, end: 1 }), undefined)
   const { segments } = await archive()
   assert.ok(segments.every(({ file }) => file !== segment.file))
+})
+
+test("a destroyed segment is not taken for deleted while its disk is not mounted", async (t) => {
+  await using house = await openHouse(t)
+  const { folder, storage } = house
+  const { segments } = await house.archive()
+  const [segment] = segments
+  assert.ok(segment !== undefined)
+  await house.destroy([[segment.first, segment.last]])
+  await rename(folder, `${folder}.away`)
+  await mkdir(folder)
+  const removed = house.remove(segments)
+  await assert.rejects(removed, { name: "ArchiveFailure", message: /is its disk mounted\?/ })
+  await rmdir(folder)
+  await rename(`${folder}.away`, folder)
+  await house.remove((await house.archive()).segments)
+  assert.equal(await storage.get(segment.file, { start: 0, end: 1 }), undefined)
 })
 
 test("a segment that another server has rewritten meanwhile is rewritten from the new one", async (t) => {

@@ -21,8 +21,11 @@ export interface ArchiveStorage {
   put(name: string, bytes: Uint8Array): Promise<void>
   /** Returns exactly these bytes. Undefined if there is no such file. */
   get(name: string, range: ByteRange): Promise<Uint8Array | undefined>
-  /** All files whose name begins with the prefix, including remains of a killed `put`. */
-  list(prefix: string): AsyncIterable<StoredFile>
+  /**
+   * All files whose name begins with the prefix, including remains of a killed `put`. `wasPut`:
+   * something in the folder of the prefix was put once, so a folder that is missing is a failure.
+   */
+  list(prefix: string, wasPut?: boolean): AsyncIterable<StoredFile>
   /** Does nothing if there is no such file. */
   delete(name: string): Promise<void>
   close(): void

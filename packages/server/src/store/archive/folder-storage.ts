@@ -56,7 +56,11 @@ export function openFolderStorage(folder: string): ArchiveStorage {
           await handle.close()
         }
       }),
-    async *list(prefix) {
+    async *list(prefix, wasPut) {
+      // No `delete` removes a folder.
+      const place = join(folder, dirname(prefix))
+      if (wasPut === true && (await attempt("cannot be read", () => isMissing(place))))
+        throw new ArchiveFailure(`${name} has no folder ${dirname(prefix)}: is its disk mounted?`)
       // A name contains at most one folder.
       for (const path of await attempt("cannot be listed", () => pathsIn(folder))) {
         if (!path.startsWith(prefix)) continue
@@ -114,6 +118,10 @@ async function openIfThere(path: string) {
 async function fileAt(folder: string, name: string): Promise<StoredFile | undefined> {
   const found = await stat(join(folder, name)).catch(ifThere)
   return found?.isFile() === true ? { name, bytes: found.size } : undefined
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return (await stat(path).catch(ifThere)) === undefined
 }
 
 async function pathsIn(folder: string): Promise<readonly string[]> {
