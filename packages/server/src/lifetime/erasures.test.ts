@@ -331,6 +331,25 @@ test("an erasure does not pass over an entry of its own that is damaged", async 
   }
 })
 
+test("a damaged entry stops no other erasure of its workspace", async () => {
+  for (const damage of damages) {
+    // What the first of the two says that it destroys.
+    await using house = openDamagedHouse(5, damage)
+    await house.write([testEvent({ actor: ada }), testEvent({ actor: bob })])
+    const asked = { scope: "fields", reason: "asked by letter" } as const
+    const ids: string[] = []
+    for (const { id } of [ada, bob])
+      ids.push((await house.erasures.request(by, workspace, { ...asked, subject: { id } })).id)
+    await assert.rejects(house.erasures.carryOut(workspace), hasCode("integrity_failure"))
+    const states = ids.map(async (id) => {
+      return (await house.served.registry.get("erasure", workspace.id, id))?.value.state
+    })
+    assert.deepEqual(new Set(await Promise.all(states)), new Set(["destroying", "done"]))
+    house.repair()
+    await house.erasures.carryOut(workspace)
+  }
+})
+
 test("a start that cannot finish an erasure because of a damaged entry says which", async () => {
   for (const damage of damages) {
     await using house = openDamagedHouse(4, damage)

@@ -6,6 +6,7 @@ import { strict as assert } from "node:assert"
 import { parseRecord, type Destroyed } from "@tallystick/proof"
 import type { ErasurePreview } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import { createFairQueue } from "../runtime/fair-queue.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
@@ -159,9 +160,28 @@ async function carryOutAll(
   workspace: Document<"workspace">,
   stop: AbortSignal | undefined,
 ): Promise<void> {
-  for await (const { id, value } of every(parts.registry, "erasure", workspace.id))
+  await eachErasure(parts, workspace, async ({ id, value }) => {
     if (value.state !== "done") await carryOut(parts, workspace, id, stop)
     else if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
+  })
+}
+
+/** Damage lasts until it is repaired, and the other erasures do not wait for that. */
+async function eachErasure(
+  { registry }: Pick<WorkingParts, "registry">,
+  workspace: Document<"workspace">,
+  act: (erasure: Document<"erasure">) => Promise<void>,
+): Promise<void> {
+  let damage: LedgerError | undefined
+  for await (const erasure of every(registry, "erasure", workspace.id)) {
+    try {
+      await act(erasure)
+    } catch (error) {
+      if (!(error instanceof LedgerError && error.code === "integrity_failure")) throw error
+      damage ??= error
+    }
+  }
+  if (damage !== undefined) throw damage
 }
 
 /** Continues from its current state. */
@@ -312,10 +332,10 @@ function isUnlisted({ erasuresFile }: WorkingParts, id: string, value: ErasureDo
 
 async function noteAll(parts: WorkingParts, workspace: Document<"workspace">): Promise<boolean> {
   let isOpen = false
-  for await (const { id, value } of every(parts.registry, "erasure", workspace.id)) {
-    if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
+  await eachErasure(parts, workspace, async ({ id, value }) => {
     isOpen ||= value.state !== "done"
-  }
+    if (isUnlisted(parts, id, value)) await note(parts, workspace, id)
+  })
   return isOpen
 }
 
