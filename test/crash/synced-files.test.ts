@@ -35,6 +35,40 @@ try {
   process.stdout.write(error.code)
 }`
 
+const erasing = `
+import { openErasuresFile } from ${JSON.stringify(join(sources, "store", "erasures-file.ts"))}
+const block = { origin: "a.example/1", id: "era_1", bodies: [], fields: [] }
+try {
+  openErasuresFile(process.argv[1]).add([block])
+  process.stdout.write("listed")
+} catch (error) {
+  process.stdout.write(error.code)
+}`
+
+const erasingTwice = `
+import { openErasuresFile } from ${JSON.stringify(join(sources, "store", "erasures-file.ts"))}
+const block = { origin: "a.example/1", id: "era_1", bodies: [], fields: [] }
+const file = openErasuresFile(process.argv[1])
+for (const _ of [1, 2])
+  try {
+    file.add([block])
+    process.stdout.write("listed ")
+  } catch (error) {
+    process.stdout.write(error.code + " ")
+  }`
+
+const archiving = `
+import { join } from "node:path"
+import { openFolderStorage } from ${JSON.stringify(join(sources, "store", "archive", "folder-storage.ts"))}
+const storage = openFolderStorage(process.argv[1])
+for (const _ of [1, 2])
+  try {
+    await storage.put("ledger/1.seg", new Uint8Array(9))
+    process.stdout.write("stored ")
+  } catch (error) {
+    process.stdout.write(error.cause.code + " ")
+  }`
+
 /** Opens a heads file and advances it. */
 function openAndAdvance(path: string, failing: string | undefined): string {
   return run(opening, path, failing)
@@ -102,4 +136,19 @@ test("a file is replaced only if it and its folder could be synced", { skip }, (
   assert.equal(run(replacing, path, undefined), "replaced", "the canary: nothing fails")
   assert.equal(run(replacing, path, `${path}.new`), "EIO", "its content is not on the disk")
   assert.equal(run(replacing, path, dirname(path)), "EIO", "its new name is not on the disk")
+})
+
+test("an erasure is listed only if the file and its folder could be synced, also at a second attempt", { skip }, (t) => {
+  const path = freshPath(t)
+  assert.equal(run(erasingTwice, path, dirname(path)), "EIO EIO ", "its name is not on the disk")
+  assert.equal(run(erasing, path, dirname(path)), "EIO", "nor after another start")
+  assert.equal(run(erasing, path, path), "EIO", "its content is not on the disk")
+  assert.equal(run(erasing, path, undefined), "listed", "the canary: nothing fails")
+})
+
+test("a file of the archive is stored only if all its folders could be synced, also at a second attempt", { skip }, (t) => {
+  const path = join(freshPath(t), "archive")
+  for (const unsynced of [dirname(dirname(path)), dirname(path), path, join(path, "ledger")])
+    assert.equal(run(archiving, path, unsynced), "EIO EIO ", unsynced)
+  assert.equal(run(archiving, path, undefined), "stored stored ", "the canary: nothing fails")
 })

@@ -38,6 +38,11 @@ export function erasuresPath(heads: string): string {
 /** One process writes the file. */
 export function openErasuresFile(path: string): ErasuresFile {
   const known = new Set(readErasures(path).flatMap(namesOf))
+  // Whoever wrote them may have been killed before they were on the disk.
+  if (known.size > 0) {
+    syncPath(path)
+    syncPath(dirname(path))
+  }
   return {
     has: (id) => known.has(id),
     add(blocks) {
@@ -80,8 +85,8 @@ function append(path: string, text: string): void {
   } finally {
     closeSync(file)
   }
-  // The file may be new.
-  if (good === 0) syncPath(dirname(path))
+  // The file may be new, or made by an attempt that failed here.
+  syncPath(dirname(path))
 }
 
 const blockEnd = "end\n"

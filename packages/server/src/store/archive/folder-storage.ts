@@ -13,6 +13,7 @@ const unfinished = ".new"
 
 export function openFolderStorage(folder: string): ArchiveStorage {
   const name = `the archive folder ${folder}`
+  const makeSyncedFolder = syncedFolders(resolve(folder))
   const attempt = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
     try {
       return await act()
@@ -26,7 +27,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
     put: (file, bytes) =>
       attempt("cannot be written to", async () => {
         const path = join(folder, file)
-        await makeSyncedFolder(dirname(path))
+        await makeSyncedFolder(resolve(dirname(path)))
         // Two servers that share the folder may write the same file at once.
         const fresh = `${path}.${randomBytes(8).toString("hex")}${unfinished}`
         try {
@@ -77,12 +78,21 @@ export function openFolderStorage(folder: string): ArchiveStorage {
   }
 }
 
-async function makeSyncedFolder(path: string): Promise<void> {
-  const first = makeFolder(path)
-  // A new folder is on the disk once its parent folder is synced.
-  for (let made = resolve(path); first !== undefined; made = dirname(made)) {
-    await syncFolder(dirname(made))
-    if (made === first || made === dirname(made)) return
+/** Makes folders within this one. A folder is on the disk once its parent folder is synced. */
+function syncedFolders(folder: string): (path: string) => Promise<void> {
+  const synced = new Set<string>()
+  /** The highest that may not be on the disk: a former attempt may have made it, and failed. */
+  let top = folder
+  return async (path) => {
+    const first = makeFolder(path)
+    if (first === undefined && synced.has(path)) return
+    if (first !== undefined && first.length < top.length) top = first
+    for (let made = path; ; made = dirname(made)) {
+      await syncFolder(dirname(made))
+      if (made === top || made === dirname(made)) break
+    }
+    top = folder
+    synced.add(path)
   }
 }
 
