@@ -92,28 +92,30 @@ async function bundled(others) {
   return (await Promise.all(outputs)).flat()
 }
 
-/** The commands of a program share most of their code, which would be a file for each set of them. */
+/**
+ * Code that several commands of a program share is in a file for each set of them. Merged into fewer
+ * files, these would import each other in circles, and some code would run before what it needs.
+ */
 function loadedTogether(entry) {
   const test = (path) => path !== entry
   return [
     { name: "first", test, tags: ["$initial"], priority: 1 },
-    // What a command reads in vain costs it less than more files would.
-    {
-      name: "shared",
-      test,
-      minShareCount: 2,
-      entriesAware: true,
-      entriesAwareMergeThreshold: 40_000,
-    },
+    { name: "shared", test, minShareCount: 2, entriesAware: true },
   ]
 }
 
-/** An entry waits for what it starts, which must not wait for it in turn. */
+/** An entry waits for what it starts, which must not wait for it in turn; nor may any file for itself. */
 function expectNoWayBack(output) {
   const entry = output.find(({ isEntry }) => isEntry).fileName
   const waiting = output.find(({ imports }) => imports.includes(entry))
   if (waiting !== undefined)
     throw new Error(`${waiting.fileName} imports ${entry}, which awaits it`)
+  const importsOf = new Map(output.map(({ fileName, imports = [] }) => [fileName, imports]))
+  const left = new Set(importsOf.keys())
+  const isFree = (name) => !importsOf.get(name).some((other) => left.has(other))
+  for (let free; (free = [...left].filter(isFree)).length > 0;)
+    for (const name of free) left.delete(name)
+  if (left.size > 0) throw new Error(`these import each other in a circle: ${[...left].join(", ")}`)
 }
 
 /** Of others' packages, those are inside that every start or every thread reads, in many files. */
