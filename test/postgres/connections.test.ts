@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import test, { after } from "node:test"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
+import { eventually } from "../service.ts"
 
 // A database that has fewer connections left than a server would open.
 
@@ -14,15 +15,19 @@ const short = "SELECT 1 FROM pg_sleep(0.02)"
 const asMany = (ask: () => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, () => ask()))
 
-/** A URL whose user may have so many connections. */
-async function limited(connections: number): Promise<AsyncDisposable & { readonly url: string }> {
-  const url = new URL(await postgres.createDatabase())
+/** A URL whose user may have so many connections, and whose commits do not wait for the disk. */
+async function limited(
+  connections: number,
+  whole?: string,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const url = new URL(whole ?? (await postgres.createDatabase()))
   const role = `limited_${randomBytes(6).toString("hex")}`
   const admin = url.href
   await askDatabase(
     admin,
     `CREATE ROLE ${role} LOGIN PASSWORD 'few' CONNECTION LIMIT ${connections}`,
   )
+  await askDatabase(admin, `ALTER ROLE ${role} SET synchronous_commit = off`)
   url.username = role
   url.password = "few"
   return {
@@ -67,5 +72,20 @@ test("a database without a free connection refuses within seconds, and is not re
   await assert.rejects(database.rows(short), { code: "ledger_unavailable" })
   await other.close()
   assert.equal((await database.rows(short)).length, 1)
+  await database.close()
+})
+
+test("a connection that could not be told to wait for the disk is not used", async () => {
+  const url = await postgres.createDatabase()
+  const waits = "SHOW synchronous_commit"
+  await askDatabase(url, "REVOKE SELECT ON pg_extension FROM PUBLIC")
+  await using role = await limited(2, url)
+  const database = openDatabase({ url: role.url, connections: 2 })
+  await assert.rejects(database.rows(waits), { code: "ledger_unavailable" })
+  await askDatabase(url, "GRANT SELECT ON pg_extension TO PUBLIC")
+  const [row] = await eventually("the database is back", () =>
+    database.rows(waits).catch(() => undefined),
+  )
+  assert.equal(row?.[0], "on")
   await database.close()
 })

@@ -170,16 +170,16 @@ function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool
     options: isDerived ? `${planning} ${waitForNothing}` : planning,
     max: connections,
     idleTimeoutMillis: idleMs,
+    // A connection for which this fails is not used.
+    async onConnect(client) {
+      await client.query(isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`)
+    },
   })
   // A broken connection leaves the pool. A statement that is under way on it fails. The next query
   // makes a new connection.
   pool.on("error", () => {})
   pool.on("connect", (client) => {
     client.on("error", () => {})
-    // Runs before the first query of the connection. If the connection is lost, the next statement
-    // reports that.
-    const first = isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`
-    void client.query(first).catch(() => undefined)
   })
   return pool
 }
