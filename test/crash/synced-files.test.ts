@@ -138,17 +138,25 @@ test("a file is replaced only if it and its folder could be synced", { skip }, (
   assert.equal(run(replacing, path, dirname(path)), "EIO", "its new name is not on the disk")
 })
 
-test("an erasure is listed only if the file and its folder could be synced, also at a second attempt", { skip }, (t) => {
-  const path = freshPath(t)
-  assert.equal(run(erasingTwice, path, dirname(path)), "EIO EIO ", "its name is not on the disk")
-  assert.equal(run(erasing, path, dirname(path)), "EIO", "nor after another start")
-  assert.equal(run(erasing, path, path), "EIO", "its content is not on the disk")
-  assert.equal(run(erasing, path, undefined), "listed", "the canary: nothing fails")
-})
+test(
+  "an erasure is listed only if the file and its folder could be synced, also at a second attempt",
+  { skip },
+  (t) => {
+    const path = freshPath(t)
+    assert.equal(run(erasingTwice, path, dirname(path)), "EIO EIO ", "its name is not on the disk")
+    assert.equal(run(erasing, path, dirname(path)), "EIO", "nor after another start")
+    assert.equal(run(erasing, path, path), "EIO", "its content is not on the disk")
+    assert.equal(run(erasing, path, undefined), "listed", "the canary: nothing fails")
+  },
+)
 
-test("a file of the archive is stored only if all its folders could be synced, also at a second attempt", { skip }, (t) => {
-  const path = join(freshPath(t), "archive")
-  for (const unsynced of [dirname(dirname(path)), dirname(path), path, join(path, "ledger")])
-    assert.equal(run(archiving, path, unsynced), "EIO EIO ", unsynced)
-  assert.equal(run(archiving, path, undefined), "stored stored ", "the canary: nothing fails")
-})
+test(
+  "a file of the archive is stored only if all its folders could be synced, also at a second attempt",
+  { skip },
+  (t) => {
+    const path = join(freshPath(t), "archive")
+    for (const unsynced of [dirname(dirname(path)), dirname(path), path, join(path, "ledger")])
+      assert.equal(run(archiving, path, unsynced), "EIO EIO ", unsynced)
+    assert.equal(run(archiving, path, undefined), "stored stored ", "the canary: nothing fails")
+  },
+)
