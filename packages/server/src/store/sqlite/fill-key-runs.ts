@@ -3,13 +3,13 @@
 import type { DatabaseSync } from "node:sqlite"
 import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
-import { makeRun, runEntries } from "./key-runs.ts"
+import { entriesOf, makeRun, runEntries } from "./key-runs.ts"
 
 /** Fills the next run if all of its entries exist. Returns whether it did. */
 export function fillRun(journal: ReturnType<typeof journalReads>, index: DatabaseSync): boolean {
   const run = Number(index.prepare("SELECT count(*) AS runs FROM runs").get()?.["runs"] ?? 0)
   if (journal.lastN() < (run + 1) * runEntries) return false
-  const made = makeRun(run, journal.places(run * runEntries, runEntries))
+  const made = makeRun(run, entriesOf(journal, run))
   const addBucket = index.prepare(
     "INSERT INTO buckets (run, bucket, keys, receipts) VALUES (?, ?, ?, ?)",
   )

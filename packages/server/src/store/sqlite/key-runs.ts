@@ -43,6 +43,14 @@ export function runOf(n: number): number {
   return Math.floor((n - 1) / runEntries)
 }
 
+/** The entries of a run. Where one is missing, a read of so many goes on into the next run. */
+export function* entriesOf<R extends { readonly n: number }>(
+  { places }: { readonly places: (after: number, limit: number) => Iterable<R> },
+  run: number,
+): Generator<R> {
+  for (const place of places(run * runEntries, runEntries)) if (runOf(place.n) === run) yield place
+}
+
 /** Makes a run from all of its entries, in the order of `n`. */
 export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   const filter = new Uint8Array(filterBits / 8)

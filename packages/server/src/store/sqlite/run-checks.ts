@@ -3,8 +3,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { Keyed, KeptIndex } from "../whole-ledger.ts"
 import { versionOf } from "./database.ts"
-import { bucketOf, makeRun, pieceChars, runEntries, runOf, type Run } from "./key-runs.ts"
-import type { Place } from "./place-reads.ts"
+import { bucketOf, entriesOf, makeRun, pieceChars, runOf, type Run } from "./key-runs.ts"
 import type { journalReads } from "./reads.ts"
 import { repeatedInRuns, type AllRuns } from "./repeated-in-runs.ts"
 
@@ -31,7 +30,7 @@ export function runChecks(
     // The next start rebuilds runs of an older layout.
     runs: async () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
     async keyed(run) {
-      const made = makeRun(run, placesOf(run))
+      const made = makeRun(run, entriesOf(entries, run))
       const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
       const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
       const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
@@ -41,12 +40,6 @@ export function runChecks(
       const all = allRuns()
       return all && repeatedInRuns(all)
     },
-  }
-
-  /** Where a row is missing, the read goes on into the next run. */
-  function* placesOf(run: number): Generator<Place> {
-    for (const place of entries.places(run * runEntries, runEntries))
-      if (runOf(place.n) === run) yield place
   }
 
   function firstWrong(run: number, made: Run): Keyed["wrong"] {
@@ -77,7 +70,7 @@ export function runChecks(
     let at = 0
     while (at < expected.length && expected[at] === found[at]) at++
     let start = 0
-    for (const row of placesOf(run)) {
+    for (const row of entriesOf(entries, run)) {
       const key = what === "keys" ? row.idem : row.receipt
       if (key === undefined || bucketOf(key) !== bucket) continue
       start += pieceChars
@@ -92,7 +85,7 @@ export function runChecks(
     const last = runOf(entries.lastN())
     if (last >= known + restRunsMax) return undefined
     const rest: Run[] = []
-    for (let run = known; run <= last; run++) rest.push(makeRun(run, placesOf(run)))
+    for (let run = known; run <= last; run++) rest.push(makeRun(run, entriesOf(entries, run)))
     return {
       texts: (of, bucket) => [...texts[of](bucket), ...rest.map((run) => run[of][bucket] ?? "")],
       placeOf: (n) => entries.place(n),

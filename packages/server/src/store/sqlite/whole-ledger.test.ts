@@ -65,6 +65,14 @@ test("a row that was removed is found in the index of keys, which has it", async
   assert.deepEqual(await keyed(), { run: 0, wrong: undefined, isWhole: true })
 })
 
+test("a start puts the entries around a missing row into the index of keys", async () => {
+  await fill()
+  alter("DELETE FROM entries WHERE n = 40000")
+  rmSync(join(folder, "index.db"))
+  await (await open()).close()
+  assert.deepEqual(await keyed(), { run: 0, wrong: undefined, isWhole: true })
+})
+
 /** Reads all entries, and then looks for packed content that is wrong; without what was right in the read. */
 async function readAndChecked(asRight?: UnpackedContent) {
   const whole = openSqliteWhole(folder, { alone: true })
