@@ -34,6 +34,13 @@ test("a page has a content policy, is never cached, and names its files relative
   }
 })
 
+test("a page opens with parameters that others have added to its link", async () => {
+  for (const path of [...pages, "/verify.html", "/ui"]) {
+    const { status, text } = await service.client().get(`${path}?utm_source=mail&fbclid=x`)
+    assert.deepEqual([status, text.startsWith("<!doctype html>")], [200, true], path)
+  }
+})
+
 test("files are compressed, never change under their names, and are fetched once", async () => {
   for (const path of new Set((await Promise.all(pages.map(assetsOf))).flat())) {
     const whole = await service.client().get(path, { "accept-encoding": "identity" })

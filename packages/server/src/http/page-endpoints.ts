@@ -1,7 +1,6 @@
 // The pages for people. Each is a frame that loads a script, and the script calls the API. For
 // browsers without scripts, the server renders a receipt that anyone may see.
 
-import type { TSchema } from "typebox"
 import type { ReceiptAnswer } from "@tallystick/client/wire"
 import { LedgerError } from "../error.ts"
 import type { Access } from "../workspace/permissions.ts"
@@ -26,7 +25,7 @@ import { receiptAnswer } from "./v1/receipt-endpoints.ts"
 const open = { action: "open", anonymous: true, unmetered: true } as const
 const text = Type.String()
 const answers = { 200: text, 304: null }
-/** The script reads its address by itself. */
+/** The script reads its address by itself. Others add parameters to links that are sent to people. */
 const anyQuery = Type.Object({}, { additionalProperties: true })
 
 type DrawFrame = (name: string, title: string, depth: number, content?: Html) => Promise<Answer>
@@ -64,10 +63,6 @@ export function pageEndpoints(
     page({
       route: "GET /p/{workspaceId}/{version}",
       access: open,
-      query: Type.Object({
-        projectId: Type.Optional(text),
-        compare: Type.Optional(text),
-      }),
       answers,
       handle: () => frame("policy", "Policy · Tallystick", 2),
     }),
@@ -94,7 +89,6 @@ function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
     page({
       route,
       access: open,
-      query: anyQuery,
       answers,
       handle: () => frame("dashboard", "Tallystick", depth),
     }),
@@ -139,14 +133,13 @@ const unframed = "frame-ancestors 'none'"
 const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as const
 
 /** Its script reads the parameters, and the API refuses malformed ones. */
-function page<const Route extends RouteName, Q extends TSchema>({
+function page<const Route extends RouteName>({
   route,
   ...value
-}: Handled<Access, Caller, ParamsOf<Route>, Q> & { readonly route: Route }): Endpoint<
-  Access,
-  Caller
-> {
-  return { ...value, ...placeOf(route), params: paramsOf(route, () => text) }
+}: Handled<Access, Caller, ParamsOf<Route>, typeof anyQuery> & {
+  readonly route: Route
+}): Endpoint<Access, Caller> {
+  return { ...value, ...placeOf(route), params: paramsOf(route, () => text), query: anyQuery }
 }
 
 function pageAnswer(html: string): Answer {
