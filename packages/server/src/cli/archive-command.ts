@@ -9,11 +9,11 @@ import {
 } from "../operator/archive.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { requiredSecrets } from "../operator/secret-files.ts"
-import { configOf, type Terminal } from "./terminal.ts"
+import { configOf, jsonText, type Terminal } from "./terminal.ts"
 
 export async function runArchiveStatus(terminal: Terminal, json: boolean): Promise<void> {
   const workspaces = await archiveStatus(configOf(terminal))
-  if (json) return terminal.say(`${JSON.stringify({ workspaces }, null, 2)}\n`)
+  if (json) return terminal.say(jsonText({ workspaces }))
   for (const { workspace, segments, entries, bytes, textBytes } of workspaces)
     terminal.say(
       `${workspace}: ${entries} entries in ${segments} segments, ${bytes} bytes for ${textBytes} of text\n`,
@@ -27,7 +27,7 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
     progress(`${workspace}: ${segments} segments`),
   )
   progress("")
-  if (json) say(`${JSON.stringify(found, null, 2)}\n`)
+  if (json) say(jsonText(found))
   else say(`${found.segments} segments were read, and every body in them hashed again.\n`)
   for (const fault of found.faults) remark(`tallystick: ${fault}\n`)
   for (const stray of found.strays)

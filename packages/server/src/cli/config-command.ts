@@ -2,7 +2,7 @@
 // secret.
 
 import { shownSettings, withoutInjected, type ShownSetting } from "../config.ts"
-import { configOf, type Terminal } from "./terminal.ts"
+import { configOf, jsonText, type Terminal } from "./terminal.ts"
 
 interface SettingRow extends ShownSetting {
   readonly from: "default" | "environment" | "file"
@@ -11,7 +11,7 @@ interface SettingRow extends ShownSetting {
 /** Throws, as a start does, for the first setting that is wrong. */
 export function showConfig(terminal: Terminal, json: boolean): void {
   const all = explain(terminal)
-  terminal.say(json ? `${JSON.stringify(all, null, 2)}\n` : tableOf(all))
+  terminal.say(json ? jsonText(all) : tableOf(all))
 }
 
 function explain(terminal: Terminal): readonly SettingRow[] {

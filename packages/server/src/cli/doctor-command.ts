@@ -21,14 +21,14 @@ import { detailOf } from "../error.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { checkServer, type CheckedServer } from "../store/open-offline.ts"
 import { addressOf } from "./service-calls.ts"
-import { configOf, type Terminal } from "./terminal.ts"
+import { configOf, jsonText, type Terminal } from "./terminal.ts"
 import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 import { checkLedger } from "./doctor-ledger.ts"
 
 /** Returns the exit code: 1 if anything is bad. */
 export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
   const results = await checkAll(terminal)
-  terminal.say(json ? `${JSON.stringify(results, null, 2)}\n` : results.map(lineOf).join(""))
+  terminal.say(json ? jsonText(results) : results.map(lineOf).join(""))
   return results.some(({ state }) => state === "bad") ? 1 : 0
 }
 

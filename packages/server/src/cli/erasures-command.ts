@@ -4,7 +4,7 @@
 import type { Erasure, HandedOut, NewErasure } from "@tallystick/client"
 import { asked, type AskingTerminal } from "./service-calls.ts"
 import { tableOf } from "./table.ts"
-import { counted } from "./terminal.ts"
+import { counted, jsonText } from "./terminal.ts"
 
 export async function listErasures(
   terminal: AskingTerminal,
@@ -14,7 +14,7 @@ export async function listErasures(
   const all = await asked(terminal, ({ erasures }) =>
     Array.fromAsync(erasures.each(workspaceId, { limit: 100 })),
   )
-  terminal.say(json ? jsonOf(all) : tableOf(rowsOf(all)))
+  terminal.say(json ? jsonText(all) : tableOf(rowsOf(all)))
 }
 
 export async function showErasure(
@@ -23,7 +23,7 @@ export async function showErasure(
   erasureId: string,
 ): Promise<void> {
   terminal.say(
-    jsonOf(await asked(terminal, ({ erasures }) => erasures.get(workspaceId, erasureId))),
+    jsonText(await asked(terminal, ({ erasures }) => erasures.get(workspaceId, erasureId))),
   )
 }
 
@@ -86,8 +86,4 @@ function rowsOf(all: readonly Erasure[]): readonly (readonly string[])[] {
     ["ERASURE", "STATE", "SCOPE", "ENTRIES", "FIELDS", "REQUESTED", "DONE", "REFERENCE"],
     ...rows,
   ]
-}
-
-function jsonOf(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`
 }

@@ -15,7 +15,7 @@ import {
 import { isUnreadable } from "../operator/fsck/workers.ts"
 import type { Config } from "../config.ts"
 import { placeName } from "../store/open.ts"
-import { configOf, counted, type Terminal } from "./terminal.ts"
+import { configOf, counted, jsonText, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {
   readonly workspaces: readonly string[]
@@ -62,7 +62,7 @@ export async function checkLedger(
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),
     })
     progress("")
-    if (json) say(`${JSON.stringify(jsonOf(found), null, 2)}\n`)
+    if (json) say(jsonText(jsonOf(found)))
     else tell(found, { say, remark })
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
   } catch (error) {

@@ -4,7 +4,7 @@
 import type { ApiKey, NewApiKey } from "@tallystick/client"
 import { asked, type AskingTerminal } from "./service-calls.ts"
 import { tableOf } from "./table.ts"
-import { counted } from "./terminal.ts"
+import { counted, jsonText } from "./terminal.ts"
 
 export async function listKeys(
   terminal: AskingTerminal,
@@ -14,7 +14,7 @@ export async function listKeys(
   const keys = await asked(terminal, ({ apiKeys }) =>
     Array.fromAsync(apiKeys.each(workspaceId, { limit: 100 })),
   )
-  terminal.say(json ? `${JSON.stringify(keys, null, 2)}\n` : tableOf(rowsOf(keys)))
+  terminal.say(json ? jsonText(keys) : tableOf(rowsOf(keys)))
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { resume, type ResumedWorkspace } from "../operator/resume.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
-import { configOf, type Terminal } from "./terminal.ts"
+import { configOf, jsonText, type Terminal } from "./terminal.ts"
 
 /**
  * With `check`, changes nothing. Returns the exit code: 1 if the data fails its integrity checks;
@@ -23,7 +23,7 @@ export async function runResume(
     progress: (workspace, done) => progress(`${workspace}: hashed ${done} entries`),
   })
   progress("")
-  if (json) terminal.say(`${JSON.stringify({ ...resumed, check }, null, 2)}\n`)
+  if (json) terminal.say(jsonText({ ...resumed, check }))
   switch (resumed.kind) {
     case "needless":
       say(

@@ -2,6 +2,7 @@
 
 import { StartError } from "../error.ts"
 import { asked, type AskingTerminal } from "./service-calls.ts"
+import { jsonText } from "./terminal.ts"
 
 /**
  * Prints the verified answer about the entry that announces the new key. Both keys sign it: anyone
@@ -16,7 +17,7 @@ export async function rotateKey(terminal: AskingTerminal, workspaceId: string): 
     throw new StartError(
       `${workspaceId} has the new key ${rotated.vkey}, and no checkpoint announces it yet; get receipt ${rotated.receiptId} in a second`,
     )
-  terminal.say(`${JSON.stringify(answer, null, 2)}\n`)
+  terminal.say(jsonText(answer))
   terminal.remark(
     `tallystick: ${rotated.vkey} signs ${workspaceId} from size ${rotated.fromSize} on. Send the output to everyone who keeps the old key.\n`,
   )

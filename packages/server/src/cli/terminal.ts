@@ -1,6 +1,7 @@
 // The environment of every command: its settings and its outputs.
 
 import { readFileSync } from "node:fs"
+import { printableJson } from "@tallystick/proof"
 import { readConfig, type Config, type Environment } from "../config.ts"
 
 export interface Terminal {
@@ -37,4 +38,9 @@ export function configOf({ environment }: Pick<Terminal, "environment">): Config
 
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`
+}
+
+/** The output of a command with `--json`. */
+export function jsonText(value: unknown): string {
+  return `${printableJson(value, 2)}\n`
 }
