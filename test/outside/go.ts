@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
-import { join } from "node:path"
+import { dirname, isAbsolute, join } from "node:path"
 
 export interface GoProgram {
   readonly go: string
@@ -22,6 +22,8 @@ export function goProgram(module: string): GoProgram | string {
     GOFLAGS: "-modcacherw",
     GOTOOLCHAIN: "local",
     CGO_ENABLED: "0",
+    // What it builds may call it.
+    PATH: isAbsolute(go) ? `${dirname(go)}:${process.env["PATH"]}` : String(process.env["PATH"]),
   }
   const folder = join(cache, module.replaceAll(/[^\w.-]/g, "_"))
   const name = /([^/@]+)@/.exec(module)?.[1] ?? ""
