@@ -55,9 +55,9 @@ async function load(given: Load): Promise<Measured> {
   const latencies: number[] = []
   const state = { count: 0, events: 0, refused: 0, stop: false }
   const started = performance.now()
-  const timer = setTimeout(() => {
-    state.stop = true
-  }, given.seconds * 1000)
+  const stop = (): void => void (state.stop = true)
+  const timer = setTimeout(stop, given.seconds * 1000)
+  process.once("SIGTERM", stop)
   await Promise.all(
     Array.from({ length: given.connections }, (_, connection) => {
       const socket = connect({ host: hostname, port: Number(port), noDelay: true })

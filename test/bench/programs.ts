@@ -115,25 +115,31 @@ function spentMs(fields: readonly string[]): number {
 }
 
 /** Runs the load generator in a process of its own. */
-export async function runLoad(load: Load): Promise<Measured> {
+/** The load ends earlier if it is aborted. */
+export async function runLoad(load: Load, abort?: AbortSignal): Promise<Measured> {
   // The generator says one line, a Measured.
-  return JSON.parse(await said("load.ts", JSON.stringify(load))) as Measured
+  return JSON.parse(await said("load.ts", [JSON.stringify(load)], abort)) as Measured
 }
 
 /** Runs by-hand.ts in the same way; returns events a second. */
 export async function runByHand(given: ByHand): Promise<number> {
-  return Number(await said("by-hand.ts", JSON.stringify(given)))
+  return Number(await said("by-hand.ts", [JSON.stringify(given)]))
 }
 
 /** Runs fsck.ts in the same way. */
 export async function runFsck(data: string, pass: string): Promise<FsckMeasured> {
-  return JSON.parse(await said("fsck.ts", data, pass)) as FsckMeasured
+  return JSON.parse(await said("fsck.ts", [data, pass])) as FsckMeasured
 }
 
-async function said(program: string, ...given: readonly string[]): Promise<string> {
+async function said(
+  program: string,
+  given: readonly string[],
+  abort?: AbortSignal,
+): Promise<string> {
   const child = spawn(process.execPath, [join(here, program), ...given], {
     stdio: ["ignore", "pipe", "inherit"],
   })
+  abort?.addEventListener("abort", () => child.kill("SIGTERM"))
   let text = ""
   child.stdout.on("data", (chunk: Buffer) => {
     text += chunk.toString()

@@ -28,12 +28,6 @@ export interface Latencies {
 
 const people = 5000
 /**
- * A turn of the writer. To start it takes part of a second of a core, which should disturb few
- * questions.
- */
-const writeSeconds = 10
-
-/**
  * Asks each kind of query in turn while 2,000 events a second are written, and returns what the
  * writers recorded meanwhile.
  */
@@ -61,14 +55,17 @@ export async function measureQueries(
     }),
   )
   const kinds = kindsOf(path, key, tokens, entries)
-  // Written until the last question is answered.
-  const ended = { at: false }
-  const writing = keepWriting(url, writer, ended)
+  // Written until the last question is answered, by one process: to start another would take part of
+  // a second of a core.
+  const ended = new AbortController()
+  const load = { url, connections: 16, batch: 0, perSecond: 2000, writers: [writer] }
+  const writing = runLoad({ ...load, seconds: 3600, run: `beside-${entries}-key` }, ended.signal)
   const latencies: Latencies[] = []
   for (const kind of kinds)
     latencies.push(await measure(url, kind, Math.max(20, Math.round(kind.count * scale))))
-  ended.at = true
-  return { latencies, ...(await writing) }
+  ended.abort()
+  const { events, refused } = await writing
+  return { latencies, written: events, refused }
 }
 
 function kindsOf(
@@ -149,30 +146,6 @@ async function measure(url: string, { name, ask }: Kind, count: number): Promise
     p99Ms: quantile(took, 0.99),
     matched: quantile(totals, 0.5),
   }
-}
-
-async function keepWriting(
-  url: string,
-  writer: Load["writers"][number],
-  ended: { readonly at: boolean },
-) {
-  let written = 0
-  let refused = 0
-  for (let turn = 0; !ended.at; turn++) {
-    const load = {
-      url,
-      connections: 16,
-      seconds: writeSeconds,
-      batch: 0,
-      perSecond: 2000,
-      writers: [writer],
-      run: `beside-${turn}-key`,
-    }
-    const measured = await runLoad(load)
-    written += measured.events
-    refused += measured.refused
-  }
-  return { written, refused }
 }
 
 async function askJson(
