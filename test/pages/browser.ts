@@ -152,6 +152,8 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
       assert.deepEqual(elsewhere, [], "requests to somewhere else")
     },
     async [Symbol.asyncDispose]() {
+      // Pages that ask again and again may have an answer under way.
+      if (!page.isClosed()) await page.unrouteAll({ behavior: "ignoreErrors" })
       await context.close()
     },
   }
