@@ -98,36 +98,56 @@ const usual = 4096
 test("a few entries make no segment, and all of them are found", async () => {
   const house = openHouse()
   assert.equal(await house.loop.catchUp("acme"), 0)
-  await write(house.served, "acme", names(usual - 1))
+  await write(house.served, "acme", names(255))
   house.loop.poke(["acme", "empty"])
   await settled()
-  assert.equal(await house.loop.catchUp("acme"), usual - 1)
-  assert.deepEqual([await keptOf(house, "acme"), await totalOf(house, "acme")], ["", 4095])
+  assert.equal(await house.loop.catchUp("acme"), 255)
+  assert.deepEqual([await keptOf(house, "acme"), await totalOf(house, "acme")], ["", 255])
   const told = house.reports.flatMap((it) => (it.kind === "filed" ? it.positions : []))
   assert.deepEqual(
     new Map(told.map(([workspace, ...rest]) => [workspace, rest])),
     new Map([
-      ["acme", [4095, 4095]],
+      ["acme", [255, 255]],
       ["empty", [0, 0]],
     ]),
   )
-  await write(house.served, "acme", names(1, usual))
+  await write(house.served, "acme", names(1, 255))
   house.loop.poke(["acme"])
-  await untilKept(house, "acme", "1.0")
-  assert.equal(await totalOf(house, "acme"), 4096)
+  await untilKept(house, "acme", "0.0")
+  assert.equal(await totalOf(house, "acme"), 256)
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })
 
-test("sixteen segments become one, once nothing else is due", async () => {
+test("entries wait a second at most until they fill a usual segment, if the ones before did", async () => {
+  const house = openHouse()
+  const grow = async (from: number, to: number): Promise<void> => {
+    await write(house.served, "acme", names(to - from, from))
+    house.loop.poke(["acme"])
+    await settled()
+  }
+  await grow(0, usual)
+  await untilKept(house, "acme", "1.0")
+  await grow(usual, 2 * usual - 1)
+  assert.equal(await keptOf(house, "acme"), "1.0")
+  await grow(2 * usual - 1, 2 * usual + 300)
+  assert.equal(await keptOf(house, "acme"), "1.0 1.1", "the next ones wait again")
+  // A second later, and nothing more was written.
+  house.wakeAll()
+  await untilKept(house, "acme", "1.0 1.1 0.32")
+  await grow(2 * usual + 300, 3 * usual + 300)
+  // The segment before it took a second.
+  await untilKept(house, "acme", "1.0 1.1 1.2 0.48")
+  assert.equal(await totalOf(house, "acme"), 3 * usual + 300)
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
+})
+
+test("sixteen segments become one, also of large entries", async () => {
   const [grown, late] = [openHouse(), openHouse()]
-  // Large entries are put into small segments once a search waits for them, and then up to the end.
   await writeLarge(grown, 450)
   grown.loop.poke(["acme"])
-  await settled()
-  assert.equal(await keptOf(grown, "acme"), "")
-  await grown.loop.catchUp("acme")
-  assert.equal(await keptOf(grown, "acme"), "0.0")
+  await untilKept(grown, "acme", "0.0")
   await writeUsual(grown, 15 * 256 - 450)
   grown.loop.poke(["acme"])
   const fifteen = Array.from({ length: 15 }, (_, k) => `0.${k}`).join(" ")
@@ -256,11 +276,10 @@ test("a segment is dropped if smaller ones with its entries were made meanwhile"
   await write(house.served, "acme", names(usual))
   house.loop.poke(["acme"])
   await reading.promise
-  const old = house.loop.fileOld("acme", 600)
+  for (const k of [0, 1]) await keepSmall(house, "acme", k)
   held.resolve()
-  await old
   await untilKept(house, "acme", "1.0")
-  assert.deepEqual(written, [...Array.from({ length: 16 }, (_, k) => `0.${k}`), "1.0"])
+  assert.deepEqual(written, [...Array.from({ length: 14 }, (_, k) => `0.${k + 2}`), "1.0"])
   assert.equal(await totalOf(house, "acme"), usual)
   await house.loop.close()
   await expectChain(house.served.journal, "acme")

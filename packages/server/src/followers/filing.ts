@@ -1,5 +1,5 @@
 // Builds the search: when all entries of a segment are recorded, it reads them and stores the
-// segment. Later it merges small segments into larger ones. Searches also cover the entries in no
+// segment. Then it merges small segments into larger ones. Searches also cover the entries in no
 // segment yet (store/search/unfiled-entries.ts), so they need not wait. Failures are retried.
 
 import { strict as assert } from "node:assert"
@@ -22,7 +22,7 @@ import {
 import type { KeptSegment, SegmentName, StagedParts } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
 import { bytesOf } from "../store/entries.ts"
-import { startLoop } from "./loop.ts"
+import { earliest, startLoop } from "./loop.ts"
 import { createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
 import { mergeInPieces } from "./segment-merging.ts"
 
@@ -43,8 +43,6 @@ export interface Filing {
    * sequence at the time of the call. Rejects if a segment cannot be made.
    */
   catchUp(workspace: string): Promise<number>
-  /** Makes small segments of the entries up to this one, which are too old to wait for more. */
-  fileOld(workspace: string, sequence: number): Promise<void>
   /**
    * Removes destroyed content of these entries from the search. When it resolves, no segment has
    * any of it, and none will.
@@ -60,6 +58,16 @@ export interface FilingParts {
   readonly report: (report: FilingReport) => void
 }
 
+/** How fast a workspace grows. */
+interface Pace {
+  /** The segment of the usual size that its newest entries are to be in, counted from 0. */
+  readonly block: number
+  /** When there were enough of them for a small one. */
+  readonly sinceMs: number
+  /** Whether those before it took longer than entries wait. */
+  readonly isSlow: boolean
+}
+
 /** Makes one segment, in steps of some ten milliseconds. */
 interface Job {
   readonly workspace: string
@@ -73,8 +81,8 @@ const holeMax = 1000
  * smallest segment, of the largest entries, has about as much.
  */
 const segmentBytesMax = 64 * 1024 * 1024
-/** The most bytes of bodies in no segment that are left to a search that waits. */
-const leftBytesMax = 16 * 1024 * 1024
+/** How long entries wait for others, to become a segment of the usual size together. */
+const fillMs = 1000
 /** Pause before a retry: readers of the search hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
@@ -86,6 +94,9 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   const swept = new Set<string>()
   /** Workspaces with a large segment to make. It waits until no small one is due. */
   const large = new Set<string>()
+  const paces = new Map<string, Pace>()
+  /** Workspaces whose entries wait for others, until when. */
+  const waiting = new Map<string, number>()
   let small: Job | undefined
   let growing: Job | undefined
   const step = (): Promise<void> => makeSome().catch(() => undefined)
@@ -93,9 +104,12 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     leases,
     clock,
     step,
+    dueMs: () => earliest(waiting),
     left(workspace) {
       // What the other server stores is read again when the workspace comes back.
       forgetJobs(workspace)
+      paces.delete(workspace)
+      waiting.delete(workspace)
       report({ kind: "left", workspace })
     },
   })
@@ -107,9 +121,6 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       // One segment at a time, because other workspaces have turns too.
       while (await loop.ask(workspace, () => makeAsked(workspace, sequence))) continue
       return sequence
-    },
-    async fileOld(workspace, sequence) {
-      while (await loop.ask(workspace, () => makeAsked(workspace, sequence, 0))) continue
     },
     async forget(workspace, destroyed) {
       const cleanNext = createCleaner(store, limits, workspace, destroyed)
@@ -142,6 +153,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
 
   /** Does a step of a due small segment, or else of a merge. */
   async function makeSome(): Promise<void> {
+    for (const [workspace, untilMs] of waiting)
+      if (untilMs <= clock.elapsed() && waiting.delete(workspace)) loop.queue.add([workspace])
     small ??= await nextSmall()
     growing ??= small === undefined ? await nextLarge() : undefined
     const job = small ?? growing
@@ -177,11 +190,14 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       loop.queue.leave(workspace)
       try {
         const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
-        const due = dueOf(kept, end)
+        const due = dueOf(kept, end, leastLevel(workspace, positionOf(kept), end))
+        const merge = due === undefined ? mergeOf(kept) : undefined
         seen.push([workspace, due === undefined ? end : positionOf(kept), end])
         if (due !== undefined && due.level <= usualLevel)
           found = { workspace, steps: build(workspace, due) }
-        else if (due !== undefined || mergeOf(kept) !== undefined || !swept.has(workspace))
+        else if (merge !== undefined && merge.name.level <= usualLevel)
+          found = { workspace, steps: grow(workspace, merge) }
+        else if (due !== undefined || merge !== undefined || !swept.has(workspace))
           large.add(workspace)
       } catch (error) {
         // A workspace that cannot be read does not stop the others.
@@ -191,6 +207,26 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     }
     if (seen.length > 0) report({ kind: "filed", positions: seen })
     return found
+  }
+
+  /**
+   * The smallest segment that is worth making. Entries in no segment cost each search, so they wait
+   * for others only where these come soon. They cost less in one segment than in several.
+   */
+  function leastLevel(workspace: string, position: number, end: number): number {
+    if (end - position < sizeOf(0)) return usualLevel
+    const nowMs = clock.elapsed()
+    const block = Math.floor(position / sizeOf(usualLevel))
+    let pace = paces.get(workspace)
+    if (pace?.block !== block) {
+      const tookMs = pace === undefined ? Infinity : (nowMs - pace.sinceMs) / (block - pace.block)
+      pace = { block, sinceMs: nowMs, isSlow: tookMs >= fillMs }
+      paces.set(workspace, pace)
+    }
+    const untilMs = pace.sinceMs + fillMs
+    if (pace.isSlow || untilMs <= nowMs) return 0
+    waiting.set(workspace, untilMs)
+    return usualLevel
   }
 
   async function nextLarge(): Promise<Job | undefined> {
@@ -214,17 +250,12 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
    * Makes a segment of at least this level, or a smaller one if the entries are large. Returns
    * whether there was one to make.
    */
-  async function makeAsked(
-    workspace: string,
-    sequence: number,
-    level = usualLevel,
-  ): Promise<boolean> {
+  async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
     try {
       // Another process may have filed since.
       lists.delete(workspace)
       const kept = await listOf(workspace)
-      const isLeft = await isLarge(workspace, positionOf(kept), sequence)
-      const due = dueOf(kept, sequence, level) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
+      const due = dueOf(kept, sequence, 0)
       if (due === undefined) return false
       for await (const _ of build(workspace, due)) await leases.hold(workspace)
       const position = positionOf(await listOf(workspace))
@@ -234,18 +265,6 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       fail(workspace, error)
       throw error
     }
-  }
-
-  async function isLarge(workspace: string, position: number, end: number): Promise<boolean> {
-    let bytes = 0
-    if (end - position >= sizeOf(usualLevel)) return false
-    for (let last = position; last < end && bytes <= leftBytesMax;) {
-      const entries = await journal.after(workspace, last, limits.fileEntriesMax)
-      if (entries.length === 0) break
-      bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
-      last = entries.at(-1)?.sequence ?? end
-    }
-    return bytes > leftBytesMax
   }
 
   async function* build(workspace: string, name: SegmentName): AsyncGenerator<undefined, void> {

@@ -7,9 +7,9 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
+import { sizeOf, usualLevel } from "../store/search/segment-plan.ts"
 import type { ContentKeeper } from "../store/content-keeper.ts"
 import type { Leases } from "../store/store.ts"
-import { startFiling } from "./filing.ts"
 import { startPacker, type PackerReport } from "./packer.ts"
 
 interface House extends MemoryStore {
@@ -22,14 +22,13 @@ interface House extends MemoryStore {
   setTime(timeMs: number): void
   /** Signs a checkpoint that covers this many entries. */
   sign(size: number): Promise<void>
-  /** Another segment of 256 entries. */
-  file(): Promise<void>
+  /** The next segment of this level, where all have the same; 4,096 entries if none is given. */
+  file(level?: number): Promise<void>
   packed(): Promise<number>
   /** Waits until the packer has nothing more to do. */
   settle(): Promise<void>
 }
 
-const segmentEntries = 256
 const packAfterMs = 24_000
 
 function openHouse({
@@ -52,11 +51,8 @@ function openHouse({
   const reports: PackerReport[] = []
   const parts = { ...filing, leases: leases ?? filing.leases, content: content(filing.content) }
   const limits = { ...defaultLimits, packAfterMs }
-  // It makes only segments that the packer requests, because it is not told of new entries.
-  const segmentMaker = startFiling({ store: parts, clock, limits, report() {} })
   const packer = startPacker({
     store: parts,
-    filing: segmentMaker,
     clock,
     limits,
     report: (said) => reports.push(said),
@@ -81,13 +77,11 @@ function openHouse({
       assert.ok(await watched.index.putCheckpoint("acme", 1, signed, checkpoint))
       signed = size
     },
-    async file() {
-      const builder = createSegmentBuilder(segments * segmentEntries + 1, segmentEntries)
-      const after = segments * segmentEntries
-      for (const entry of await filing.journal.after("acme", after, segmentEntries))
-        builder.add(entry)
-      const name = { level: 0, k: segments++ }
-      await filing.segments.put("acme", name, packSegment(builder.finish()), [])
+    async file(level = usualLevel) {
+      const [k, size] = [segments++, sizeOf(level)]
+      const builder = createSegmentBuilder(k * size + 1, size)
+      for (const entry of await filing.journal.after("acme", k * size, size)) builder.add(entry)
+      await filing.segments.put("acme", { level, k }, packSegment(builder.finish()), [])
       packer.grown("acme", (await served.journal.head("acme"))?.sequence ?? 0)
     },
     async packed() {
@@ -95,7 +89,7 @@ function openHouse({
       return frames.reduce((sum, { count }) => sum + count, 0)
     },
     async settle() {
-      for (let turns = 0; turns < 60; turns++) {
+      for (let turns = 0; turns < 300; turns++) {
         elapsedMs += 1000
         for (const wake of sleepers.splice(0)) wake()
         await new Promise((resolve) => setImmediate(resolve))
@@ -106,7 +100,7 @@ function openHouse({
 
 test("bodies are packed once a segment has them and a checkpoint covers them, and not before", async () => {
   const house = openHouse()
-  await house.write(600)
+  await house.write(8300)
   await house.settle()
   assert.equal(await house.packed(), 0)
   await house.file()
@@ -116,34 +110,47 @@ test("bodies are packed once a segment has them and a checkpoint covers them, an
   await house.sign(200)
   await house.settle()
   assert.equal(await house.packed(), 192)
-  await house.sign(600)
+  await house.sign(8300)
   await house.settle()
-  assert.equal(await house.packed(), 256)
+  assert.equal(await house.packed(), 4096)
   await house.file()
   await house.settle()
-  assert.equal(await house.packed(), 512)
+  assert.equal(await house.packed(), 8192)
   const entries = house.reports.reduce(
     (sum, said) => sum + (said.kind === "packed" ? said.entries : 0),
     0,
   )
-  assert.equal(entries, 512)
-  assert.equal((await expectChain(house.served.journal, "acme")).size, 600)
+  assert.equal(entries, 8192)
+  assert.equal((await expectChain(house.served.journal, "acme")).size, 8300)
+  await house.packer.close()
+})
+
+test("the newest bodies stay in their rows, though small segments have them", async () => {
+  const house = openHouse()
+  await house.write(4200)
+  await house.sign(4200)
+  for (let made = 0; made < 15; made++) await house.file(0)
+  await house.settle()
+  assert.equal(await house.packed(), 0)
+  await house.file(0)
+  await house.settle()
+  assert.equal(await house.packed(), 4096)
+  await expectChain(house.served.journal, "acme")
   await house.packer.close()
 })
 
 test("pauses are longer during many writes", async () => {
   const house = openHouse()
-  await house.write(600)
+  await house.write(4200)
   await house.file()
-  await house.file()
-  await house.sign(600)
-  house.packer.grown("acme", 600 + 10_000)
+  await house.sign(4200)
+  house.packer.grown("acme", 4200 + 10_000)
   await house.settle()
-  assert.equal(await house.packed(), 512)
-  // After the first stretch, in the second in which it grew, and after four of the others.
+  assert.equal(await house.packed(), 4096)
+  // After the first stretch, in the second in which it grew, and after each four of the others.
   assert.deepEqual(
     house.pauses.filter((ms) => ms === 4 || ms === 100),
-    [100, 4],
+    [100, ...Array.from({ length: 15 }, () => 4)],
   )
   await expectChain(house.served.journal, "acme")
   await house.packer.close()
@@ -160,11 +167,11 @@ test("a failure is reported and tried again", async () => {
       },
     }),
   })
-  await house.write(300)
-  await house.sign(300)
+  await house.write(4200)
+  await house.sign(4200)
   await house.file()
   await house.settle()
-  assert.equal(await house.packed(), 256)
+  assert.equal(await house.packed(), 4096)
   assert.deepEqual(
     house.reports.filter(({ kind }) => kind === "not packed"),
     Array.from({ length: 2 }, () => ({ kind: "not packed", detail: "acme: the disk is away" })),
@@ -185,14 +192,14 @@ test("if another server has packed the due bodies, the next due ones are packed"
       },
     }),
   })
-  await house.write(600)
-  await house.sign(600)
+  await house.write(8300)
+  await house.sign(8300)
   await house.file()
   await house.settle()
-  assert.equal(others, 4, "stretches")
+  assert.equal(others, 64, "stretches")
   await house.file()
   await house.settle()
-  assert.equal(await house.packed(), 512)
+  assert.equal(await house.packed(), 8192)
   await expectChain(house.served.journal, "acme")
   await house.packer.close()
 })
@@ -207,8 +214,8 @@ test("a workspace that another server follows is left to it", async () => {
       onTaken: (follower) => void followers.push(follower),
     },
   })
-  await house.write(300)
-  await house.sign(300)
+  await house.write(4200)
+  await house.sign(4200)
   await house.file()
   await house.settle()
   assert.equal(await house.packed(), 0)
@@ -216,12 +223,12 @@ test("a workspace that another server follows is left to it", async () => {
   // Nothing more is recorded.
   for (const taken of followers) taken("acme")
   await house.settle()
-  assert.equal(await house.packed(), 256)
+  assert.equal(await house.packed(), 4096)
   await expectChain(house.served.journal, "acme")
   await house.packer.close()
 })
 
-test("old entries are packed without a due segment, and then get small segments", async () => {
+test("old entries are packed, whether or not a segment has them", async () => {
   const house = openHouse()
   await house.write(600)
   await house.sign(600)
@@ -229,14 +236,12 @@ test("old entries are packed without a due segment, and then get small segments"
   assert.equal(await house.packed(), 0)
   house.setTime(packAfterMs + 400)
   await house.settle()
-  assert.deepEqual(
-    (await house.filing.segments.list("acme")).map(({ level, k }) => [level, k]),
-    [[0, 0]],
-  )
   assert.equal(await house.packed(), 384, "whole stretches of the 399 that are old")
+  await house.file(0)
+  await house.settle()
+  assert.equal(await house.packed(), 384)
   house.setTime(packAfterMs + 601)
   await house.settle()
-  assert.equal((await house.filing.segments.list("acme")).length, 2)
   assert.equal(await house.packed(), 576)
   await expectChain(house.served.journal, "acme")
   await house.packer.close()

@@ -1,6 +1,6 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
-// after another any more: a signed checkpoint covers them, and a segment of the search has them, or
-// they are old and in a workspace that has too few for a segment. Oldest first, some stretches at a
+// after another any more: a signed checkpoint covers them, and segments of the search have them and
+// the rest of their 4,096, or they are old. Oldest first, some stretches at a
 // time, with pauses, because a commit waits while a stretch is stored. The pauses are longer under
 // load, because packing can wait and writers cannot.
 
@@ -10,7 +10,6 @@ import type { Limits } from "../limits.ts"
 import type { Packed } from "../store/content-keeper.ts"
 import { sizeOf, usualLevel } from "../store/search/segment-plan.ts"
 import type { FilingStore } from "../store/store.ts"
-import type { Filing } from "./filing.ts"
 import { startLoop } from "./loop.ts"
 import { lastBefore, settledOf } from "./packable-entries.ts"
 
@@ -26,7 +25,6 @@ export interface Packer {
 
 export interface PackerParts {
   readonly store: FilingStore
-  readonly filing: Pick<Filing, "fileOld">
   readonly clock: Clock
   readonly limits: Pick<Limits, "packAfterMs">
   readonly report: (report: PackerReport) => void
@@ -57,7 +55,7 @@ interface Progress {
   end: number
 }
 
-export function startPacker({ store, filing, clock, limits, report }: PackerParts): Packer {
+export function startPacker({ store, clock, limits, report }: PackerParts): Packer {
   const { leases, content } = store
   const lookEveryMs = limits.packAfterMs / looksPerWait
   const progress = new Map<string, Progress>()
@@ -137,13 +135,14 @@ export function startPacker({ store, filing, clock, limits, report }: PackerPart
 
   async function packableUpTo(workspace: string, head: number): Promise<number> {
     const { covered, filed } = await settledOf(store, workspace)
+    // The newest ones are read most, and stay in their rows.
+    const full = filed - (filed % sizeOf(usualLevel))
     // The checkpoint that covers them is being made.
-    if (covered < filed) loop.queue.retry([workspace])
+    if (covered < full) loop.queue.retry([workspace])
     // With this many more entries, a segment is being made.
-    if (head - filed >= sizeOf(usualLevel)) return Math.min(covered, filed)
+    if (head - full >= sizeOf(usualLevel)) return Math.min(covered, full)
     const beforeMs = clock.now() - limits.packAfterMs
-    const old = await lastBefore(store, workspace, beforeMs, filed, covered)
-    if (old - filed >= sizeOf(0)) await filing.fileOld(workspace, old)
+    const old = await lastBefore(store, workspace, beforeMs, full, covered)
     return Math.min(covered, old)
   }
 }

@@ -115,7 +115,6 @@ if (options !== undefined) {
   const packer = options.packs
     ? startPacker({
         store,
-        filing,
         clock: systemClock,
         limits: options.limits,
         report: (said) => report(said),

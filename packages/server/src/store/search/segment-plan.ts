@@ -10,7 +10,7 @@ export interface PlannedSegment {
   readonly absorbs: readonly KeptSegment[]
 }
 
-/** A segment of large entries is made once a search waits, or 4,096 entries are there. */
+/** Of entries that come fast. */
 export const usualLevel = 1
 /** Larger segments are merged only: to make one of entries takes as much memory as it has. */
 const madeLevelMax = 2

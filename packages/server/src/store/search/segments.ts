@@ -22,8 +22,8 @@ export interface SegmentName {
 
 /**
  * Entries of a segment at each level, each a multiple of the one before. The smallest level is for
- * large entries alone: 4,096 entries of 256 KiB are a gigabyte, which no process should hold at
- * once. Segments of ordinary entries begin at the second level. The largest are always merged.
+ * entries that come slowly, and for large ones: 4,096 of 256 KiB are a gigabyte, which no process
+ * should hold at once. The largest are always merged.
  */
 export const segmentSizes: readonly number[] = [256, 4096, 65_536, 1_048_576]
 
