@@ -34,7 +34,7 @@ export interface Heads {
   close(): void
 }
 
-/** With more superseded lines than this, the next start rewrites the file. */
+/** With more superseded lines than this, the file is written anew: it must not grow for ever. */
 const staleLinesMax = 10_000
 
 /**
@@ -42,21 +42,46 @@ const staleLinesMax = 10_000
  * between them.
  */
 export async function openHeads(path: string): Promise<Heads> {
-  const { heads, lines, cut } = readLines(path)
-  if (cut || lines > heads.size + staleLinesMax)
+  const read = readLines(path)
+  const { heads, cut } = read
+  let { lines } = read
+  const replace = (): void =>
     replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
-  const file = openSync(path, "a", 0o600)
-  // A new file is on the disk only once its folder is synced.
-  syncPath(dirname(path))
-  let good = fstatSync(file).size
+  const isStale = (): boolean => lines > heads.size + staleLinesMax
+  if (cut || isStale()) {
+    replace()
+    lines = heads.size
+  }
+  let { file, good } = openEnd(path)
+  const shorten = (): void => {
+    try {
+      replace()
+    } catch {
+      // The old file has all heads. One that is mounted by itself cannot be replaced.
+    }
+    const before = file
+    // Also after an error: the file may have been replaced already.
+    ;({ file, good } = openEnd(path))
+    closeSync(before)
+    lines = heads.size
+  }
   const append = (line: string): void => {
+    if (isStale()) shorten()
     // A full disk may have stored a part of a failed line: cut the file after its last good line.
     ftruncateSync(file, good)
     writeFileSync(file, line)
     fdatasyncSync(file)
     good += Buffer.byteLength(line)
+    lines += 1
   }
   return headsOf(heads, append, () => closeSync(file))
+}
+
+/** Opens the file to append to it. It is on the disk, with its name, when this returns. */
+function openEnd(path: string): { readonly file: number; readonly good: number } {
+  const file = openSync(path, "a", 0o600)
+  syncPath(dirname(path))
+  return { file, good: fstatSync(file).size }
 }
 
 export function memoryHeads(): Heads {
