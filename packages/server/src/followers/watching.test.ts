@@ -175,6 +175,33 @@ test("a request for a proof makes the service sign at once, with all entries so 
   await expectChain(house.watched.journal, "acme")
 })
 
+test("a seal of a workspace that is written to all the time ends, and does not hold up others", async () => {
+  let isBusy = true
+  const house = openHouse({
+    journal: (journal) => ({
+      ...journal,
+      async linked(workspace, ...asked) {
+        const pieces = await journal.linked(workspace, ...asked)
+        if (isBusy && workspace === "busy") await house.write(workspace)
+        return pieces
+      },
+    }),
+  })
+  await house.write("busy", 25)
+  await house.write("acme")
+  const sealed: (number | undefined)[] = []
+  for (const workspace of ["busy", "acme"])
+    void house.watching.seal(workspace).then((checkpoint) => sealed.push(checkpoint?.size))
+  await settled()
+  isBusy = false
+  await settled()
+  const [busy = 0, acme] = sealed
+  assert.ok(busy >= 25 && busy < 35, `sealed at ${busy}`)
+  assert.equal(acme, 1)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "busy")
+})
+
 test("if the lease of a workspace is unknown, it is asked again, without another entry", async () => {
   let told: boolean | undefined
   const house = openHouse({ hold: async () => told })

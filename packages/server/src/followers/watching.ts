@@ -42,7 +42,7 @@ export interface Watching {
   poke(workspaces: readonly string[]): void
   /** A reader found an entry broken: the auditor verifies it now. */
   suspect(workspace: string, sequence: number): void
-  /** Follows a workspace to its end and signs it, now. */
+  /** Follows a workspace to its present end and signs it, now. */
   seal(workspace: string): Promise<Checkpoint | undefined>
   close(): Promise<void>
 }
@@ -142,14 +142,14 @@ export function startWatching({
     await auditor?.save().catch(failed(""))
   }
 
-  async function follow(workspace: string): Promise<boolean> {
+  async function follow(workspace: string): Promise<FollowStep> {
     loop.queue.leave(workspace)
     const followed = await followOnce(journal, all, workspace, limits)
     if (!followed.caughtUp) loop.poke([workspace])
     if (!unsigned.has(workspace))
       unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
     report({ kind: "followed", workspace, ...followed })
-    return followed.caughtUp
+    return followed
   }
 
   async function sign(workspace: string): Promise<Checkpoint | undefined> {
@@ -171,7 +171,12 @@ export function startWatching({
   async function sealNow(workspace: string): Promise<Checkpoint | undefined> {
     let checkpoint: Checkpoint | undefined
     await guarded(workspace, async () => {
-      while (!(await follow(workspace))) await turn()
+      let followed = await follow(workspace)
+      // Later entries can wait: a busy workspace has new ones after every read.
+      for (const { end } = followed; !followed.caughtUp && followed.position < end;) {
+        await turn()
+        followed = await follow(workspace)
+      }
       checkpoint = await sign(workspace)
     })
     return checkpoint
