@@ -13,13 +13,19 @@ export function clientAddress(trustProxy: boolean | readonly string[]): ClientAd
     const forwarded = headers["x-forwarded-for"]?.toString().split(",") ?? []
     let address = socket.remoteAddress ?? ""
     // Each proxy appends the address that it got the request from.
-    for (const before of forwarded.toReversed().map((part) => part.trim())) {
+    for (const before of forwarded.toReversed().map((part) => withoutPort(part.trim()))) {
       if (before === "") continue
       if (!isTrusted(address)) break
       address = before
     }
     return address
   }
+}
+
+/** Some proxies add the port to an address, and brackets to one of IPv6. */
+export function withoutPort(named: string): string {
+  const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
+  return inner ?? bare ?? named
 }
 
 function inNetworks(networks: readonly string[]): (address: string) => boolean {

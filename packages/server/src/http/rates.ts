@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { createLru } from "../runtime/lru-cache.ts"
+import { withoutPort } from "./client-address.ts"
 
 export interface Rate {
   /** Counts one. Throws `rate_limited` if the bucket is empty. */
@@ -95,9 +96,7 @@ export function createRate(
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address, which are one subscriber. */
 export function networkOf(named: string): string {
-  // Some proxies add the port to the address.
-  const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
-  const address = inner ?? bare ?? named
+  const address = withoutPort(named)
   if (isIPv4(address)) return address
   // A proxy may send anything. All texts that are no address share one bucket.
   if (!isIPv6(address)) return "none"
