@@ -86,3 +86,35 @@ test("a file of a secret that cannot be read is named by its setting, with the r
       new ConfigError(`TALLYSTICK_ROOT_KEY_FILE names a file that cannot be read (${code})`),
     )
 })
+
+test("a limit that the service cannot keep is refused, with the largest that it can", () => {
+  const refused = (limit: string, value: string): string => {
+    try {
+      read({ [`TALLYSTICK_LIMIT_${limit}`]: value })
+      return "accepted"
+    } catch (error) {
+      assert.ok(error instanceof ConfigError, String(error))
+      return error.message
+    }
+  }
+  // No date is so far away.
+  for (const limit of ["SETUP_LIFE_MS", "SESSION_LIFE_MS", "KEY_OVERLAP_MS"]) {
+    assert.equal(
+      refused(limit, String(Number.MAX_SAFE_INTEGER)),
+      `TALLYSTICK_LIMIT_${limit} must be a whole number from 1 to 3153600000000`,
+    )
+    assert.equal(refused(limit, "3153600000000"), "accepted")
+  }
+  // Node has no timer of that length, and warns on each connection.
+  for (const limit of ["HEADERS", "BODY", "KEEP_ALIVE", "STILL"])
+    assert.equal(
+      refused(`${limit}_TIMEOUT_MS`, "2147483647"),
+      `TALLYSTICK_LIMIT_${limit}_TIMEOUT_MS must be a whole number from 1 to 2073600000`,
+    )
+  assert.equal(refused("DISK_RESERVE_BYTES", String(Number.MAX_SAFE_INTEGER)), "accepted")
+})
+
+test("headers have no more time than the whole request", () => {
+  const { limits } = read({ TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: "5000" })
+  assert.deepEqual([limits.headersTimeoutMs, limits.bodyTimeoutMs], [5000, 5000])
+})

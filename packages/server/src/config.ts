@@ -2,6 +2,7 @@
 // docs/configuration.md is compared with the manuals here.
 
 import { isIP } from "node:net"
+import { dayMs } from "./clock.ts"
 import { defaultLimits, type Limits } from "./limits.ts"
 
 export interface Config {
@@ -503,19 +504,37 @@ function levelOf(value: string): LogLevel {
   return level
 }
 
+/** A hundred years: a date so far away still has four digits in its year. */
+const limitMsMax = 36_500 * dayMs
+/** The timers of Node that a connection has take 24 days at most. */
+const timerMsMax = 24 * dayMs
+const timers: readonly string[] = [
+  "headersTimeoutMs",
+  "bodyTimeoutMs",
+  "keepAliveTimeoutMs",
+  "stillTimeoutMs",
+] satisfies (keyof Limits)[]
+
 function limitsOf(environment: Environment): Limits {
   // Every limit is a number, and the names are unchanged.
   const limits = Object.fromEntries(
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)
       const value = environment[name]
-      return [
-        limit,
-        value === undefined ? fallback : integerOf(name, value, 1, Number.MAX_SAFE_INTEGER),
-      ]
+      return [limit, value === undefined ? fallback : integerOf(name, value, 1, mostOf(limit))]
     }),
   ) as unknown as Limits
-  // A batch takes a place in the queue for each of its events, so a larger batch could never be
-  // accepted.
-  return { ...limits, batchEventsMax: Math.min(limits.batchEventsMax, limits.queuedEventsMax) }
+  return {
+    ...limits,
+    // A batch takes a place in the queue for each of its events, so a larger batch could never be
+    // accepted.
+    batchEventsMax: Math.min(limits.batchEventsMax, limits.queuedEventsMax),
+    // The headers are a part of the request. Node refuses a longer time for them.
+    headersTimeoutMs: Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs),
+  }
+}
+
+function mostOf(limit: string): number {
+  if (timers.includes(limit)) return timerMsMax
+  return limit.endsWith("Ms") ? limitMsMax : Number.MAX_SAFE_INTEGER
 }
