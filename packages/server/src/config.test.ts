@@ -118,3 +118,17 @@ test("headers have no more time than the whole request", () => {
   const { limits } = read({ TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: "5000" })
   assert.deepEqual([limits.headersTimeoutMs, limits.bodyTimeoutMs], [5000, 5000])
 })
+
+test("a public address whose host cannot be in the name of a key is refused", () => {
+  for (const host of ["a+b.example", "a%2Bb.example"])
+    assert.throws(
+      () => read({ TALLYSTICK_PUBLIC_URL: `https://${host}/ledger` }),
+      new ConfigError(
+        "TALLYSTICK_PUBLIC_URL must have a host without +: names of keys contain it, and a + ends them",
+      ),
+    )
+  assert.equal(
+    read({ TALLYSTICK_PUBLIC_URL: "https://a.example/b+c" }).publicUrl,
+    "https://a.example/b+c",
+  )
+})

@@ -107,7 +107,7 @@ export const settings = {
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
     manual:
-      "Address that clients use: http or https, without query, fragment or user. URLs in answers begin with it, and the names of ledgers contain its host.",
+      "Address that clients use: http or https, without query, fragment or user, and without `+` in its host. URLs in answers begin with it, and the names of ledgers contain its host.",
   },
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
@@ -189,7 +189,7 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     databaseUrl: databaseUrlOf(given("TALLYSTICK_DATABASE_URL")),
     archive: archiveOf(environment, given, data),
     heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
-    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL"), "TALLYSTICK_PUBLIC_URL"),
+    publicUrl: publicUrlOf(given("TALLYSTICK_PUBLIC_URL")),
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
     previousRootKey: rootKeyOf(
       given("TALLYSTICK_ROOT_KEY_PREVIOUS"),
@@ -362,6 +362,15 @@ export function urlOf(value: string | undefined, name: string): string | undefin
       `${name} must be an http or https address without query, fragment or user`,
     )
   return value.replace(/\/+$/, "")
+}
+
+function publicUrlOf(value: string | undefined): string | undefined {
+  const url = urlOf(value, "TALLYSTICK_PUBLIC_URL")
+  if (url !== undefined && new URL(url).hostname.includes("+"))
+    throw new ConfigError(
+      "TALLYSTICK_PUBLIC_URL must have a host without +: names of keys contain it, and a + ends them",
+    )
+  return url
 }
 
 type Given = (name: Name) => string | undefined
