@@ -16,7 +16,10 @@ export interface ConnectionLimits {
   readonly uriBytesMax: number
   /** Connections open at once (`connection-shares.ts`). */
   readonly connectionsMax: number
-  /** Pipelined requests of one connection that wait behind the first. Further ones are refused. */
+  /**
+   * Pipelined requests of one connection that wait behind the first. Further ones are refused, and
+   * the connection is closed at ten times as many.
+   */
   readonly pipelinedMax: number
   /** How long a stop waits for requests that have begun. Then it closes their connections. */
   readonly drainTimeoutMs: number
@@ -28,7 +31,7 @@ export interface ConnectionLimits {
  */
 const lastAnswer = Symbol("last answer")
 
-/** How many pipelined answers of a connection wait behind another one. */
+/** How many pipelined requests of a connection wait for their answers, behind another one. */
 const waiting = Symbol("waiting answers")
 
 /** Bytes of the answers of a connection that are made and wait behind another one. */
@@ -36,6 +39,12 @@ const queued = Symbol("queued bytes")
 
 /** Whether a connection ends with the answer to a request that has arrived. */
 const ending = Symbol("ending")
+
+/**
+ * At this many times `pipelinedMax`, a connection is closed. Refusals wait too, so otherwise a client
+ * could fill the memory with requests.
+ */
+const timesMax = 10
 
 interface Watched {
   [lastAnswer]?: ServerResponse
@@ -98,9 +107,21 @@ export class Connections {
     socket[lastAnswer] = answer
     if (before === undefined || before.writableFinished) return undefined
     this.#pipelined.add(answer)
-    socket[waiting] = (socket[waiting] ?? 0) + 1
-    answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
+    this.#wait(answer)
     return before
+  }
+
+  /** For a request that gets no answer, because its connection is ending. */
+  ignore(answer: ServerResponse): void {
+    this.#wait(answer)
+  }
+
+  #wait(answer: ServerResponse): void {
+    const socket: Socket & Watched = answer.req.socket
+    const count = (socket[waiting] ?? 0) + 1
+    socket[waiting] = count
+    answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
+    if (count > timesMax * this.#limits.pipelinedMax) socket.destroy()
   }
 
   /** Counts the bytes of an answer until Node gives it the socket. */
@@ -116,18 +137,18 @@ export class Connections {
   }
 
   /**
-   * Throws if a new request must not begin. Answers are sent in order, so all pipelined requests
-   * would run or be in memory at once.
+   * Why a request that has just arrived must not begin. Answers are sent in order, so all pipelined
+   * requests would run or be in memory at once.
    */
-  check(socket: Socket & Watched): void {
+  refusal(socket: Socket & Watched): LedgerError | undefined {
     if (this.#isClosing)
-      throw new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
+      return new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
     const { pipelinedMax } = this.#limits
-    if ((socket[waiting] ?? 0) > pipelinedMax)
-      throw new LedgerError(
-        "overloaded",
-        `more than ${pipelinedMax} requests of this connection wait for their answers; nothing was recorded`,
-      )
+    if ((socket[waiting] ?? 0) <= pipelinedMax) return undefined
+    return new LedgerError(
+      "overloaded",
+      `more than ${pipelinedMax} requests of this connection wait for their answers; nothing was recorded`,
+    )
   }
 
   /**

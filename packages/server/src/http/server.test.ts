@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { lookup } from "node:dns/promises"
 import { once } from "node:events"
-import { METHODS } from "node:http"
+import { METHODS, type OutgoingHttpHeaders } from "node:http"
 import { connect, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
 import { Readable } from "node:stream"
@@ -571,6 +571,49 @@ test("pipelined requests beyond the limit are refused in order, and later ones a
       .every((status) => status === "HTTP/1.1 202"),
     statuses().slice(100).join(" "),
   )
+})
+
+test("refusals of pipelined requests wait for their turn", async () => {
+  await using house = await openServer({ limits: { requestsPerTurn: 2 } })
+  const known = await house.dial()
+  known.write("GET /ok HTTP/1.1\r\nHost: localhost\r\nAuthorization: a-workspace\r\n\r\n")
+  await until(() => house.answered.length === 1)
+  const made: number[] = []
+  house.server.server.prependListener("request", (_request, answer) => {
+    const writeHead = answer.writeHead.bind(answer)
+    const noted = (status: number, fields: OutgoingHttpHeaders) => {
+      made.push(status)
+      return writeHead(status, fields)
+    }
+    Object.assign(answer, { writeHead: noted })
+  })
+  const strangers: Socket[] = []
+  for (let count = 0; count < 5; count++) strangers.push(await house.dial())
+  for (const socket of strangers)
+    socket.write("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100))
+  known.write("GET /ok HTTP/1.1\r\nHost: localhost\r\nAuthorization: a-workspace\r\n\r\n")
+  await until(() => made.length === 501)
+  assert.equal(made.filter((status) => status === 503).length, 5 * 79)
+  const before = made.indexOf(200)
+  assert.ok(before <= 20, `${before} answers of strangers were made before`)
+  for (const socket of [known, ...strangers]) socket.destroy()
+})
+
+test("a connection that goes on after a request of unclear end is closed, also while an answer is under way", async () => {
+  await using house = await openServer()
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write(
+    "GET /held HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ok HTTP/2.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n",
+  )
+  await until(() => house.held.length === 1)
+  for (let sent = 0; !socket.destroyed; sent += 100) {
+    assert.ok(sent < 1000, "each request that is ignored takes memory")
+    socket.write("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100))
+    await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  }
+  await received.closed
+  for (const release of house.held) release()
 })
 
 test("100 Continue is sent only if the body will be read", async () => {

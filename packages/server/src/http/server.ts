@@ -163,7 +163,7 @@ export class HttpServer {
   }
 
   async #serve(request: IncomingMessage, response: Response): Promise<void> {
-    if (this.#connections.isEnding(request.socket)) return
+    if (this.#connections.isEnding(request.socket)) return this.#connections.ignore(response)
     const { limits, clock } = this.#options
     response.startedMs = clock.elapsed()
     response.requestId = sane(request.headers["x-request-id"]) ?? this.#nextId()
@@ -171,12 +171,12 @@ export class HttpServer {
     try {
       const before = this.#connections.watch(response)
       checkEnd(request)
-      this.#connections.check(request.socket)
+      const refusal = this.#connections.refusal(request.socket)
+      // A refusal costs time too.
       const turn = this.#turns.wait(() => this.#senderOf(request))
-      if (turn !== undefined) {
-        await turn
-        if (request.socket.destroyed) return
-      }
+      if (turn !== undefined) await turn
+      if (request.socket.destroyed) return
+      if (refusal !== undefined) throw refusal
       checkFraming(request, this.#mayAnswer, limits)
       const [found, params] = this.#router.find(request)
       response.common = found
