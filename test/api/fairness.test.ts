@@ -1,10 +1,13 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { get } from "node:http"
+import { connect } from "node:net"
 import { after, test } from "node:test"
 import {
   eventually,
   make,
   makeWorkspace,
+  writeEvent,
   writeMany,
   type Client,
   type Reply,
@@ -140,3 +143,68 @@ test("HEAD of a download makes and records nothing; downloads with one token hav
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("strangers who ask for receipts and tiles of a workspace do not take its turns to read", async () => {
+  await using crowded = await startWatched({
+    environment: {
+      TALLYSTICK_LIMIT_READS_AT_ONCE_MAX: "1",
+      TALLYSTICK_LIMIT_READS_WAITING_MAX: "2",
+      TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "1000000",
+    },
+  })
+  const { root } = crowded
+  const [acme, other] = [
+    await makeWorkspace(crowded, { transparency: "public" }),
+    await makeWorkspace(crowded),
+  ]
+  await make(root, `${acme.path}/projects`, { id: "open", receipts: "public" })
+  const { receipt } = await writeEvent(acme, { projectId: "open" })
+  const tile = `${acme.path}/tlog/tile/0/000`
+  await eventually("it is signed", async () => {
+    const { status } = await acme.reader.get(`${tile}.p/2`)
+    return status === 200 ? true : undefined
+  })
+  const { hostname, port } = new URL(crowded.url)
+  const sockets = await Promise.all(
+    Array.from({ length: 60 }, async () => {
+      const socket = connect({ host: hostname, port: Number(port) })
+      await once(socket, "connect")
+      return socket.setEncoding("latin1")
+    }),
+  )
+  /** Asks on all connections at once, and gives the statuses. */
+  const askAll = (path: string, bearer: string | undefined): Promise<readonly string[]> => {
+    const credential = bearer === undefined ? "" : `Authorization: Bearer ${bearer}\r\n`
+    for (const socket of sockets)
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${credential}\r\n`)
+    return Promise.all(
+      sockets.map(async (socket) => String((await once(socket, "data"))[0]).slice(9, 12)),
+    )
+  }
+  for (const [bearer, asked] of [
+    [undefined, `${acme.path}/receipts/${receipt}`],
+    [other.reader.bearer, `${acme.path}/receipts/${receipt}`],
+    [undefined, `${tile}.p/2`],
+    [undefined, `${acme.path}/tlog/epochs/1/records`],
+  ] as const) {
+    let isOver = false
+    const crowd = (async () => {
+      const statuses: string[] = []
+      for (let round = 0; round < 10; round++) statuses.push(...(await askAll(asked, bearer)))
+      return statuses.filter((status) => status === "503").length
+    })().finally(() => (isOver = true))
+    const own: number[] = []
+    while (!isOver) own.push((await acme.reader.get(`${acme.path}/receipts/${receipt}`)).status)
+    const refused = await crowd
+    assert.ok(
+      refused > 0 && own.length > 0,
+      `${asked}: ${refused} of the crowd were refused, and ${own.length} were asked`,
+    )
+    assert.deepEqual(
+      own.filter((status) => status !== 200),
+      [],
+      asked,
+    )
+  }
+  for (const socket of sockets) socket.destroy()
+})

@@ -85,6 +85,19 @@ export function admit(
 }
 
 /**
+ * Whose turn a read of a workspace takes. Strangers have turns of their own: otherwise they could take
+ * all of any workspace, or have turns for each invented name.
+ */
+export function turnOf(
+  caller: Caller,
+  workspaceId: string,
+  { address }: { readonly address: string },
+): string {
+  if (caller !== undefined && !isForeign(caller, workspaceId)) return workspaceId
+  return workspaceOf(caller) ?? `network ${networkOf(address)}`
+}
+
+/**
  * The workspace of a caller that belongs to exactly one, or that a member has named and belongs to:
  * otherwise a member could fill the queue of any workspace, or have a queue for each invented name.
  */

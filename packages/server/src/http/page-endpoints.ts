@@ -161,12 +161,12 @@ const checkParams = checkOf(paramsOf("/r/{workspaceId}/{receiptId}"), "path para
  */
 async function receiptFor(
   service: Service,
-  { caller, params, incoming: { signal } }: Call<Caller>,
+  { caller, params, incoming }: Call<Caller>,
 ): Promise<Html | undefined> {
   const time = service.clock.sleep(service.limits.refusalMs)
   try {
     const named = checkParams(params)
-    const answer = await receiptAnswer(service, caller, named, signal)
+    const answer = await receiptAnswer(service, caller, named, incoming)
     const { workspaceId, receiptId } = named
     const address = `${service.publicUrl}/v1/workspaces/${workspaceId}/receipts/${receiptId}`
     return receiptContent(JSON.parse(answer) as ReceiptAnswer, address)

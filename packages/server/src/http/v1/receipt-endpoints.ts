@@ -15,8 +15,9 @@ import type { Stored } from "../../store/entries.ts"
 import type { Store } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { preferred } from "../accept.ts"
-import { unknownResource } from "../authenticate.ts"
+import { turnOf, unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
+import type { Incoming } from "../incoming.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { heldFor } from "./hold-endpoints.ts"
@@ -45,7 +46,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params, incoming }) {
         if (isForPeople(incoming.headers.accept)) return leadToPage(service, params)
-        const body = await receiptAnswer(service, caller, params, incoming.signal)
+        const body = await receiptAnswer(service, caller, params, incoming)
         return forEveryone(caller, { status: 200, body })
       },
     }),
@@ -62,7 +63,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: PlainText },
       answerType: "text/plain; charset=utf-8",
       async handle({ caller, params, incoming }) {
-        const { workspace, found } = await look(service, caller, params, incoming.signal)
+        const { workspace, found } = await look(service, caller, params, incoming)
         const sealed =
           found.integrity === "pending" && found.epoch.end === undefined
             ? await sealedNow(service, workspace, found)
@@ -83,6 +84,8 @@ interface ReceiptPlace {
   readonly receiptId: string
 }
 
+type ReadBy = Pick<Incoming, "address" | "signal">
+
 /** A browser that opens the address of a receipt is redirected to its page. */
 function leadToPage({ publicUrl }: Service, { workspaceId, receiptId }: ReceiptPlace): Answer {
   const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/r/${workspaceId}/${receiptId}`
@@ -98,9 +101,9 @@ export async function receiptAnswer(
   service: Service,
   caller: Caller,
   params: ReceiptPlace,
-  signal: AbortSignal,
+  incoming: ReadBy,
 ): Promise<string> {
-  const { workspace, found, clear } = await look(service, caller, params, signal)
+  const { workspace, found, clear } = await look(service, caller, params, incoming)
   const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
   const isHeld = clear ? await heldFor(service, caller, workspace.id) : undefined
   const { receipt, entry, verified, proof, disclosures } = showReceipt(
@@ -129,10 +132,10 @@ async function look(
   service: Service,
   caller: Caller,
   { workspaceId, receiptId }: ReceiptPlace,
-  signal: AbortSignal,
+  incoming: ReadBy,
 ): Promise<Looked> {
   const { store, clock, reading, source, pace } = service
-  return reading.run(workspaceId, signal, async () => {
+  return reading.run(turnOf(caller, workspaceId, incoming), incoming.signal, async () => {
     const [workspace, stored] = await Promise.all([
       store.registry.get("workspace", workspaceId, workspaceId),
       store.journal.byReceipt(workspaceId, receiptId),

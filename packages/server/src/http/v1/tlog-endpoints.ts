@@ -15,7 +15,7 @@ import { readRecords, readTile } from "../../store/tree-reads.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Workspace } from "../../store/documents.ts"
-import { unknownResource } from "../authenticate.ts"
+import { turnOf, unknownResource } from "../authenticate.ts"
 import { created, ok, type Answer, type Call } from "../endpoint.ts"
 import {
   changeable,
@@ -187,12 +187,13 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
     refuses: ["overloaded"],
     answers: { 200: Bytes },
     answerType: "application/octet-stream",
-    async handle({ caller, params, incoming: { signal } }: TileCall): Promise<Answer> {
+    async handle({ caller, params, incoming }: TileCall): Promise<Answer> {
       const log = await logFor(service, caller, params)
       const { epoch } = log
       const tile = parseTilePath(`tile/${params.tile}`)
       if (tile === undefined || !exists(tile, await sizeOf(service, log))) throw noResource()
-      const body = await service.reading.run(epoch.workspace, signal, () =>
+      const turn = turnOf(caller, epoch.workspace, incoming)
+      const body = await service.reading.run(turn, incoming.signal, () =>
         tileBytes(service, epoch, tile),
       )
       return { ...ok(body), headers: caller === undefined ? immutable : {} }
@@ -233,10 +234,11 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
     query: RecordsQuery,
     answers: { 200: Bytes },
     answerType: "application/octet-stream",
-    async handle({ caller, params, query: { after, limit }, incoming: { signal } }) {
+    async handle({ caller, params, query: { after, limit }, incoming }) {
       const log = await logFor(service, caller, params)
       const count = Math.max(0, Math.min(limit, (await sizeOf(service, log)) - after))
-      const records = await service.reading.run(params.workspaceId, signal, () =>
+      const turn = turnOf(caller, params.workspaceId, incoming)
+      const records = await service.reading.run(turn, incoming.signal, () =>
         readRecords(service.store.journal, log.epoch, after, count),
       )
       const body = Buffer.from(records.buffer, records.byteOffset, records.length)
