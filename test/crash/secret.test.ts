@@ -251,6 +251,14 @@ test(
       assert.equal((await kept()).length, ended ? 1 : 2)
       await using again = await startProgram({ data })
       for (const one of held) await one.expect(again)
+      // The setting was never used here, so nobody could remove it.
+      assert.doesNotMatch(again.log(), /TALLYSTICK_SECRET_PREVIOUS/)
+      assert.equal(
+        /the data folder still holds the old one: [^"]* run `tallystick secret rotate` once more/.test(
+          again.log(),
+        ),
+        /opens nothing/.test(step),
+      )
       // Keys that are made meanwhile survive the rotation, too.
       if (/begun|workspaces/.test(step) && held.length < 3)
         held.push(await handOut(again, "nobody"))

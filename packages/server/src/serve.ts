@@ -92,7 +92,7 @@ export async function serve(
   try {
     removeUnplaced(config.data)
     const keyring = await openKeyring(store.registry, secrets)
-    tellSecrets(options.log, secrets, keyring)
+    tellSecrets(options.log, config, secrets, keyring)
     const checked = await checkStore(store, config.heads, placeOf(config), config.limits)
     tellMissing(options.log, config.heads, checked)
     const { rootKey, previousRootKey } = secrets
@@ -116,9 +116,10 @@ function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): voi
 
 type RootKeys = readonly [string, ...string[]]
 
-/** The setting of the old secret has an effect only during a rotation. */
+/** The old secret has an effect only during a rotation. */
 function tellSecrets(
   log: Logger,
+  { previousSecret }: Config,
   { secret, previous }: Secrets,
   { before, ...keyring }: Keyring,
 ): void {
@@ -126,7 +127,11 @@ function tellSecrets(
   if (keyring.secret === previous)
     log.warn("the secret was not rotated yet: stop the service, and run `tallystick secret rotate`")
   else if (keyring.secret === secret)
-    log.warn("the secret is rotated: TALLYSTICK_SECRET_PREVIOUS has no effect any more, remove it")
+    log.warn(
+      previousSecret === undefined
+        ? "the secret is rotated, and the data folder still holds the old one: stop the service, and run `tallystick secret rotate` once more, which removes it"
+        : "the secret is rotated: TALLYSTICK_SECRET_PREVIOUS has no effect any more, remove it",
+    )
 }
 
 /** The log names at most this many missing ledgers. */
