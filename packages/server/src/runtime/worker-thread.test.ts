@@ -5,7 +5,7 @@ import { answer, givenToThread, startThread, startWhenAsked } from "./worker-thr
 
 // This file is also the module of the threads that it starts.
 
-type Questions = { double(number: number): number }
+type Questions = { double(number: number): number; never(): Promise<void> }
 
 type Start = "answers" | "throws" | "ends"
 
@@ -40,6 +40,13 @@ if (given === undefined) {
     await assert.rejects(thread.ask("double", 5), isUnavailable)
   })
 
+  test("a question that a thread has not answered at its close is rejected, and does not delay the close", async () => {
+    const { thread } = countStarts()
+    const rejected = assert.rejects(thread.ask("never"), /the thread of .* has ended/)
+    await thread.close()
+    await rejected
+  })
+
   test("an unused thread does not start at its close", async () => {
     const counted = countStarts()
     await counted.thread.close()
@@ -60,5 +67,8 @@ if (given === undefined) {
 } else {
   if (given === "throws") throw new Error("this thread cannot start")
   if (given === "ends") process.exit(1)
-  answer<Questions>({ double: (number) => 2 * number }, () => {})
+  answer<Questions>(
+    { double: (number) => 2 * number, never: () => new Promise(() => {}) },
+    () => {},
+  )
 }

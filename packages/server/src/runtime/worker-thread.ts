@@ -14,7 +14,10 @@ export interface Thread<Q extends Questions> {
     question: K,
     ...given: Parameters<Q[K]>
   ): Promise<Awaited<ReturnType<Q[K]>>>
-  /** Resolves when the thread has answered all questions and has ended. */
+  /**
+   * Resolves when the thread has ended. Questions that it has begun and not answered are rejected: its
+   * own close decides what it finishes, and a long one must not hold up a stop.
+   */
   close(): Promise<void>
 }
 
