@@ -1,6 +1,15 @@
 import assert from "node:assert/strict"
 import { statSync } from "node:fs"
-import { appendFile, cp, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises"
+import {
+  appendFile,
+  cp,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  readFile,
+  rm,
+  writeFile,
+} from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -122,6 +131,25 @@ test("a second service on the same data is refused, and the first one keeps runn
   assert.deepEqual(await readdir(first.data), before, "it leaves no instance key behind")
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
   assert.equal((await first.client().get("/readyz")).status, 200)
+})
+
+test("data whose secret is missing gets no other one", async () => {
+  await using first = await startProgram()
+  await makeWorkspace(first)
+  assert.equal(await first.end(), 0)
+  const secret = join(first.data, "secret")
+  const kept = await readFile(secret)
+  await rm(secret)
+  const before = await readdir(first.data)
+  const settings = { TALLYSTICK_DATA: first.data, TALLYSTICK_ROOT_KEY: first.rootKey }
+  expectSentence(
+    await failedStart(settings),
+    /^tallystick: TALLYSTICK_SECRET is not set, and there is no \S+\/secret: set it, or bring the file back; this data was made with it$/m,
+  )
+  assert.deepEqual(await readdir(first.data), before)
+  await writeFile(secret, kept)
+  await using again = await startProgram({ data: first.data })
+  assert.equal(await again.end(), 0)
 })
 
 test("data that lacks exactly the last entry that was signed is not written to", async () => {

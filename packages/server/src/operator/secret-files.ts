@@ -33,6 +33,9 @@ export function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Secret
     ...(config.rootKey === undefined ? [[rootKeyPath(config), makeRootKey] as const] : []),
   ].filter(([path]) => statsOf(path) === undefined)
   if (missing.length > 0) {
+    // A new secret would open nothing of this data, and backups would include it.
+    if (config.databaseUrl === undefined && existsSync(join(config.data, "journal.db")))
+      requiredSecrets(config, "bring the file back; this data was made with it")
     makeFolderOf("TALLYSTICK_DATA", config.data)
     const lock = config.databaseUrl === undefined ? lockFolder(config.data) : undefined
     try {
