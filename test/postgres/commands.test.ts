@@ -647,6 +647,12 @@ test(
     const refused = await behind.client(acme.writer.bearer).write(eventFor(acme.id))
     assert.equal(refused.json().error, "read_only")
     assert.equal(await behind.end(), 0)
+    // A server whose own file lists nothing knows it from the database too.
+    const elsewhere = { ...older, TALLYSTICK_HEADS: join(folder.path, "elsewhere.heads") }
+    assert.match(
+      await done(["resume", "--check"], elsewhere),
+      new RegExp(`${acme.id}: .* and 312 were signed; it would continue in a new epoch, 2`),
+    )
     const said = await done(["resume"], older)
     assert.match(said, new RegExp(`${acme.id}: .* and 312 were signed; it continues in epoch 2`))
     await using resumed = await start(older, service.rootKey)

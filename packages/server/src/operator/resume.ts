@@ -15,7 +15,7 @@ import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { openStopped, openWhole } from "../store/open-offline.ts"
-import { openSignedHeads, placeName, type StorePlace } from "../store/open.ts"
+import { largestHeads, openSignedHeads, placeName, type StorePlace } from "../store/open.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Workspace } from "../store/documents.ts"
 import type { Checkpoint } from "../store/index-state.ts"
@@ -106,7 +106,9 @@ async function look({
   const { index } = whole
   const keyring =
     secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
-  const heads = await readHeads(headsPath)
+  const listed = await readHeads(headsPath)
+  // Other servers of a database may have signed more: that is missing, too.
+  const heads = await largestHeads(headsPath, place)
   const plans: WorkspacePlan[] = []
   for (const document of await allWorkspaces(store.registry)) {
     const [{ workspace, number, origin, before }] = epochsOf(document)
@@ -121,7 +123,8 @@ async function look({
       throw new StartError(
         `the index in ${placeName(place)} has entries that the journal does not have; run tallystick reindex, then this again`,
       )
-    const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
+    const because =
+      lossOf(found) ?? (store.isCopy ? doubtOf(found, listed.get(origin)?.size) : undefined)
     plans.push({
       document,
       found,
@@ -134,20 +137,17 @@ async function look({
 
 /**
  * A copy may continue only from exactly what was signed last. If nobody knows what that was,
- * entries may be missing.
+ * entries may be missing. Only the heads file can know: a copied database lists what it had itself.
  */
-function doubtOf({
-  workspace,
-  before,
-  entries,
-  signed,
-  againstSigned,
-}: RehashResult): string | undefined {
-  if (signed === undefined)
+function doubtOf(
+  { workspace, before, entries, size, againstSigned }: RehashResult,
+  listed: number | undefined,
+): string | undefined {
+  if (listed === undefined)
     return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
-  return againstSigned === "equal"
+  return againstSigned === "equal" && listed === size
     ? undefined
-    : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + signed.size}, so what was signed last is unknown`
+    : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + listed}, so what was signed last is unknown`
 }
 
 /**
