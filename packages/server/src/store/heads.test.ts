@@ -163,6 +163,23 @@ test("superseded lines that cannot be removed do not stop the signing", async (t
   assert.equal((await readHeads(path)).get("a.example/1")?.size, 10_005)
 })
 
+test("a file that another program writes to or replaces is not written to, and loses no line", async (t) => {
+  const path = freshPath(t)
+  const [one, two] = [await openHeads(path), await openHeads(path)]
+  assert.equal(await one.advance("a.example/1", headOf(5)), true)
+  await assert.rejects(two.advance("a.example/2", headOf(3)), /was written to by another program/)
+  one.close()
+  two.close()
+  assert.equal(readFileSync(path, "utf8"), lineOf("a.example/1", headOf(5)))
+  const heads = await openHeads(path)
+  rmSync(path)
+  writeFileSync(path, lineOf("a.example/2", headOf(9)))
+  await assert.rejects(heads.advance("a.example/1", headOf(6)), /was replaced by another program/)
+  assert.equal((await heads.get("a.example/1"))?.size, 5)
+  heads.close()
+  assert.equal(readFileSync(path, "utf8"), lineOf("a.example/2", headOf(9)))
+})
+
 test(
   "a partial write is an error, and the next one gets its own line",
   { skip: process.platform !== "linux" },

@@ -53,6 +53,8 @@ export async function openHeads(path: string): Promise<Heads> {
     lines = heads.size
   }
   let { file, good } = openEnd(path)
+  /** A line may have been written in part. */
+  let isTorn = false
   const shorten = (): void => {
     try {
       replace()
@@ -66,15 +68,30 @@ export async function openHeads(path: string): Promise<Heads> {
     lines = heads.size
   }
   const append = (line: string): void => {
-    if (isStale()) shorten()
+    const { size, nlink } = fstatSync(file)
+    if (nlink === 0) throw foreign(path, "replaced")
+    if (size !== good && !isTorn) throw foreign(path, "written to")
     // A full disk may have stored a part of a failed line: cut the file after its last good line.
     ftruncateSync(file, good)
+    if (isStale()) shorten()
+    isTorn = true
     writeFileSync(file, line)
     fdatasyncSync(file)
+    isTorn = false
     good += Buffer.byteLength(line)
     lines += 1
   }
   return headsOf(heads, append, () => closeSync(file))
+}
+
+/**
+ * Nothing is signed then: the next start would not know of it, or of what the other program has
+ * signed.
+ */
+function foreign(path: string, what: "replaced" | "written to"): Error {
+  return new Error(
+    `the heads file ${path} was ${what} by another program, so nothing is signed: give each service a heads file of its own, put the lines of both into this one, and start again`,
+  )
 }
 
 /** Opens the file to append to it. It is on the disk, with its name, when this returns. */
