@@ -77,6 +77,11 @@ export class LedgerError extends Error {
   }
 }
 
+/** The archive is unreachable. The operator can restore it. */
+export function isArchiveAway(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code === "archive_unavailable"
+}
+
 /** What was thrown, as a sentence. */
 export function detailOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -15,7 +15,7 @@ import { addServiceCommands } from "./cli/service-commands.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { keptAlive } from "./clock.ts"
 import { ConfigError } from "./config.ts"
-import { detailOf, LedgerError, StartError } from "./error.ts"
+import { detailOf, isArchiveAway, LedgerError, StartError } from "./error.ts"
 import { ArchiveFailure } from "./store/archive/archive-storage.ts"
 
 // Our own package.json has this form.
@@ -202,11 +202,6 @@ function sentenceOf(error: Error): string {
   return isDiskFull(error)
     ? "the disk of the data is full, or nearly: make room, and run this again"
     : error.message
-}
-
-/** The archive is unreachable. The operator can restore it. */
-function isArchiveAway(error: unknown): error is LedgerError {
-  return error instanceof LedgerError && error.code === "archive_unavailable"
 }
 
 /** The service's reserve is used up, or SQLite reports that the disk is full. */

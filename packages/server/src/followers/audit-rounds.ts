@@ -2,6 +2,7 @@
 // positions.
 
 import type { Clock } from "../clock.ts"
+import { isArchiveAway } from "../error.ts"
 import { every } from "../store/all-documents.ts"
 import type { Document } from "../store/documents.ts"
 import type { Audit, Checked, Finding, Tree } from "../store/index-state.ts"
@@ -181,7 +182,11 @@ async function lookAgain(
   // One entry cannot show that a wrong tree was repaired.
   const detail = isOfTree(finding.detail)
     ? finding.detail
-    : await recheckEntry(parts, document, finding.sequence)
+    : await recheckEntry(parts, document, finding.sequence).catch((error: unknown) => {
+        // Unread is not repaired. Otherwise no finding would hold, of other workspaces neither.
+        if (isArchiveAway(error)) return finding.detail
+        throw error
+      })
   return detail === undefined ? undefined : { ...finding, detail }
 }
 

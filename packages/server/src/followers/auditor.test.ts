@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { createFrontier, eventHash } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -427,6 +428,28 @@ test("a restart continues the round", async () => {
   )
   assert.deepEqual([first.found, second.found], [[], []])
   await expectChain(house.journal, "one")
+})
+
+test("after a restart a finding holds while the archive is unreachable, and so do those of others", async () => {
+  const house = openHouse()
+  for (const id of ["acme", "other"]) await house.make(id, 20)
+  const broken = (entries: readonly Stored[]): readonly Stored[] =>
+    entries.map((entry) =>
+      entry.sequence === 7 ? { ...entry, body: flipped(entry.body, 5) } : entry,
+    )
+  house.bend = broken
+  const before = house.open()
+  await before.round()
+  assert.equal(before.found.length, 2)
+  house.bend = (entries) => {
+    if (entries[0]?.workspace === "acme")
+      throw new LedgerError("archive_unavailable", "the archive cannot be reached")
+    return broken(entries)
+  }
+  const again = house.open()
+  await again.auditor.step()
+  assert.deepEqual(again.found, before.found)
+  assert.deepEqual(again.failed, [])
 })
 
 test("a workspace that cannot be read is reported, is tried again in the next round, and does not delay the others", async () => {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
-import { LedgerError, StartError } from "../error.ts"
+import { isArchiveAway, StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -83,7 +83,7 @@ async function recheckAll(
  * The service records even while the archive is unreachable. The auditor reads the archive later.
  */
 function unlessAway(error: unknown): undefined {
-  if (!(error instanceof LedgerError && error.code === "archive_unavailable")) throw error
+  if (!isArchiveAway(error)) throw error
 }
 
 /**
