@@ -26,11 +26,12 @@ export interface Cascade {
   revoke(by: Principal, workspace: Workspace, keyId: string): Promise<MadeByKey>
 }
 
-/** Entries in one commit: half of the most. */
-const entriesAtOnce = 1000
+/** Entries in one commit: half of the most, and no more than may wait for it. */
+const entriesMax = 1000
 
 export function createCascade(parts: AdminParts): Cascade {
-  const { registry, clock } = parts
+  const { registry, clock, limits } = parts
+  const entriesAtOnce = Math.min(entriesMax, limits.queuedEventsMax)
   /** Each reads all keys and members of its workspace, of which there may be very many. */
   const inTurn = createOneAtATime()
   return {
