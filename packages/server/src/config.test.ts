@@ -87,7 +87,7 @@ test("a file of a secret that cannot be read is named by its setting, with the r
     )
 })
 
-test("a limit that the service cannot keep is refused, with the largest that it can", () => {
+test("a limit that the service cannot keep is refused, with those that it can", () => {
   const refused = (limit: string, value: string): string => {
     try {
       read({ [`TALLYSTICK_LIMIT_${limit}`]: value })
@@ -111,6 +111,11 @@ test("a limit that the service cannot keep is refused, with the largest that it 
       refused(`${limit}_TIMEOUT_MS`, "2147483647"),
       `TALLYSTICK_LIMIT_${limit}_TIMEOUT_MS must be a whole number from 1 to 2073600000`,
     )
+  // A workspace begins with two entries, which commit together.
+  assert.equal(
+    refused("QUEUED_EVENTS_MAX", "1"),
+    "TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX must be a whole number from 2 to 9007199254740991",
+  )
   assert.equal(refused("DISK_RESERVE_BYTES", String(Number.MAX_SAFE_INTEGER)), "accepted")
 })
 

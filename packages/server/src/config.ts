@@ -530,7 +530,10 @@ function limitsOf(environment: Environment): Limits {
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)
       const value = environment[name]
-      return [limit, value === undefined ? fallback : integerOf(name, value, 1, mostOf(limit))]
+      return [
+        limit,
+        value === undefined ? fallback : integerOf(name, value, leastOf(limit), mostOf(limit)),
+      ]
     }),
   ) as unknown as Limits
   return {
@@ -541,6 +544,11 @@ function limitsOf(environment: Environment): Limits {
     // The headers are a part of the request. Node refuses a longer time for them.
     headersTimeoutMs: Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs),
   }
+}
+
+/** A workspace begins with two entries, which commit together. */
+function leastOf(limit: string): number {
+  return limit === ("queuedEventsMax" satisfies keyof Limits) ? 2 : 1
 }
 
 function mostOf(limit: string): number {
