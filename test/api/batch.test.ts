@@ -272,6 +272,25 @@ test("in a batch, too, a key writes to its projects only, and a closed workspace
   )
 })
 
+test("an event whose key another of its batch uses makes no project", async () => {
+  const key = crypto.randomUUID()
+  const results = await sendBatch([
+    item({ projectId: "of-the-first" }, key),
+    item({ projectId: "of-the-refused" }, key),
+    item({ projectId: "of-the-third" }),
+  ])
+  assert.deepEqual(
+    results.map(({ error }: { error?: string }) => error),
+    [undefined, "idempotency_key_reused", undefined],
+  )
+  const { projects } = (await reader.get(`${acme.path}/projects`)).json()
+  const made = projects.map(({ id }: { id: string }) => id)
+  assert.deepEqual(
+    made.filter((id: string) => id.startsWith("of-the-")),
+    ["of-the-third", "of-the-first"],
+  )
+})
+
 test("the instance key may write to several workspaces in one batch", async () => {
   await service.root.patch(other.path, { projects: "open" })
   const events = [acme, other, acme, other].map(({ id }) => ({

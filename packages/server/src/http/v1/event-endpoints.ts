@@ -157,13 +157,14 @@ async function admitItem(
   admitted: Map<string, Gathered>,
 ): Promise<Gathered> {
   const { workspaceId, projectId, idempotencyKey } = event
-  const { workspace, project } = await admit(service, caller, event, idempotencyKey)
-  const group = admitted.get(workspaceId) ?? {
-    workspace,
-    projects: new Map(),
-    drafts: [],
-    places: [],
+  const before = admitted.get(workspaceId)
+  // It is not recorded, so it creates no project.
+  if (before?.drafts.some(({ idempotency }) => idempotency?.key === idempotencyKey)) {
+    permitWrite(service, caller, workspaceId, projectId)
+    return before
   }
+  const { workspace, project } = await admit(service, caller, event, idempotencyKey)
+  const group = before ?? { workspace, projects: new Map(), drafts: [], places: [] }
   admitted.set(workspaceId, group)
   if (project !== undefined) group.projects.set(projectId, project.value.policyVersion)
   return group
