@@ -8,6 +8,7 @@ import {
   createFrontier,
   equalBytes,
   formatCheckpoint,
+  hashBytes,
   signNote,
   tileWidth,
   type Chain,
@@ -90,7 +91,6 @@ interface Growing {
   signedLast: Checkpoint | undefined
 }
 
-const hashBytes = 32
 const levelsPerTile = 8
 
 export function createCheckpointer(parts: CheckpointerParts): Checkpointer {

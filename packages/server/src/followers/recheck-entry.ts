@@ -1,6 +1,13 @@
 // Verifies one entry that a reader or an earlier round found broken.
 
-import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
+import {
+  equalBytes,
+  eventHash,
+  hashBytes,
+  parseRecord,
+  recordBytes,
+  tileWidth,
+} from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
@@ -16,8 +23,6 @@ export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
   readonly registry: Pick<Registry, "get">
   readonly index: Pick<Index, "tiles" | "checkpoint">
 }
-
-const hashBytes = 32
 
 /**
  * The fault of an entry, as a sentence; undefined if it is good, or if nothing claims that it

@@ -2,7 +2,7 @@
 // upper half for all of a log, so the tiles that were used last and their subtrees are in memory.
 
 import { hash } from "node:crypto"
-import { nodeInTile, tileWidth } from "@tallystick/proof"
+import { hashBytes, nodeInTile, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "../store/epochs.ts"
@@ -20,7 +20,6 @@ export type Prove = (
   leaf: Uint8Array,
 ) => Promise<readonly Uint8Array[] | undefined>
 
-const hashBytes = 32
 const noBytes = new Uint8Array()
 /** Tiles above the leaves in memory, 8 KiB each: those of 16 million entries. */
 const upperTilesMax = 256

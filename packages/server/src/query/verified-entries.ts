@@ -6,6 +6,7 @@ import {
   equalBytes,
   eventHash,
   formatTlogProof,
+  hashBytes,
   maskEmail,
   parseRecord,
   recordBytes,
@@ -15,6 +16,7 @@ import {
   type RecordFields,
 } from "@tallystick/proof"
 import type { Entry } from "@tallystick/client/wire"
+import { dayMs } from "../clock.ts"
 import {
   contentFor,
   disclosuresFor,
@@ -76,10 +78,8 @@ export interface EntrySource {
   readonly suspect: (workspace: string, sequence: number) => void
 }
 
-const dayMs = 86_400_000
 /** Entries whose tiles are asked for in one message: two milliseconds if all of them are read. */
 const leavesAtOnce = 16
-const hashBytes = 32
 const unproven = new Uint8Array(hashBytes)
 
 /** Entries that were read, with the stored checkpoint of the current epoch. */

@@ -2,7 +2,7 @@
 // then remembered: signed leaves never change. After that, verifying an entry takes one hash and one
 // comparison. Entries that lie far apart come with their leaves (../store/held-entries.ts).
 
-import { equalBytes, tileWidth } from "@tallystick/proof"
+import { equalBytes, hashBytes, tileWidth } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import type { Log } from "../store/epochs.ts"
 import type { SignedTree, TreeStore } from "../store/tree-reads.ts"
@@ -22,8 +22,6 @@ export interface Leaves {
   load(log: Log, tree: SignedTree, indexes: readonly number[]): Promise<void>
   readonly prove: Prove
 }
-
-const hashBytes = 32
 
 export function createLeaves(
   { leaves: read, index }: Pick<LeafReader, "leaves"> & Pick<TreeStore, "index">,

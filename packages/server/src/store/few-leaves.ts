@@ -2,7 +2,7 @@
 // and only the 32 around a leaf are verified, by the middle of the tile (index-state.ts).
 
 import { hash } from "node:crypto"
-import { equalBytes, tileWidth } from "@tallystick/proof"
+import { equalBytes, hashBytes, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
 import type { Log } from "./epochs.ts"
 import { middleLeaves, middleLevel, middlesPerTile } from "./index-state.ts"
@@ -16,7 +16,6 @@ export type FewLeaves = (
   indexes: readonly number[],
 ) => Promise<Uint8Array>
 
-const hashBytes = 32
 const noBytes = new Uint8Array()
 /** Verified leaves in memory, 150 bytes each: those of a hundred pages. */
 const leavesMax = 8192

@@ -1,10 +1,8 @@
 // The form of index rows in every engine: lists of hashes are concatenated, and the auditor's
 // position is JSON.
 
-import { fromHex, toHex } from "@tallystick/proof"
+import { fromHex, hashBytes, toHex } from "@tallystick/proof"
 import type { Audit } from "./index-state.ts"
-
-const hashBytes = 32
 
 export function splitHashes(joined: Uint8Array): Uint8Array[] {
   return Array.from({ length: joined.length / hashBytes }, (_, place) =>

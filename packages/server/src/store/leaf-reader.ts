@@ -1,6 +1,6 @@
 // Reads leaves of signed trees: all of a tile, or single ones. A thread has one of these.
 
-import { equalBytes, tileWidth } from "@tallystick/proof"
+import { equalBytes, hashBytes, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
 import type { Thread } from "../runtime/worker-thread.ts"
 import type { Log } from "./epochs.ts"
@@ -10,7 +10,6 @@ import { readLeaves, rootOfTile, type SignedTree, type TreeStore } from "./tree-
 
 export type LeafReader = Pick<Store, "leaves"> & { readonly fewLeaves: FewLeaves }
 
-const hashBytes = 32
 /** Verified tiles of level 1 in memory, 8 KiB each: those of 16 million entries. */
 const upperTilesMax = 256
 

@@ -3,7 +3,7 @@
 // entry fails, takeEntry finds the reason.
 
 import { hash } from "node:crypto"
-import { bodySaltBytes, createChain, kindOf, recordBytes } from "@tallystick/proof"
+import { bodySaltBytes, createChain, hashBytes, kindOf, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "./check-entry.ts"
 import type { GoneAt } from "./destroyed.ts"
@@ -26,7 +26,6 @@ export interface LinkedChain {
   ): string | undefined
 }
 
-const hashBytes = 32
 /** Offsets of the parts of a record (record.ts in packages/proof). */
 const at = { kind: 4, flags: 5, index: 6, timeMs: 14, ledgerId: 22, bodyHash: 86 } as const
 /** "ALR1" */

@@ -2,7 +2,7 @@
 // in memory, for tests.
 
 import { strict as assert } from "node:assert"
-import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
+import { concat, equalBytes, eventHash, hashBytes, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import type { ArchiveStorage } from "./archive/archive-storage.ts"
 import { createArchivedBodies, withArchived } from "./archive/archived-bodies.ts"
@@ -179,8 +179,8 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
       if ((place.tree?.size ?? 0) !== fromSize) return false
       const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
         const before =
-          place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
-        assert.equal(before.length, offset * 32, "a tile is filled without a gap")
+          place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * hashBytes) ?? new Uint8Array()
+        assert.equal(before.length, offset * hashBytes, "a tile is filled without a gap")
         return [`${level}/${tile}`, concat(before, hashes)]
       })
       place.tree = tree

@@ -7,6 +7,7 @@ import {
   consistencyNodes,
   consistencyProof,
   eventHash,
+  hashBytes,
   inclusionNodes,
   inclusionProof,
   levelWidth,
@@ -38,8 +39,6 @@ export interface SignedTree {
 
 /** Returns the concatenated hashes of a tile, at least so many if it has them. */
 type TileReader = (level: number, tile: number, hashes?: number) => Promise<Uint8Array>
-
-const hashBytes = 32
 
 /** As `nodeInTile`. */
 export type NodeInTile = (tile: Uint8Array, start: number, count: number) => Uint8Array

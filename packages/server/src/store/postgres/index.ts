@@ -2,7 +2,7 @@
 // may follow one workspace without harm.
 
 import { strict as assert } from "node:assert"
-import { concat } from "@tallystick/proof"
+import { concat, hashBytes } from "@tallystick/proof"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
 import type { Database } from "./connection.ts"
@@ -37,8 +37,6 @@ const moveAudit = `UPDATE tallystick.audits SET state = $2, version = $3
 const putUse = `INSERT INTO tallystick.uses AS u (id, at_ms, address) VALUES ($1, $2, $3)
   ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms, address = excluded.address
   WHERE u.at_ms < excluded.at_ms`
-
-const hashBytes = 32
 
 export function createIndex(database: Database): Index {
   return {

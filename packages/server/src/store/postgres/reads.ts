@@ -1,5 +1,6 @@
 // All reads of the journal and of the index, one statement for each question.
 
+import { bodySaltBytes } from "@tallystick/proof"
 import { frameEntries } from "../body-frame.ts"
 import { bodiless } from "../destroyed.ts"
 import { bytesOf, upToBytes, type Head, type Stored } from "../entries.ts"
@@ -21,12 +22,11 @@ import { bytes, optionalBytes, type Queries, type Row } from "./connection.ts"
  * gigabyte.
  */
 const afterBytesMax = 8 * 1024 * 1024
-const saltBytes = 16
 /** The first column of a frame in a row of `entriesAt`. */
 const framesFrom = 8
 
 const columns = "e.sequence, e.record, e.receipt, e.idem, e.salted, e.sealed"
-const size = `coalesce(length(e.salted) - ${saltBytes}, 0) + octet_length(e.sealed)`
+const size = `coalesce(length(e.salted) - ${bodySaltBytes}, 0) + octet_length(e.sealed)`
 /** The running total of bytes up to and including each row. */
 const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
 
@@ -183,7 +183,7 @@ function withBody(entry: Stored, framed: FramedBodies): Stored {
   const both = entry.body === undefined ? framed(entry.sequence, entry.record) : undefined
   return both === undefined
     ? entry
-    : { ...entry, bodySalt: both.subarray(0, saltBytes), body: both.subarray(saltBytes) }
+    : { ...entry, bodySalt: both.subarray(0, bodySaltBytes), body: both.subarray(bodySaltBytes) }
 }
 
 function storedOf(
@@ -197,8 +197,8 @@ function storedOf(
     record: bytes(record),
     receipt: String(receipt),
     idem: typeof idem === "string" ? idem : undefined,
-    bodySalt: both?.subarray(0, saltBytes),
-    body: both?.subarray(saltBytes),
+    bodySalt: both?.subarray(0, bodySaltBytes),
+    body: both?.subarray(bodySaltBytes),
     disclosures: String(sealed),
   }
 }
@@ -214,8 +214,8 @@ export function linkedOf([sequence, record, salted]: Row): ChainEntry {
   return {
     sequence: Number(sequence),
     record: bytes(record),
-    bodySalt: both?.subarray(0, saltBytes),
-    body: both?.subarray(saltBytes),
+    bodySalt: both?.subarray(0, bodySaltBytes),
+    body: both?.subarray(bodySaltBytes),
   }
 }
 

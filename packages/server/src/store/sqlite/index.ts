@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { concat } from "@tallystick/proof"
+import { concat, hashBytes } from "@tallystick/proof"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
 import { within } from "./database.ts"
@@ -55,9 +55,9 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
         if (moved.changes !== 1) return false
         for (const { level, tile, offset, hashes: added } of growth) {
           const before =
-            reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * 32) ??
+            reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * hashBytes) ??
             new Uint8Array()
-          assert.equal(before.length, offset * 32, "a tile is filled without a gap")
+          assert.equal(before.length, offset * hashBytes, "a tile is filled without a gap")
           putTile.run(log, level, tile, concat(before, added))
         }
         return true

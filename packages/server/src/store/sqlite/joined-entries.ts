@@ -2,7 +2,7 @@
 // times as much. The values of an entry are cut out of the row on access.
 
 import type { DatabaseSync } from "node:sqlite"
-import { recordBytes } from "@tallystick/proof"
+import { bodySaltBytes, recordBytes } from "@tallystick/proof"
 import type { Stored } from "../entries.ts"
 import { atMost } from "./database.ts"
 import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
@@ -26,7 +26,6 @@ const following = `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? 
 
 /** The fastest of 32, 64 and 128. For the largest entries these are 16 MiB. */
 export const entriesPerRow = 64
-const saltBytes = 16
 
 /** Reads entries that have rows, at most `entriesPerRow` at once. */
 export function rowReads(journal: DatabaseSync, frames: FrameReads): (rows: Rows) => Stored[] {
@@ -52,7 +51,7 @@ export function rowReads(journal: DatabaseSync, frames: FrameReads): (rows: Rows
 const joinedSql = `
   SELECT total((record >= x'') IS NOT TRUE OR length(record) <> ${recordBytes}
       OR (receipt >= x'') IS NOT TRUE OR length(receipt) <> ${receiptBytes}
-      OR idem < x'' OR length(idem) <> ${idemBytes} OR salted < x'' OR length(salted) < ${saltBytes} OR sealed < x''),
+      OR idem < x'' OR length(idem) <> ${idemBytes} OR salted < x'' OR length(salted) < ${bodySaltBytes} OR sealed < x''),
     group_concat(sequence), group_concat(idem IS NOT NULL),
     group_concat(ifnull(length(salted), 0)), group_concat(ifnull(length(sealed), 0)),
     CAST(group_concat(record, '') AS BLOB), CAST(group_concat(receipt, '') AS BLOB),
@@ -98,8 +97,8 @@ function split(workspace: string, columns: JoinedColumns, framed: FramedBodies):
       place,
       haveKeys?.[place] === 1,
       saltedAt < saltedEnd
-        ? salted.subarray(saltedAt + saltBytes, saltedEnd)
-        : framed(sequence, partOf(columns[5], place, recordBytes))?.subarray(saltBytes),
+        ? salted.subarray(saltedAt + bodySaltBytes, saltedEnd)
+        : framed(sequence, partOf(columns[5], place, recordBytes))?.subarray(bodySaltBytes),
       sealedAt < sealedEnd ? sealed.subarray(sealedAt, sealedEnd) : undefined,
     )
   })
@@ -157,7 +156,7 @@ class JoinedEntry implements Stored {
 
   get bodySalt(): Uint8Array | undefined {
     const { body } = this
-    return body && new Uint8Array(body.buffer, body.byteOffset - saltBytes, saltBytes)
+    return body && new Uint8Array(body.buffer, body.byteOffset - bodySaltBytes, bodySaltBytes)
   }
 
   get disclosures(): string {
@@ -178,8 +177,8 @@ export function storedOf(workspace: string, row: Row, framed: FramedBodies): Sto
     record,
     receipt: receiptOf(row["receipt"]),
     idem: idemOf(row["idem"]),
-    bodySalt: salted?.subarray(0, saltBytes),
-    body: salted?.subarray(saltBytes),
+    bodySalt: salted?.subarray(0, bodySaltBytes),
+    body: salted?.subarray(bodySaltBytes),
     disclosures: disclosuresOf(row["sealed"]),
   }
 }

@@ -5,10 +5,9 @@
 //   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
 
-import { recordBytes } from "@tallystick/proof"
+import { bodySaltBytes, recordBytes } from "@tallystick/proof"
 import type { Linked } from "../entries.ts"
 
-const saltBytes = 16
 const prefixBytes = 10
 
 export interface Unpacked {
@@ -61,7 +60,7 @@ export function unpack(
   const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   let at = start
   for (let place = 0; place < count; place++) {
-    const bodyEnd = at + prefixBytes + recordBytes + saltBytes + buffer.readUInt32LE(at)
+    const bodyEnd = at + prefixBytes + recordBytes + bodySaltBytes + buffer.readUInt32LE(at)
     const disclosuresEnd = bodyEnd + buffer.readUInt32LE(at + 4)
     const receiptEnd = disclosuresEnd + (buffer[at + 8] ?? 0)
     const end = receiptEnd + (buffer[at + 9] ?? 0)
@@ -85,7 +84,7 @@ function packedBytes(entry: Linked): number {
   return (
     prefixBytes +
     recordBytes +
-    saltBytes +
+    bodySaltBytes +
     entry.body.length +
     entry.disclosures.length +
     entry.receipt.length +
@@ -101,8 +100,8 @@ function packOne(buffer: Buffer, at: number, entry: Linked): number {
   const salt = at + prefixBytes + recordBytes
   buffer.set(entry.record, at + prefixBytes)
   buffer.set(entry.bodySalt, salt)
-  buffer.set(entry.body, salt + saltBytes)
-  let next = salt + saltBytes + entry.body.length
+  buffer.set(entry.body, salt + bodySaltBytes)
+  let next = salt + bodySaltBytes + entry.body.length
   next += buffer.latin1Write(entry.disclosures, next)
   next += buffer.latin1Write(entry.receipt, next)
   if (entry.idem !== undefined) next += buffer.latin1Write(entry.idem, next)

@@ -2,7 +2,7 @@
 // those that were opened last.
 
 import type { DatabaseSync } from "node:sqlite"
-import { indexOfRecord, recordBytes } from "@tallystick/proof"
+import { bodySaltBytes, indexOfRecord, recordBytes } from "@tallystick/proof"
 import { createLru } from "../../runtime/lru-cache.ts"
 import { openFrame, saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
@@ -174,8 +174,8 @@ function entryIn(
     record,
     receipt: open.receipt(place),
     idem: open.idem(place),
-    bodySalt: salted?.subarray(0, saltBytes),
-    body: salted?.subarray(saltBytes),
+    bodySalt: salted?.subarray(0, bodySaltBytes),
+    body: salted?.subarray(bodySaltBytes),
   }
 }
 
@@ -246,7 +246,7 @@ class PackedEntry implements Stored {
     this.#open = open
     this.#place = sequence - first
     this.#salted = framed(sequence, record)
-    this.body = this.#salted?.subarray(saltBytes)
+    this.body = this.#salted?.subarray(bodySaltBytes)
     this.#sealed = sealed
   }
 
@@ -259,7 +259,7 @@ class PackedEntry implements Stored {
   }
 
   get bodySalt(): Uint8Array | undefined {
-    return this.#salted?.subarray(0, saltBytes)
+    return this.#salted?.subarray(0, bodySaltBytes)
   }
 
   get disclosures(): string {
@@ -270,8 +270,6 @@ class PackedEntry implements Stored {
     return this.#sealed instanceof Uint8Array ? this.#sealed : undefined
   }
 }
-
-const saltBytes = 16
 
 export function frameReads(
   journal: DatabaseSync,
