@@ -2,6 +2,7 @@
 // into no pack.
 
 import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
+import { bufferOf } from "../runtime/buffer-of.ts"
 import { LedgerError } from "../error.ts"
 import type { SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -69,7 +70,7 @@ function readEntry(
   const record = checkEntry(stored, { ledgerId, index: sequence - 1 - before })
   const body = checkContents(stored, gone)
   if (typeof record === "string" || typeof body !== "object") throw broken(sequence)
-  const bodyText = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
+  const bodyText = bufferOf(bytes).toString("utf8")
   return {
     stored,
     record,

@@ -4,6 +4,7 @@
 
 import { hash } from "node:crypto"
 import { bodySaltBytes, createChain, hashBytes, kindOf, recordBytes } from "@tallystick/proof"
+import { bufferOf } from "../runtime/buffer-of.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "./check-entry.ts"
 import type { GoneAt } from "./destroyed.ts"
@@ -111,10 +112,6 @@ function integerAt(bytes: Buffer, from: number): number {
 
 function isAt(part: Buffer, whole: Buffer, from: number): boolean {
   return part.compare(whole, from, from + part.length) === 0
-}
-
-function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, length)
 }
 
 function entryOf(

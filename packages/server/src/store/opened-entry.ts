@@ -20,6 +20,7 @@ import {
   type RepeatedFields,
 } from "@tallystick/proof"
 import type { AuditEvent, Entry } from "@tallystick/client/wire"
+import { bufferOf } from "../runtime/buffer-of.ts"
 import { isoTime } from "../clock.ts"
 import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import type { Lane } from "./documents.ts"
@@ -168,7 +169,7 @@ function seenBy(sight: Exclude<Sight, "all">, body: Json | undefined): (digest: 
 
 function parsedBody(body: Uint8Array | undefined): Json | undefined {
   if (body === undefined) return undefined
-  return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  return parseJson(bufferOf(body).toString("utf8"))
 }
 
 function openContent(

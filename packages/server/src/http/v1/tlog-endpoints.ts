@@ -10,6 +10,7 @@ import {
   toHex,
   type Tile,
 } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import { LedgerError } from "../../error.ts"
 import { readRecords, readTile } from "../../store/tree-reads.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
@@ -241,7 +242,7 @@ function recordsEndpoint(service: Service): ServiceEndpoint {
       const records = await service.reading.run(turn, incoming.signal, () =>
         readRecords(service.store.journal, log.epoch, after, count),
       )
-      const body = Buffer.from(records.buffer, records.byteOffset, records.length)
+      const body = bufferOf(records)
       // The last records are an incomplete piece, to which more may be added.
       const headers = count < limit ? noCache : immutable
       return { status: 200, body, headers: caller === undefined ? headers : {} }

@@ -3,6 +3,7 @@
 
 import { strict as assert } from "node:assert"
 import { concat, hashBytes } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
 import type { Database } from "./connection.ts"
@@ -56,13 +57,13 @@ export function createIndex(database: Database): Index {
 
     growTree: (workspace, epoch, fromSize, { size, hashes }, growth) =>
       database.within(async ({ rows }) => {
-        const tree = [workspace, epoch, size, buffer(concat(...hashes))]
+        const tree = [workspace, epoch, size, bufferOf(concat(...hashes))]
         const moved = await (fromSize === 0
           ? rows(beginTree, tree)
           : rows(moveTree, [...tree, fromSize]))
         if (moved.length === 0) return false
         for (const { level, tile, offset, hashes: added } of growth) {
-          const grown = [workspace, epoch, level, tile, buffer(added)]
+          const grown = [workspace, epoch, level, tile, bufferOf(added)]
           const kept = await (offset === 0
             ? rows(beginTile, grown)
             : rows(growTile, [...grown, offset * hashBytes]))
@@ -72,7 +73,7 @@ export function createIndex(database: Database): Index {
       }),
 
     async putCheckpoint(workspace, epoch, fromSize, { size, root, note, signedMs }) {
-      const checkpoint = [workspace, epoch, size, buffer(root), note, signedMs]
+      const checkpoint = [workspace, epoch, size, bufferOf(root), note, signedMs]
       const moved = await (fromSize === 0
         ? database.rows(beginCheckpoint, checkpoint)
         : database.rows(moveCheckpoint, [...checkpoint, fromSize]))
@@ -90,8 +91,4 @@ export function createIndex(database: Database): Index {
         for (const { id, atMs, from } of uses) await rows(putUse, [id, atMs, from])
       }),
   }
-}
-
-function buffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -3,6 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { bodySaltBytes, recordBytes } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import type { Stored } from "../entries.ts"
 import { atMost } from "./database.ts"
 import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
@@ -105,10 +106,6 @@ function split(workspace: string, columns: JoinedColumns, framed: FramedBodies):
 }
 
 const noBytes = Buffer.alloc(0)
-
-function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, length)
-}
 
 /** Its values are getters, so it is not spread, and is sent to another thread by `sentOf`. */
 class JoinedEntry implements Stored {

@@ -6,6 +6,7 @@
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
 
 import { bodySaltBytes, recordBytes } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import type { Linked } from "../entries.ts"
 
 const prefixBytes = 10
@@ -57,7 +58,7 @@ export function unpack(
   count: number,
   each: (entry: Unpacked, place: number) => void,
 ): number {
-  const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const buffer = bufferOf(packed)
   let at = start
   for (let place = 0; place < count; place++) {
     const bodyEnd = at + prefixBytes + recordBytes + bodySaltBytes + buffer.readUInt32LE(at)

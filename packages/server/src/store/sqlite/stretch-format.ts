@@ -12,6 +12,7 @@
 
 import { strict as assert } from "node:assert"
 import { equalBytes, recordBytes } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import { packZstd, peekZstd, unpacksTo, unpackZstd } from "../../runtime/zstd.ts"
 import { frameEntries } from "../body-frame.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
@@ -186,10 +187,6 @@ function writeInteger(bytes: Buffer, to: number, value: number): void {
 
 function part(bytes: Buffer, from: number, place: number, length: number): Buffer {
   return bytes.subarray(from + place * length, from + (place + 1) * length)
-}
-
-function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, length)
 }
 
 // Disclosures ---------------------------------------------------------------------------------------
