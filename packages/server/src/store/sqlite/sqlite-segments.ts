@@ -15,10 +15,10 @@ import {
   type SegmentRow,
 } from "../search/segments.ts"
 import { emptyLog, within } from "./database.ts"
-import type { journalReads } from "./reads.ts"
+import { workspaceNumbers, type journalReads } from "./reads.ts"
 
 export function segmentReads(search: DatabaseSync) {
-  const numberOf = numbersIn(search)
+  const numberOf = workspaceNumbers(search)
   const listed = search.prepare(
     "SELECT level, k, hash, bytes, last_record FROM segments WHERE workspace = ? AND hash <> ''",
   )
@@ -107,7 +107,7 @@ export function createSegments(
   search: DatabaseSync,
   journal: ReturnType<typeof journalReads>,
 ): SegmentKeeper {
-  const numberOf = numbersIn(search)
+  const numberOf = workspaceNumbers(search)
   const addWorkspace = search.prepare("INSERT INTO workspaces (id) VALUES (?)")
   const addSegment = search.prepare(
     "INSERT OR REPLACE INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
@@ -174,7 +174,7 @@ function removals(search: DatabaseSync) {
 }
 
 function createSweep(search: DatabaseSync): SegmentKeeper["sweep"] {
-  const numberOf = numbersIn(search)
+  const numberOf = workspaceNumbers(search)
   const unlisted = search.prepare(
     "SELECT level, k FROM segments WHERE workspace = ? AND hash = '' LIMIT 1",
   )
@@ -194,13 +194,5 @@ function createSweep(search: DatabaseSync): SegmentKeeper["sweep"] {
         for (const statement of remove) statement.run(...name)
     })
     return true
-  }
-}
-
-function numbersIn(search: DatabaseSync): (workspace: string) => number | undefined {
-  const select = search.prepare("SELECT number FROM workspaces WHERE id = ?")
-  return (workspace) => {
-    const row = select.get(workspace)
-    return row === undefined ? undefined : Number(row["number"])
   }
 }
