@@ -12,7 +12,7 @@ import { syncPath } from "../../runtime/durable-file.ts"
 import {
   atMost,
   errorCode,
-  freeBytes,
+  full,
   isDamage,
   layoutOf,
   openFile,
@@ -21,6 +21,14 @@ import {
   rowlessLayout,
   within,
 } from "./database.ts"
+import {
+  copyMark,
+  copySmallTables,
+  countRows,
+  leaveLog,
+  requireRoom,
+  smallTables,
+} from "./journal-copy.ts"
 import { upgradeJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { removeDatabase } from "./search-file.ts"
@@ -33,10 +41,7 @@ export interface Compacted {
 /** Reports how many of the rows were copied. */
 export type CompactProgress = (done: number, rows: number) => void
 
-/**
- * The large tables. Their key is their first column. All other tables are small, and are copied at
- * once.
- */
+/** The large tables. Their key is their first column. */
 const tables = ["entries", "places", "stretches", "disclosures", "frames"] as const
 const keys = {
   entries: "n",
@@ -45,10 +50,7 @@ const keys = {
   disclosures: "number",
   frames: "number",
 } as const
-const small = ["workspaces", "documents", "sqlite_sequence"] as const
 const rowsPerStep = 2000
-/** SQLite's codes for a file that another program uses, and for a full disk. */
-const [busy, full] = [5, 13]
 
 const copyIn = (folder: string): string => join(folder, "journal.db.compact")
 
@@ -72,11 +74,11 @@ export function compactJournal(
     const [path, next] = [join(folder, "journal.db"), copyIn(folder)]
     if (!isBegunOf(path, next)) {
       upgradeJournal(folder)
-      leaveLog(path)
+      leaveLog(path, "run this again")
       begin(path, next)
     }
     const bytesBefore = statSync(path).size
-    requireRoom(folder, path, next)
+    requireRoom(folder, next, usedBytes(path), "the compacted journal needs")
     copyAll(path, next, progress, step)
     renameSync(next, path)
     syncPath(folder)
@@ -86,42 +88,21 @@ export function compactJournal(
   }
 }
 
-/** Moves the log into the file: a log file that remained would be taken for the new file's. */
-function leaveLog(path: string): void {
-  using journal = openForWriting(path, "journal", "full")
-  try {
-    journal.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
-  } catch (cause) {
-    if (errorCode(cause) !== busy) throw cause
-    throw new StartError(
-      `${path} is being read by another program, such as a backup; run this again when it has ended`,
-      { cause },
-    )
-  }
-}
-
 /** Free pages are not copied. */
-function requireRoom(folder: string, path: string, next: string): void {
+function usedBytes(path: string): number {
   using journal = openFile(path, { readOnly: true })
   const value = (name: string): number =>
     Number(Object.values(journal.prepare(`PRAGMA ${name}`).get() ?? {})[0])
-  const needed = (value("page_count") - value("freelist_count")) * value("page_size")
-  const has = statSync(next, { throwIfNoEntry: false })?.size ?? 0
-  const free = freeBytes(folder)
-  if (free + has >= needed) return
-  const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
-  throw new StartError(
-    `the compacted journal needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is unchanged`,
-  )
+  return (value("page_count") - value("freelist_count")) * value("page_size")
 }
 
 function copyAll(path: string, next: string, progress: CompactProgress, step: number): void {
   try {
     using copy = openCopy(path, next)
-    const count = (table: string): number =>
-      Number(copy.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"])
-    const rows = tables.reduce((sum, table) => sum + count(`former.${table}`), 0)
-    let done = tables.reduce((sum, table) => sum + count(`main.${table}`), 0)
+    const count = (schema: string): number =>
+      tables.reduce((sum, table) => sum + countRows(copy, `${schema}.${table}`), 0)
+    const rows = count("former")
+    let done = count("main")
     progress(done, rows)
     for (const table of tables)
       for (let copied = 1; copied > 0;) {
@@ -203,23 +184,16 @@ function copySome(copy: DatabaseSync, table: (typeof tables)[number], step: numb
 
 function finish(copy: DatabaseSync): void {
   within(copy, () => {
-    for (const table of small)
-      copy.exec(
-        `DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM former.${table};`,
+    copySmallTables(copy)
+    for (const table of [...tables, ...smallTables])
+      assert.equal(
+        countRows(copy, `main.${table}`),
+        countRows(copy, `former.${table}`),
+        `the copy has all rows of ${table}`,
       )
-    for (const table of [...tables, ...small]) {
-      const { same } =
-        copy
-          .prepare(
-            `SELECT (SELECT count(*) FROM main.${table}) = (SELECT count(*) FROM former.${table}) AS same`,
-          )
-          .get() ?? {}
-      assert.equal(same, 1, `the copy has all rows of ${table}`)
-    }
     copy.exec("DROP TABLE copied_from")
   })
-  // The mark of a backup copy (copy.ts).
-  const { application_id: mark } = copy.prepare("PRAGMA former.application_id").get() ?? {}
-  copy.exec(`PRAGMA main.application_id = ${Number(mark)}; DETACH former;`)
+  copyMark(copy)
+  copy.exec("DETACH former")
   copy.exec("PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE;")
 }

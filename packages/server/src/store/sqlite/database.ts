@@ -38,6 +38,8 @@ export const rowLayout = 4
 export const framesLayout = 5
 /** The first layout of the journal with stretches, and the first without rows of packed entries. */
 export const [stretchesLayout, rowlessLayout] = [6, 7] as const
+/** SQLite's codes for a file that another program uses, and for a full disk. */
+export const [busy, full] = [5, 13] as const
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**

@@ -13,7 +13,7 @@ import {
   atMost,
   errorCode,
   framesLayout,
-  freeBytes,
+  full,
   isDamage,
   layoutOf,
   openForWriting,
@@ -23,6 +23,7 @@ import {
   versionOf,
   within,
 } from "./database.ts"
+import { copyMark, copySmallTables, countRows, leaveLog, requireRoom } from "./journal-copy.ts"
 import {
   disclosuresOf,
   idemOf,
@@ -40,8 +41,6 @@ export type UpgradeProgress = (done: number, entries: number) => void
 
 /** At most half a gigabyte. Each step costs an fsync. */
 const entriesPerStep = 2000
-/** SQLite's codes for a file that another program uses, and for a full disk. */
-const [busy, full] = [5, 13]
 
 /** For a program that holds the lock of the folder. */
 export function upgradeJournal(
@@ -49,10 +48,8 @@ export function upgradeJournal(
   progress: UpgradeProgress = () => {},
   step = entriesPerStep,
 ): void {
-  const [path, next] = ["journal.db", "journal.db.next"].map((name) => join(folder, name)) as [
-    string,
-    string,
-  ]
+  const path = join(folder, "journal.db")
+  const next = `${path}.next`
   const layout = existsSync(path) ? layoutOf(path) : 0
   if (layout === 0 || layout >= rowLayout) {
     removeDatabase(next)
@@ -60,11 +57,20 @@ export function upgradeJournal(
     return
   }
   openForWriting(path, "journal", "full", rowLayout - 1).close()
-  requireRoom(folder, path, next)
+  // The new file needs about the space of the former one, and its log the space of one step, which
+  // is not known in advance.
+  requireRoom(
+    folder,
+    next,
+    statSync(path).size,
+    "the journal is copied into the layout of this version, which needs",
+  )
   try {
     using upgraded = openNext(path, next)
     copyEntries(upgraded, step, progress)
-    copyRegistry(upgraded)
+    // At the end, because the older version may have changed them since the copy began.
+    within(upgraded, () => copySmallTables(upgraded))
+    copyMark(upgraded)
     upgraded.exec("DETACH former")
   } catch (cause) {
     if (errorCode(cause) !== full) throw cause
@@ -73,7 +79,7 @@ export function upgradeJournal(
       { cause },
     )
   }
-  leaveLog(path)
+  leaveLog(path, "start again", rowLayout - 1)
   renameSync(next, path)
   syncPath(folder)
 }
@@ -115,22 +121,6 @@ function joinFormerRows(journal: DatabaseSync): void {
     `CREATE TEMP VIEW entries AS
      SELECT e.n, e.workspace, e.sequence, e.receipt, e.idem, e.record, d.sealed, b.salted
      FROM main.entries e LEFT JOIN main.bodies b ON b.n = e.n LEFT JOIN main.disclosures d ON d.n = e.n`,
-  )
-}
-
-/**
- * The new file needs about the space of the former one, and its log the space of one step, which is
- * not known in advance.
- */
-function requireRoom(folder: string, path: string, next: string): void {
-  const [needed, has] = [path, next].map(
-    (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
-  ) as [number, number]
-  const free = freeBytes(folder)
-  if (free + has >= needed) return
-  const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
-  throw new StartError(
-    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. The journal is unchanged`,
   )
 }
 
@@ -183,11 +173,9 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
        AND receipt_of(m.receipt) = e.receipt AND idem_of(m.idem) IS e.idem AND m.record = e.record
        AND sealed_of(m.sealed) = ifnull(d.sealed, '') AND m.salted IS b.salted`,
   )
-  const count = (table: string): number =>
-    Number(upgraded.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"])
   const last = upgraded.prepare("SELECT max(n) AS n FROM main.entries")
-  const entries = count("former.entries")
-  let done = count("main.entries")
+  const entries = countRows(upgraded, "former.entries")
+  let done = countRows(upgraded, "main.entries")
   for (let copied = 1; copied > 0; done += copied) {
     progress(done, entries)
     const after = Number(last.get()?.["n"] ?? Number.MIN_SAFE_INTEGER)
@@ -196,39 +184,5 @@ function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProg
       assert.equal(same.get(after)?.["count"], changes, "the copy has as many rows as the original")
       return Number(changes)
     })
-  }
-}
-
-/**
- * Copied as a whole at the end: it is small, and the older version may have changed it since the
- * copy began.
- */
-function copyRegistry(upgraded: DatabaseSync): void {
-  within(upgraded, () =>
-    upgraded.exec(
-      ["workspaces", "documents", "sqlite_sequence"]
-        .map(
-          (table) =>
-            `DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM former.${table};`,
-        )
-        .join("\n"),
-    ),
-  )
-  // The mark of a backup copy (copy.ts).
-  const { application_id: mark } = upgraded.prepare("PRAGMA former.application_id").get() ?? {}
-  upgraded.exec(`PRAGMA main.application_id = ${Number(mark)}`)
-}
-
-/** A log file that remained would be taken for the log of the new file. */
-function leaveLog(path: string): void {
-  using former = openForWriting(path, "journal", "full", rowLayout - 1)
-  try {
-    former.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
-  } catch (cause) {
-    if (errorCode(cause) !== busy) throw cause
-    throw new StartError(
-      `${path} is being read by another program, such as a backup; start again when it has ended`,
-      { cause },
-    )
   }
 }

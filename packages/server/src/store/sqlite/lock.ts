@@ -4,14 +4,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { StartError } from "../../error.ts"
-import { errorCode, openFile, requireWritable } from "./database.ts"
+import { busy, errorCode, openFile, requireWritable } from "./database.ts"
 
 export interface Lock {
   release(): void
 }
-
-/** SQLite's code for a file that another program has locked. */
-const busy = 5
 
 export function lockFolder(folder: string): Lock {
   const path = join(folder, "lock")

@@ -3,7 +3,7 @@
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
-import { errorCode, isDamage, layoutOf, openForWriting } from "./database.ts"
+import { errorCode, full, isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
 
@@ -30,13 +30,11 @@ function isUsable(path: string, journal: ReturnType<typeof journalReads>): boole
     using search = openForWriting(path, "search", "normal")
     return belongsTo(search, journal)
   } catch (error) {
-    if (isDamage(error) || errorCode(error) === diskIsFull) return false
+    if (isDamage(error) || errorCode(error) === full) return false
     throw error
   }
 }
 
-/** SQLite's code. */
-const diskIsFull = 13
 function isFormer(path: string): boolean {
   const layout = existsSync(path) ? layoutOf(path) : 0
   return layout > 0 && layout < segmentsSince

@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { frameEntries } from "../body-frame.ts"
 import { openForWriting, stretchesLayout, within } from "./database.ts"
 import { bytes } from "./joined-entries.ts"
+import { countRows } from "./journal-copy.ts"
 import type { UpgradeProgress } from "./journal-upgrade.ts"
 import { stretchPuts, type Unpacked } from "./stretch-writes.ts"
 
@@ -19,7 +20,7 @@ export function moveSettledRows(path: string, progress: UpgradeProgress, step: n
 function moveAll(path: string, progress: UpgradeProgress, step: number): void {
   using journal = openForWriting(path, "journal", "full", stretchesLayout)
   const move = stretchMoves(journal)
-  const rows = Number(journal.prepare("SELECT count(*) AS count FROM settled").get()?.["count"])
+  const rows = countRows(journal, "settled")
   for (let [done, moved] = [0, 1]; moved > 0; done += moved) {
     progress(done, rows)
     moved = within(journal, () => {
