@@ -1,7 +1,7 @@
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, queryOf, requestOf, shapeOf } from "./wire-shape.ts"
-import { extensible, RelatedReceiptIds } from "./event.ts"
+import { extensible, NonEmpty, RelatedReceiptIds } from "./event.ts"
 import { exampleEntry } from "./entry.ts"
 import { Hash, Label, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { examplePage, pageFields } from "./page.ts"
@@ -11,7 +11,6 @@ import { exampleReceipt, Receipt } from "./receipt.ts"
 import { sample } from "./sample.ts"
 import { Time } from "./time.ts"
 
-const NonEmpty = Type.String({ minLength: 1 })
 const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
 
 const Metadata = shapeOf<wire.ConsentMetadata>()(

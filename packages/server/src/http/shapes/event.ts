@@ -6,7 +6,7 @@ import { sources } from "./enumeration.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-const NonEmpty = Type.String({ minLength: 1 })
+export const NonEmpty = Type.String({ minLength: 1 })
 
 export const Action = Type.String({
   minLength: 1,

@@ -9,6 +9,19 @@ const nameRule =
 /** 36 upper-case characters of Crockford's base 32: ten of time, 26 random. */
 const made = "[0-9A-HJKMNP-TV-Z]{36}"
 
+const madeId = (prefix: string, what: string) =>
+  Type.String({
+    pattern: `^${prefix}_${made}$`,
+    rule: `must be the id of ${what}: ${prefix}_ and 36 characters`,
+    docs: { examples: [`${prefix}_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ`] },
+  })
+
+const shortId = (what: string) =>
+  Type.String({
+    pattern: "^[0-9A-Za-z]{13}$",
+    rule: `must be the id of ${what}: 13 letters and digits`,
+  })
+
 export const WorkspaceId = Type.String({
   minLength: 1,
   pattern: `^${name}$`,
@@ -32,11 +45,7 @@ export const ProjectFilter = Type.String({
   docs: { examples: ["all", "core", "system"] },
 })
 
-export const ReceiptId = Type.String({
-  pattern: `^rcp_${made}$`,
-  rule: "must be the id of a receipt: rcp_ and 36 characters",
-  docs: { examples: ["rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
-})
+export const ReceiptId = madeId("rcp", "a receipt")
 
 /** The event id in an answer: empty if the content was destroyed or cannot be read. */
 export const ShownEventId = Type.String({
@@ -48,41 +57,18 @@ export const ShownEventId = Type.String({
   },
 })
 
-export const PackId = Type.String({
-  pattern: `^pack_${made}$`,
-  rule: "must be the id of an evidence pack: pack_ and 36 characters",
-  docs: { examples: ["pack_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
-})
-
-export const ErasureId = Type.String({
-  pattern: `^era_${made}$`,
-  rule: "must be the id of an erasure: era_ and 36 characters",
-  docs: { examples: ["era_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
-})
-
-export const HoldId = Type.String({
-  pattern: `^hold_${made}$`,
-  rule: "must be the id of a hold: hold_ and 36 characters",
-  docs: { examples: ["hold_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
-})
+export const PackId = madeId("pack", "an evidence pack")
+export const ErasureId = madeId("era", "an erasure")
+export const HoldId = madeId("hold", "a hold")
 
 /** The part of an API key that is not secret. */
-export const KeyId = Type.String({
-  pattern: "^[0-9A-Za-z]{13}$",
-  rule: "must be the id of an API key: 13 letters and digits",
-})
+export const KeyId = shortId("an API key")
 
 /** The part of a scoped token that is not secret. */
-export const TokenId = Type.String({
-  pattern: "^[0-9A-Za-z]{13}$",
-  rule: "must be the id of a token: 13 letters and digits",
-})
+export const TokenId = shortId("a token")
 
 /** A person with an e-mail address. The id is the same in every workspace. */
-export const MemberId = Type.String({
-  pattern: "^[0-9A-Za-z]{13}$",
-  rule: "must be the id of a member: 13 letters and digits",
-})
+export const MemberId = shortId("a member")
 
 /** Makes a write safe to repeat. Compared byte by byte. */
 export const IdempotencyKey = Type.String({

@@ -4,6 +4,8 @@ import { answerOf } from "./wire-shape.ts"
 import { open } from "./enumeration.ts"
 import { sample } from "./sample.ts"
 
+export const exampleMaker = { type: "member", id: sample.id, email: sample.email } as const
+
 export const Maker = answerOf<wire.Maker>()(
   "Maker",
   {
@@ -12,7 +14,5 @@ export const Maker = answerOf<wire.Maker>()(
     name: Type.Optional(Type.String()),
     email: Type.Optional(Type.String()),
   },
-  { type: "member", id: sample.id, email: sample.email },
+  exampleMaker,
 )
-
-export const exampleMaker = { type: "member", id: sample.id, email: sample.email } as const

@@ -1,7 +1,7 @@
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
-import { extensible } from "./event.ts"
+import { extensible, NonEmpty } from "./event.ts"
 import { Hash, ProjectId, WorkspaceId } from "./id.ts"
 import { listFields, listOf } from "./list.ts"
 import { PolicyVersion } from "./policy-version.ts"
@@ -10,8 +10,6 @@ import { sample } from "./sample.ts"
 
 /** The default project of a request about a policy. */
 export const usualProject = "core"
-
-const NonEmpty = Type.String({ minLength: 1 })
 
 export const PolicySection = shapeOf<wire.PolicySection>()(
   Type.Object(

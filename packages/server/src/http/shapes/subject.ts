@@ -1,12 +1,11 @@
+import { NonEmpty } from "./event.ts"
 import { Type } from "./type.ts"
-
-const text = Type.String({ minLength: 1 })
 
 /** A person who is erased, held or given a link. Events bound neither ids nor types. */
 export const PersonSubject = Type.Object(
   {
-    id: text,
-    types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
+    id: NonEmpty,
+    types: Type.Optional(Type.Array(NonEmpty, { minItems: 1, maxItems: 20, uniqueItems: true })),
   },
   { additionalProperties: false },
 )
