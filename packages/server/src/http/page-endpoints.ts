@@ -43,33 +43,24 @@ export function pageEndpoints(
     ...fileEndpoints(built),
     page({
       route: "GET /verify",
-      access: open,
-      answers,
       handle: () => frame("verify", "Verify evidence · Tallystick", 0),
     }),
     ...dashboard(frame),
     page({
       route: "GET /a/{workspaceId}",
-      access: open,
-      answers,
       handle: () => frame("activity", "Your activity", 1),
     }),
     page({
       route: "GET /e/{workspaceId}/{packId}",
-      access: open,
-      answers,
       handle: () => frame("pack", "Evidence pack · Tallystick", 2),
     }),
     page({
       route: "GET /p/{workspaceId}/{version}",
-      access: open,
-      answers,
       handle: () => frame("policy", "Policy · Tallystick", 2),
     }),
     page({
       route: "GET /r/{workspaceId}/{receiptId}",
       access: ofReceipt,
-      answers,
       handle: async (call) =>
         frame("receipt", "Receipt · Tallystick", 2, await receiptFor(service, call)),
     }),
@@ -86,12 +77,7 @@ const dashboardRoutes = [
 /** The script chooses the page from the path. The server knows only the depth of the path. */
 function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
   return dashboardRoutes.map((route, depth) =>
-    page({
-      route,
-      access: open,
-      answers,
-      handle: () => frame("dashboard", "Tallystick", depth),
-    }),
+    page({ route, handle: () => frame("dashboard", "Tallystick", depth) }),
   )
 }
 
@@ -100,24 +86,18 @@ function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
   return [
     page({
       route: "GET /assets/{file}",
-      access: open,
       // The element loads its parts from here, from pages of other sites.
       cors: true,
-      answers,
       handle: ({ params: { file }, incoming }) =>
         built.file(`assets/${file}`, incoming.headers, "public, max-age=31536000, immutable"),
     }),
     page({
       route: "GET /tallystick-activity.js",
-      access: open,
       cors: true,
-      answers,
       handle: ({ incoming }) => built.file("tallystick-activity.js", incoming.headers, "no-cache"),
     }),
     page({
       route: "GET /verify.html",
-      access: open,
-      answers,
       handle: async ({ incoming }) => {
         const { headers, ...answer } = await built.file("verify.html", incoming.headers, "no-cache")
         return { ...answer, headers: { ...headers, "content-security-policy": unframed } }
@@ -135,11 +115,14 @@ const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true } as co
 /** Its script reads the parameters, and the API refuses malformed ones. */
 function page<const Route extends RouteName>({
   route,
+  access = open,
   ...value
-}: Handled<Access, Caller, ParamsOf<Route>, typeof anyQuery> & {
+}: Pick<Handled<Access, Caller, ParamsOf<Route>, typeof anyQuery>, "cors" | "handle"> & {
   readonly route: Route
+  readonly access?: Access
 }): Endpoint<Access, Caller> {
-  return { ...value, ...placeOf(route), params: paramsOf(route, () => text), query: anyQuery }
+  const params = paramsOf(route, () => text)
+  return { ...value, ...placeOf(route), access, params, query: anyQuery, answers }
 }
 
 function pageAnswer(html: string): Answer {
