@@ -25,6 +25,7 @@ import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { freeBytesAt } from "./runtime/folder-size.ts"
 import { createPace } from "./runtime/pace.ts"
+import { repeatedly } from "./runtime/repeatedly.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
 import { createFinding, type Finding } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
@@ -305,21 +306,11 @@ const hearEveryMs = 3000
 function hearOthers(
   { findings }: Store,
   suspect: VerificationSource["suspect"],
-): { readonly close: () => void } {
-  let closing = findings === undefined
-  void (async () => {
-    while (!closing) {
-      // If the database is away, the next round retries.
-      const found = await findings?.().catch(() => [])
-      for (const { workspace, sequence } of found ?? []) suspect(workspace, sequence)
-      await systemClock.sleep(hearEveryMs)
-    }
-  })()
-  return {
-    close() {
-      closing = true
-    },
-  }
+): { close(): void } {
+  if (findings === undefined) return { close() {} }
+  return repeatedly(systemClock, hearEveryMs, async () => {
+    for (const { workspace, sequence } of await findings()) suspect(workspace, sequence)
+  })
 }
 
 /** Otherwise an erasure that finds the store closed would be logged as a failure. */

@@ -2,6 +2,7 @@
 // whose follower process has died.
 
 import type { Clock } from "../../clock.ts"
+import { repeatedly } from "../../runtime/repeatedly.ts"
 import { every } from "../all-documents.ts"
 import type { Registry } from "../store.ts"
 import type { Database } from "./connection.ts"
@@ -20,20 +21,15 @@ const movedSince = `SELECT workspace_id, sequence, moved_ms, ${nowMs} FROM tally
   WHERE moved_ms > least($1::bigint, ${nowMs}) - ${appendMsMax}`
 const deadLeases = `SELECT DISTINCT workspace_id FROM tallystick.leases WHERE until_ms < ${nowMs}`
 
-export interface GrowthPoll {
-  close(): void
-}
-
 export function pollGrowth(
   database: Database,
   registry: Pick<Registry, "list">,
   clock: Clock,
   report: (workspace: string) => void,
-): GrowthPoll {
+): { close(): void } {
   const seen = new Map<string, { readonly sequence: unknown; readonly movedMs: number }>()
   let lastMs = 0
   let deadAtMs = -Infinity
-  let closing = false
   let isAway = false
 
   const poll = async (): Promise<void> => {
@@ -50,17 +46,9 @@ export function pollGrowth(
     deadAtMs = clock.elapsed()
     for (const [workspace] of await database.rows(deadLeases)) report(String(workspace))
   }
-  void (async () => {
-    while (!closing) {
-      await poll().catch(() => {
-        isAway = true
-      })
-      await clock.sleep(pollEveryMs)
-    }
-  })()
-  return {
-    close() {
-      closing = true
-    },
-  }
+  return repeatedly(clock, pollEveryMs, () =>
+    poll().catch(() => {
+      isAway = true
+    }),
+  )
 }

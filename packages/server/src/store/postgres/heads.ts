@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../clock.ts"
 import { closing } from "../../runtime/closing.ts"
+import { repeatedly } from "../../runtime/repeatedly.ts"
 import type { Heads, SignedHead } from "../heads.ts"
 import { bytes, openTool, type Database, type Queries, type Row } from "./connection.ts"
 
@@ -53,14 +54,9 @@ const tellEveryMs = 2000
 
 export function sharedHeads(database: Database, file: Heads, clock: Clock): Heads {
   const signedHere = new Map<string, SignedHead>()
-  let closed = false
-  void (async () => {
-    while (!closed) {
-      await clock.sleep(tellEveryMs)
-      // If the database is away, the next round retries.
-      if (signedHere.size > 0) await tell(database, signedHere).catch(() => undefined)
-    }
-  })()
+  const telling = repeatedly(clock, tellEveryMs, async () => {
+    if (signedHere.size > 0) await tell(database, signedHere)
+  })
   return {
     async get(origin) {
       const shared = headsIn(await database.rows(headsOf, [[origin]])).get(origin)
@@ -75,7 +71,7 @@ export function sharedHeads(database: Database, file: Heads, clock: Clock): Head
       return isSigned
     },
     close() {
-      closed = true
+      telling.close()
       file.close()
     },
   }

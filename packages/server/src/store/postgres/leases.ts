@@ -4,6 +4,7 @@
 
 import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
+import { repeatedly } from "../../runtime/repeatedly.ts"
 import type { Leases } from "../store.ts"
 import type { Database, Queries } from "./connection.ts"
 
@@ -59,7 +60,6 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
   const left = new Set<string>()
   const listeners: ((workspace: string) => void)[] = []
   let giving: Promise<unknown> = Promise.resolve()
-  let closing = false
 
   const isHeld = (workspace: string) => (held.get(workspace)?.untilMs ?? 0) > clock.elapsed()
 
@@ -105,14 +105,8 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
       else held.delete(workspace)
     }
   }
-  const renewing = (async () => {
-    while (!closing) {
-      // If the database is away, leases run out in both places.
-      await renew().catch(() => undefined)
-      await clock.sleep(renewEveryMs)
-    }
-  })()
-  void renewing
+  // If the database is away, leases run out in both places.
+  const renewing = repeatedly(clock, renewEveryMs, renew)
 
   return {
     async hold(workspace) {
@@ -138,7 +132,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
       }
     },
     async close() {
-      closing = true
+      renewing.close()
       if (held.size > 0)
         await database.rows(dropLeases, [[...held.keys()], task, holder]).catch(() => undefined)
     },
