@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
+import { TestClock } from "../runtime/test-clock.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Checkpoint } from "../store/index-state.ts"
@@ -14,26 +15,6 @@ import { createIndexer } from "./indexer.ts"
 import { startWatching, type Sighting } from "./watching.ts"
 
 const everyMs = defaultLimits.checkpointEveryMs
-
-/** A clock that moves only on request, and then ends the sleeps that are over. */
-class TestClock implements Clock {
-  ms = 0
-  sleepers: { readonly untilMs: number; readonly wake: () => void }[] = []
-  now(): number {
-    return 1_800_000_000_000 + this.ms
-  }
-  elapsed(): number {
-    return this.ms
-  }
-  sleep(delayMs: number): Promise<void> {
-    return new Promise((wake) => this.sleepers.push({ untilMs: this.ms + delayMs, wake }))
-  }
-  advance(byMs: number): void {
-    this.ms += byMs
-    for (const { untilMs, wake } of this.sleepers) if (untilMs <= this.ms) wake()
-    this.sleepers = this.sleepers.filter(({ untilMs }) => untilMs > this.ms)
-  }
-}
 
 interface House {
   readonly ledger: Ledger

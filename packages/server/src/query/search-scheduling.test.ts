@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { TestClock } from "../runtime/test-clock.ts"
 import type { Finder, Hits, Wanted } from "../store/search/search.ts"
 import { createFinding } from "./search-scheduling.ts"
 
@@ -31,14 +31,7 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
     },
     count: async () => [],
   }
-  let elapsedMs = 0
-  const sleeping: { readonly untilMs: number; readonly wake: () => void }[] = []
-  const clock: Clock = {
-    now: () => 0,
-    elapsed: () => elapsedMs,
-    sleep: (delayMs) =>
-      new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
-  }
+  const clock = new TestClock()
   const limits = { searchTimeoutMs: 2000, searchesWaitingMax: 200 }
   const filed: string[] = []
   const { find } = createFinding({
@@ -63,11 +56,7 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
     await soon()
   }
   const pass = async (delayMs: number): Promise<void> => {
-    elapsedMs += delayMs
-    for (const { wake } of sleeping
-      .splice(0)
-      .filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one)))
-      wake()
+    clock.advance(delayMs)
     await soon()
   }
   return { steps, filed, outcomes, ask, endStep, pass, under: () => under.map(({ name }) => name) }

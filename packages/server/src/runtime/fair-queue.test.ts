@@ -1,21 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts"
-import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts"
+import { TestClock } from "./test-clock.ts"
 
 const limits: FairQueueLimits = { atOnceMax: 3, perWorkspaceMax: 2, waitingMax: 100, waitMs: 2000 }
 
 /** Work that ends when it is told to, by the name of who asked. */
 function openWork(changes: Partial<FairQueueLimits> = {}) {
-  let elapsedMs = 0
-  const sleeping: { readonly untilMs: number; readonly wake: () => void }[] = []
-  const clock: Clock = {
-    now: () => 0,
-    elapsed: () => elapsedMs,
-    sleep: (delayMs) =>
-      new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
-  }
+  const clock = new TestClock()
   const queue = createFairQueue(clock, { ...limits, ...changes, of: "things" })
   const under = new Map<string, () => void>()
   const began: string[] = []
@@ -41,11 +34,7 @@ function openWork(changes: Partial<FairQueueLimits> = {}) {
     await soon()
   }
   const pass = async (delayMs: number): Promise<void> => {
-    elapsedMs += delayMs
-    for (const { wake } of sleeping
-      .splice(0)
-      .filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one)))
-      wake()
+    clock.advance(delayMs)
     await soon()
   }
   return { began, outcomes, soon, ask, end, pass, under: () => [...under.keys()] }
@@ -92,8 +81,7 @@ test("a workspace that arrives while another's work runs is next, and then they 
 })
 
 test("failed work frees its place, and its caller gets the error", async () => {
-  const { elapsed, sleep, now } = { elapsed: () => 0, sleep: async () => {}, now: () => 0 }
-  const queue = createFairQueue({ elapsed, sleep, now }, { ...limits, atOnceMax: 1, of: "things" })
+  const queue = createFairQueue(new TestClock(), { ...limits, atOnceMax: 1, of: "things" })
   for (let at = 0; at < 3; at++)
     await assert.rejects(
       () => queue.run("acme", undefined, () => Promise.reject(new Error("no"))),
