@@ -11,6 +11,7 @@ import { HttpServer } from "./server.ts"
 import { checkOf, type Shape } from "./shapes/check.ts"
 import { Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
+import { testLimits } from "./test-limits.ts"
 import { openRequests, type Asked } from "./test-requests.ts"
 
 type Caller = { readonly name: string } | undefined
@@ -597,35 +598,17 @@ function openHouse(
   unknownResource?: (caller: Caller) => LedgerError,
   pace?: Pace,
 ): { ask: ReturnType<typeof openRequests>; logged: object[] } {
-  const limits = {
-    uriBytesMax: 8192,
-    headersBytesMax: 16_384,
-    headersTimeoutMs: 10_000,
-    bodyTimeoutMs: 30_000,
-    keepAliveTimeoutMs: 5_000,
-    stillTimeoutMs: 60_000,
-    connectionsMax: 1000,
-    pipelinedMax: 100,
-    requestsPerTurn: 64,
-    answerBytesPerSecondMin: 1024,
-    unreadBytesMax: 1_000_000,
-    drainTimeoutMs: 8_000,
-    depthMax: 32,
-    stringBytesMax: 65_536,
-    eventBytesMax: 1000,
-    contextCharactersMax: 100,
-  }
   const logged: object[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
   const routes = routesOf(endpoints, {
     guard,
-    limits,
+    limits: testLimits,
     ...(unknownResource && { unknownResource }),
     ...(pace && { pace: { ...pace, of: () => pace } }),
   })
   const server = new HttpServer(
     {
-      limits,
+      limits: testLimits,
       clock: systemClock,
       log,
       listenHost: "127.0.0.1",

@@ -13,6 +13,7 @@ import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
 import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
 import type { Incoming } from "./incoming.ts"
 import { HttpServer, type ServerLimits } from "./server.ts"
+import { testLimits } from "./test-limits.ts"
 
 // These tests write bytes to a socket, because no HTTP client would send such requests.
 
@@ -748,25 +749,6 @@ test("an internal error goes to the log and not to the client", async () => {
 
 // The server under test ---------------------------------------------------------------------------
 
-const usualLimits = {
-  uriBytesMax: 8192,
-  headersBytesMax: 16_384,
-  headersTimeoutMs: 10_000,
-  bodyTimeoutMs: 30_000,
-  keepAliveTimeoutMs: 5_000,
-  stillTimeoutMs: 60_000,
-  connectionsMax: 1000,
-  pipelinedMax: 20,
-  requestsPerTurn: 64,
-  answerBytesPerSecondMin: 1024,
-  unreadBytesMax: 1_000_000,
-  drainTimeoutMs: 8_000,
-  depthMax: 32,
-  stringBytesMax: 65_536,
-  eventBytesMax: 1000,
-  contextCharactersMax: 100,
-}
-
 interface House extends AsyncDisposable {
   readonly server: HttpServer
   readonly logged: object[]
@@ -790,7 +772,7 @@ interface House extends AsyncDisposable {
 async function openServer(
   options: { limits?: Partial<ServerLimits>; listenHost?: string; bindTo?: string } = {},
 ): Promise<House> {
-  const limits = { ...usualLimits, ...options.limits }
+  const limits = { ...testLimits, ...options.limits }
   const logged: object[] = []
   const echoed: unknown[] = []
   const streams: Readable[] = []
