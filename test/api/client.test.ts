@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto"
 import { after, test } from "node:test"
 import {
   createClient,
-  TallystickError,
   verifyPack,
   verifyReceipt,
   type Client,
   type Receipt,
 } from "@tallystick/client"
+import { failure } from "../../packages/client/src/test-calls.ts"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
 import { firstToken, goodPassword, setupToken } from "../people.ts"
@@ -63,15 +63,6 @@ async function makeHouse(project = {}) {
     reader: await keyOf("read"),
     admin: await keyOf("admin"),
   }
-}
-
-async function failure(call: Promise<unknown>): Promise<TallystickError> {
-  const thrown: unknown = await call.then(
-    () => assert.fail("the call did not fail"),
-    (error: unknown) => error,
-  )
-  assert.ok(thrown instanceof TallystickError, String(thrown))
-  return thrown
 }
 
 test("an event is written, and its receipt verified without trusting the service", async () => {

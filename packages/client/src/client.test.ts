@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createClient, TallystickError, type ClientOptions } from "./index.ts"
+import { createClient, type ClientOptions } from "./index.ts"
+import { event, failure } from "./test-calls.ts"
 
 // Calls over a scripted network, with time and randomness under the test's control. test/api tests
 // the client against the real service.
@@ -72,25 +73,6 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
   })
 const problem = (status: number, error: string, headers: Record<string, string> = {}): Response =>
   json(status, { error, detail: `${error} it is` }, { "x-request-id": "req-1", ...headers })
-
-const event = {
-  workspaceId: "acme",
-  projectId: "core",
-  action: "billing.invoice.approve",
-  actor: { id: "usr_1", type: "user" },
-  target: { id: "inv_9", type: "invoice" },
-  occurredAt: "2026-01-31T09:30:00Z",
-  source: "api",
-} as const
-
-async function failure(call: Promise<unknown>): Promise<TallystickError> {
-  const thrown: unknown = await call.then(
-    () => assert.fail("the call did not fail"),
-    (error: unknown) => error,
-  )
-  assert.ok(thrown instanceof TallystickError, String(thrown))
-  return thrown
-}
 
 test("all attempts of a write have the same key and bytes", async () => {
   const { client, sent, left } = network([

@@ -1,28 +1,17 @@
 import assert from "node:assert/strict"
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { test } from "node:test"
-import { createClient, TallystickError, type ClientOptions } from "./index.ts"
+import { createClient, type ClientOptions, type TallystickError } from "./index.ts"
+import { event, failure } from "./test-calls.ts"
 
 // Failing connections with real sockets: the error says whether anything can have been recorded.
-
-const event = {
-  workspaceId: "acme",
-  projectId: "core",
-  action: "billing.invoice.approve",
-  actor: { id: "usr_1", type: "user" },
-  target: { id: "inv_9", type: "invoice" },
-  occurredAt: "2026-01-31T09:30:00Z",
-  source: "api",
-} as const
 
 async function failureAt(
   baseUrl: string,
   options: Partial<ClientOptions> = {},
 ): Promise<TallystickError> {
-  const thrown: unknown = await createClient({ baseUrl, retriesMax: 0, ...options })
-    .events.write(event, { idempotencyKey: "invoice-9-approved" })
-    .catch((error: unknown) => error)
-  assert.ok(thrown instanceof TallystickError, String(thrown))
+  const client = createClient({ baseUrl, retriesMax: 0, ...options })
+  const thrown = await failure(client.events.write(event, { idempotencyKey: "invoice-9-approved" }))
   assert.deepEqual(
     [thrown.code, thrown.status, thrown.idempotencyKey],
     ["network_error", 0, "invoice-9-approved"],
