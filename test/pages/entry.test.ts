@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Page } from "playwright-core"
 import { join, type Person } from "../people.ts"
 import { writeMany } from "../service.ts"
 import {
@@ -10,11 +9,19 @@ import {
   expectAccessible,
   expectFits,
   expectNarrow,
-  signInto,
   watch,
   type Watched,
 } from "./browser.ts"
-import { browser, recomputed, scene, service, skip, untilSigned, workspace } from "./scene.ts"
+import {
+  browser,
+  openIn,
+  recomputed,
+  scene,
+  service,
+  skip,
+  untilSigned,
+  workspace,
+} from "./scene.ts"
 
 let viewer: Person
 
@@ -37,12 +44,8 @@ scene(async () => {
   await untilSigned()
 })
 
-/** The explorer, opened by somebody who has signed in. */
-async function explore(watched: Watched, query = "", path = "events"): Promise<Page> {
-  await signInto(watched, service.url, viewer)
-  await watched.page.goto(`${service.url}/ui/${path}?workspace=${workspace.id}${query}`)
-  return watched.page
-}
+const explore = (watched: Watched, query = "", path = "events") =>
+  openIn(watched, viewer, `${path}?workspace=${workspace.id}${query}`)
 
 test("entry: it is opened and left by keyboard, and proven here", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })

@@ -2,11 +2,19 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Page } from "playwright-core"
 import { join, type Person } from "../people.ts"
 import { writeMany } from "../service.ts"
-import { expectAccessible, expectFits, signInto, watch, type Watched } from "./browser.ts"
-import { browser, recomputed, scene, service, skip, untilSigned, workspace } from "./scene.ts"
+import { expectAccessible, expectFits, watch, type Watched } from "./browser.ts"
+import {
+  browser,
+  openIn,
+  recomputed,
+  scene,
+  service,
+  skip,
+  untilSigned,
+  workspace,
+} from "./scene.ts"
 
 let viewer: Person
 
@@ -30,12 +38,8 @@ scene(async () => {
   await untilSigned()
 })
 
-/** The explorer, opened by somebody who has signed in. */
-async function explore(watched: Watched, query = "", path = "events"): Promise<Page> {
-  await signInto(watched, service.url, viewer)
-  await watched.page.goto(`${service.url}/ui/${path}?workspace=${workspace.id}${query}`)
-  return watched.page
-}
+const explore = (watched: Watched, query = "", path = "events") =>
+  openIn(watched, viewer, `${path}?workspace=${workspace.id}${query}`)
 
 test("explorer: every row is recomputed, and scrolling loads older ones", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })

@@ -50,15 +50,21 @@ export async function untilSigned(): Promise<void> {
   })
 }
 
-/** A page of the dashboard, opened by somebody who has signed in. */
+/** A page of the dashboard, opened by somebody who signs in first. */
+export async function openIn(watched: Watched, person: Person, path: string): Promise<Page> {
+  await signInto(watched, service.url, person)
+  await watched.page.goto(`${service.url}/ui/${path}`)
+  return watched.page
+}
+
+/** The same in a new tab. */
 export async function openAs(
   person: Person,
   path: string,
   refused: readonly number[] = [],
 ): Promise<Watched> {
   const watched = await watch(browser, { origin: service.url, refused })
-  await signInto(watched, service.url, person)
-  await watched.page.goto(`${service.url}/ui/${path}`)
+  await openIn(watched, person, path)
   return watched
 }
 
