@@ -60,19 +60,37 @@ try {
     `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
   )
   if (values.search) for (const line of measureSegments(entries)) say(line)
-  else if (values.garbage) await garbage()
+  else if (values.garbage)
+    await table(
+      "writes, KiB that main allocates for an event, of it grows old",
+      measureGarbage({ folder, seconds }),
+    )
   else if (values.peers) await peers()
-  else if (values.web) await web()
-  else if (values.postgres) await postgres()
-  else if (values.lifetime) await lifetime()
+  else if (values.web)
+    await table("the dashboard in a browser, measured", measureWeb({ folder, entries, turns }))
+  else if (values.postgres)
+    await table("on PostgreSQL, measured", measurePostgres({ folder, turns, seconds, entries }))
+  else if (values.lifetime)
+    await table(
+      "as entries grow old, measured",
+      measureLifetime({ folder, entries, turns, seconds }),
+    )
   else if (values.large) await growth()
-  else if (values.followers !== undefined) await followers(Number(values.followers))
+  else if (values.followers !== undefined)
+    await table(
+      "who, follow, of a core while nothing is written, written, p50 and p99 ms, µs each, seen by each",
+      measureFollowers({ folder, followers: Number(values.followers), turns, seconds }),
+    )
   else if (values.against === undefined) {
     await ratios()
     await peers()
     await growth()
     await stress()
-  } else await versions(values.against)
+  } else
+    await table(
+      "writes, version, events/s, µs of processor time an event, p99 ms",
+      compareVersions({ before: values.against, folder, turns, seconds }),
+    )
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -200,55 +218,22 @@ async function rateOf(
   return { perSecond, cpuUs: ((program.cpuMs() - beforeMs) * 1000) / (perSecond * seconds) }
 }
 
-async function followers(count: number): Promise<void> {
-  say(
-    "| who | follow | of a core while nothing is written | written | p50 and p99 ms | µs each | seen by each |",
-  )
-  say("| --- | --- | --- | --- | --- | --- | --- |")
-  for await (const row of measureFollowers({ folder, followers: count, turns, seconds }))
-    say(`| ${row.join(" | ")} |`)
-}
-
-async function postgres(): Promise<void> {
-  say("| on PostgreSQL | measured |")
-  say("| --- | --- |")
-  for await (const row of measurePostgres({ folder, turns, seconds, entries }))
-    say(`| ${row.join(" | ")} |`)
-}
-
-async function lifetime(): Promise<void> {
-  say("| as entries grow old | measured |")
-  say("| --- | --- |")
-  for await (const row of measureLifetime({ folder, entries, turns, seconds }))
-    say(`| ${row.join(" | ")} |`)
-}
-
-async function garbage(): Promise<void> {
-  say("| writes | KiB that main allocates for an event | of it grows old |")
-  say("| --- | --- | --- |")
-  for await (const row of measureGarbage({ folder, seconds })) say(`| ${row.join(" | ")} |`)
-}
-
-async function web(): Promise<void> {
-  say("| the dashboard in a browser | measured |")
-  say("| --- | --- |")
-  for await (const row of measureWeb({ folder, entries, turns })) say(`| ${row.join(" | ")} |`)
-}
-
-async function versions(before: string): Promise<void> {
-  say("| writes | version | events/s | µs of processor time an event | p99 ms |")
-  say("| --- | --- | --- | --- | --- |")
-  for await (const row of compareVersions({ before, folder, turns, seconds }))
-    say(`| ${row.join(" | ")} |`)
+/** Prints each row as soon as it is measured. */
+async function table(
+  columns: string,
+  rows: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
+): Promise<void> {
+  const heads = columns.split(", ")
+  say(`| ${heads.join(" | ")} |`)
+  say(`| ${heads.map(() => "---").join(" | ")} |`)
+  for await (const row of rows) say(`| ${row.join(" | ")} |`)
 }
 
 async function stress(): Promise<void> {
   say("\nunder stress (medians of turns)\n")
   try {
     const rows = await measureStress(turns, seconds)
-    say("| what | value |")
-    say("| --- | --- |")
-    for (const row of rows) say(`| ${row.join(" | ")} |`)
+    await table("what, value", rows)
   } catch (error) {
     // Earlier measurements stay valid, and the output says that this one is missing.
     say(`not measured: ${error instanceof Error ? error.message : String(error)}`)
