@@ -4,6 +4,7 @@
 
 import { isDeepStrictEqual } from "node:util"
 import type { SegmentArchiving, WrittenSegment } from "../followers/segment-archiving.ts"
+import { firstWhere } from "../runtime/first-where.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
 import type { SequenceRange } from "../store/content-keeper.ts"
 import { destroyedBodies } from "../store/destroyed.ts"
@@ -279,13 +280,8 @@ async function eachOf<T>(
 /** Answers for sequences in any order; the ranges are in order. */
 function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
   return (sequence) => {
-    let [low, high] = [0, ranges.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((ranges[middle]?.last ?? Infinity) < sequence) low = middle + 1
-      else high = middle
-    }
-    return (ranges[low]?.first ?? Infinity) <= sequence
+    const range = ranges[firstWhere(ranges, ({ last }) => last >= sequence)]
+    return range !== undefined && range.first <= sequence
   }
 }
 

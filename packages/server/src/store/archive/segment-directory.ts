@@ -2,6 +2,7 @@
 // the cached list is compared with the registry: if content of a segment was destroyed, its former
 // file must not be read any more.
 
+import { firstWhere } from "../../runtime/first-where.ts"
 import { every } from "../all-documents.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Registry } from "../store.ts"
@@ -56,12 +57,6 @@ export function segmentAt(
   segments: readonly ArchiveSegmentDocument[],
   sequence: number,
 ): ArchiveSegmentDocument | undefined {
-  let [low, high] = [0, segments.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((segments[middle]?.first ?? Infinity) <= sequence) low = middle + 1
-    else high = middle
-  }
-  const found = segments[low - 1]
+  const found = segments[firstWhere(segments, ({ first }) => first > sequence) - 1]
   return found !== undefined && sequence <= found.last ? found : undefined
 }

@@ -11,6 +11,7 @@
 //
 // All numbers are little-endian, 4 bytes.
 
+import { firstWhere } from "../../runtime/first-where.ts"
 import type { ByteRange } from "./archive-storage.ts"
 
 export interface SegmentFrame {
@@ -118,11 +119,5 @@ function placesOf(
 
 /** The frame that has an entry, if one has it. */
 export function frameOf(places: readonly FramePlace[], index: number): FramePlace | undefined {
-  let [low, high] = [0, places.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((places[middle]?.index ?? Infinity) <= index) low = middle + 1
-    else high = middle
-  }
-  return places[low - 1]
+  return places[firstWhere(places, (place) => place.index > index) - 1]
 }
