@@ -5,7 +5,8 @@
 
 import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
-import { bodySaltBytes } from "@tallystick/proof"
+import { bodySaltBytes, commitsTo, type RecordFields } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
 import { packZstd, peekZstd, unpacksTo } from "../runtime/zstd.ts"
 
 /** Entries of a frame at most; the first has an index that is a multiple of it. */
@@ -47,6 +48,12 @@ const hexChars = 2 * bodySaltBytes
 const [quote, backslash, newline, firstPrintable, zero] = [0x22, 0x5c, 0x0a, 0x20, 0x30]
 /** Of a line, without its body. An index has sixteen digits at most. */
 const lineBytes = start.length + beforeIndex.length + 16 + beforeSalt.length + hexChars + end.length
+
+/** Whether the record of an entry commits to this salt and body. */
+export function fits(fields: RecordFields, salted: Uint8Array): boolean {
+  const [salt, body] = [salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes)]
+  return commitsTo(fields, salt, body, sha256)
+}
 
 /** How many bytes of text a body takes at most. */
 export function textBytesOf({ salted }: FramedBody): number {

@@ -1,9 +1,9 @@
 // Chooses the entries whose bodies become one frame, and checks each frame before it replaces them.
 
 import { strict as assert } from "node:assert"
-import { concat, equalBytes, parseRecord, commitsTo, type RecordFields } from "@tallystick/proof"
-import { sha256 } from "../runtime/sha256.ts"
+import { concat, equalBytes, parseRecord, type RecordFields } from "@tallystick/proof"
 import {
+  fits,
   frameEntries,
   frameTextBytes,
   frameOfStaying,
@@ -138,8 +138,4 @@ function isComplete(stretch: readonly Member[], entries: readonly UnpackedEntry[
 
 function isLastPlace({ index }: RecordFields): boolean {
   return index % frameEntries === frameEntries - 1
-}
-
-function fits(fields: RecordFields, salted: Uint8Array): boolean {
-  return commitsTo(fields, salted.subarray(0, 16), salted.subarray(16), sha256)
 }

@@ -1,9 +1,8 @@
 // Makes a segment from frames, and checks a stored segment with every body in it.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes, commitsTo, parseRecord, recordBytes } from "@tallystick/proof"
-import { sha256 } from "../../runtime/sha256.ts"
-import { frameEntries, frameOfStaying, openFrame } from "../body-frame.ts"
+import { parseRecord, recordBytes } from "@tallystick/proof"
+import { fits, frameEntries, frameOfStaying, openFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Log } from "../epochs.ts"
@@ -203,8 +202,7 @@ function faultOf(bytes: Uint8Array, firstIndex: number, records: Uint8Array): st
     const salted = opened.salted(index)
     if (fields === undefined || salted === undefined || fields.index !== index)
       return `has a body of entry ${index}, which is not its own`
-    const [salt, body] = [salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes)]
-    if (!commitsTo(fields, salt, body, sha256))
+    if (!fits(fields, salted))
       return `has a body that the entry with index ${index} does not commit to`
   }
   return undefined

@@ -3,21 +3,12 @@
 // match. If it still does not match, the body is damaged, and a check of the entry finds it broken.
 // If storage fails, the read fails with `archive_unavailable`; entries are never omitted.
 
-import {
-  bodySaltBytes,
-  commitsTo,
-  concat,
-  parseRecord,
-  recordBytes,
-  utf8,
-  bodyTag,
-} from "@tallystick/proof"
+import { bodySaltBytes, concat, parseRecord, recordBytes, utf8, bodyTag } from "@tallystick/proof"
 import type { Clock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
 import { createLru } from "../../runtime/lru-cache.ts"
-import { sha256 } from "../../runtime/sha256.ts"
-import { openFrame, type OpenFrame } from "../body-frame.ts"
+import { fits, frameEntries, openFrame, type OpenFrame } from "../body-frame.ts"
 import { readGone } from "../destroyed.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import { bytesOf, type Stored } from "../entries.ts"
@@ -107,7 +98,7 @@ export function createArchivedBodies(
         if (salted === undefined) continue
         bodies.set(sequence, salted)
       }
-      left = archived.filter(({ sequence, record }) => !fits(record, bodies.get(sequence)))
+      left = archived.filter(({ sequence, record }) => !isOf(record, bodies.get(sequence)))
     }
     return bodies
   }
@@ -265,7 +256,7 @@ function* inSteps<E extends Stored | undefined>(entries: readonly E[]): Generato
   let strides = new Set<number>()
   for (const entry of entries) {
     if (entry !== undefined && lacksBody(entry)) {
-      strides.add(Math.floor(entry.sequence / entriesOfFrame))
+      strides.add(Math.floor(entry.sequence / frameEntries))
       if (strides.size > framesAtOnce) {
         yield some
         some = []
@@ -277,17 +268,13 @@ function* inSteps<E extends Stored | undefined>(entries: readonly E[]): Generato
   if (some.length > 0) yield some
 }
 
-const entriesOfFrame = 64
-
 function lacksBody<E extends Stored | undefined>(entry: E): entry is E & Stored {
   return entry !== undefined && entry.body === undefined
 }
 
-function fits(record: Uint8Array, salted: Uint8Array | undefined): boolean {
+function isOf(record: Uint8Array, salted: Uint8Array | undefined): boolean {
   const fields = parseRecord(record)
-  if (fields === undefined || salted === undefined) return false
-  const [salt, body] = [salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes)]
-  return commitsTo(fields, salt, body, sha256)
+  return fields !== undefined && salted !== undefined && fits(fields, salted)
 }
 
 /** Copies an entry of any driver. A driver may compute its values on access. */
