@@ -10,6 +10,7 @@ import {
 } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import type { Pace } from "../runtime/pace.ts"
+import { addRange } from "../store/destroyed.ts"
 import type { RetentionRule } from "../store/documents.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
@@ -118,10 +119,7 @@ function createFound(rules: number) {
     ranges: () => ranges.reduce((sum, { length }) => sum + length, 0),
     addHeld: () => void held++,
     add(rule: number, stored: Stored, { projectId, lane }: Said, timeMs: number): void {
-      const own = ranges[rule] ?? []
-      const last = own.at(-1)
-      if (last?.[1] === stored.sequence - 1) last[1] = stored.sequence
-      else own.push([stored.sequence, stored.sequence])
+      addRange(ranges[rule] ?? [], stored.sequence, stored.sequence)
       const month = isoTime(timeMs).slice(0, 7)
       const key = `${rule} ${lane} ${month} ${projectId}`
       const count = counts.get(key) ?? { rule, projectId, lane, month, entries: 0, bytes: 0 }

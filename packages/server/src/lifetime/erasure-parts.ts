@@ -7,6 +7,7 @@ import {
   type DestroyedFields,
   type JsonObject,
 } from "@tallystick/proof"
+import { addRange } from "../store/destroyed.ts"
 import type { NamingDocument, Personal } from "./subject-entries.ts"
 
 export interface ErasurePart {
@@ -47,10 +48,8 @@ export function partWith(found: readonly Personal[]): ErasurePart {
   const bodies: [first: number, last: number][] = []
   const fields: DestroyedFields[] = []
   for (const { sequence, isBody, digests } of found) {
-    const range = bodies.at(-1)
-    if (!isBody) fields.push({ sequence, digests })
-    else if (range?.[1] === sequence - 1) range[1] = sequence
-    else bodies.push([sequence, sequence])
+    if (isBody) addRange(bodies, sequence, sequence)
+    else fields.push({ sequence, digests })
   }
   return {
     destroyed: { why: "erased", bodies, fields },

@@ -7,7 +7,7 @@ import { dayMs, isoTime, pause, type Clock } from "../clock.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
-import { destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
+import { addRange, destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
 import type { ExpiryRun, RetentionRule, Document } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import {
@@ -208,11 +208,8 @@ function expireAct(
 /** The ranges of all rules, joined where they touch. */
 function inOrder(ranges: DueEntries["ranges"]): readonly SequenceRange[] {
   const all: [number, number][] = []
-  for (const [first, last] of ranges.flat().toSorted((a, b) => a[0] - b[0])) {
-    const before = all.at(-1)
-    if (before?.[1] === first - 1) before[1] = last
-    else all.push([first, last])
-  }
+  for (const [first, last] of ranges.flat().toSorted((a, b) => a[0] - b[0]))
+    addRange(all, first, last)
   return all
 }
 

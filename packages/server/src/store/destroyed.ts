@@ -84,13 +84,18 @@ export async function destroyedBodies(
       (await registry.get("destroyed", workspace, blockId(block)))?.value ?? {}
     for (const range of bodies) {
       const [from, to] = [Math.max(range.first, first), Math.min(range.last, last)]
-      const before = all.at(-1)
       if (from > to || (by !== undefined && range.by !== by)) continue
-      if (before?.[1] === from - 1) before[1] = to
-      else all.push([from, to])
+      addRange(all, from, to)
     }
   }
   return all
+}
+
+/** Adds a range after the others, as a part of the last one if it continues that. */
+export function addRange(ranges: [number, number][], first: number, last: number): void {
+  const before = ranges.at(-1)
+  if (before?.[1] === first - 1) before[1] = last
+  else ranges.push([first, last])
 }
 
 /** The entries of these whose bodies were not destroyed. */
