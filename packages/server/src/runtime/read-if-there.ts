@@ -8,7 +8,12 @@ export function readIfThere(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
-    throw error
+    return ifThere(error)
   }
+}
+
+/** Undefined for the error that a file or folder does not exist. Throws every other one. */
+export function ifThere(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+  throw error
 }

@@ -6,6 +6,7 @@ import { open, readdir, rename, rm, stat } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { detailOf } from "../../error.ts"
 import { makeFolder } from "../../runtime/make-folder.ts"
+import { ifThere } from "../../runtime/read-if-there.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
 
 /** The suffix of a file that is being written. A crash may leave such a file behind. */
@@ -42,7 +43,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
       }),
     get: (file, { start, end }) =>
       attempt("cannot be read", async () => {
-        const handle = await openIfThere(join(folder, file))
+        const handle = await open(join(folder, file)).catch(ifThere)
         if (handle === undefined) return undefined
         try {
           const bytes = Buffer.allocUnsafe(end - start)
@@ -116,14 +117,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function openIfThere(path: string) {
-  try {
-    return await open(path, "r")
-  } catch (error) {
-    return ifThere(error)
-  }
-}
-
 /** Links to files and folders are followed: an operator may move old segments to another disk. */
 async function fileAt(folder: string, name: string): Promise<StoredFile | undefined> {
   const found = await stat(join(folder, name)).catch(ifThere)
@@ -147,10 +140,4 @@ async function pathsIn(folder: string): Promise<readonly string[]> {
 
 async function namesIn(folder: string): Promise<readonly string[]> {
   return ((await readdir(folder).catch(ifThere)) ?? []).toSorted()
-}
-
-/** Returns undefined if the file does not exist. Throws every other error. */
-function ifThere(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
-  throw error
 }
