@@ -73,7 +73,7 @@ export async function exportEvents(
     return broken > 0 ? exitCodes.broken : exitCodes.good
   }
   if (output === undefined) return write((bytes) => terminal.write(bytes))
-  const file = await open(output, isThere ? "a" : "ax", 0o600)
+  await using file = await open(output, isThere ? "a" : "ax", 0o600)
   try {
     // The last line may lack only its newline.
     if ((await file.stat()).size < before.bytes) await file.appendFile("\n")
@@ -86,8 +86,6 @@ export async function exportEvents(
     // An incomplete file in these formats looks complete, so remove it.
     if (format !== "jsonl") await rm(output)
     throw error
-  } finally {
-    await file.close()
   }
 }
 

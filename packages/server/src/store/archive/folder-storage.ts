@@ -43,20 +43,16 @@ export function openFolderStorage(folder: string): ArchiveStorage {
       }),
     get: (file, { start, end }) =>
       attempt("cannot be read", async () => {
-        const handle = await open(join(folder, file)).catch(ifThere)
+        await using handle = await open(join(folder, file)).catch(ifThere)
         if (handle === undefined) return undefined
-        try {
-          const bytes = Buffer.allocUnsafe(end - start)
-          for (let at = 0; at < bytes.length;) {
-            const { bytesRead } = await handle.read(bytes, at, bytes.length - at, start + at)
-            if (bytesRead === 0)
-              throw new ArchiveFailure(`${name} has ${file} only up to byte ${start + at}`)
-            at += bytesRead
-          }
-          return bytes
-        } finally {
-          await handle.close()
+        const bytes = Buffer.allocUnsafe(end - start)
+        for (let at = 0; at < bytes.length;) {
+          const { bytesRead } = await handle.read(bytes, at, bytes.length - at, start + at)
+          if (bytesRead === 0)
+            throw new ArchiveFailure(`${name} has ${file} only up to byte ${start + at}`)
+          at += bytesRead
         }
+        return bytes
       }),
     async *list(prefix, wasPut) {
       // No `delete` removes a folder.
@@ -99,22 +95,14 @@ function syncedFolders(folder: string): (path: string) => Promise<void> {
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const { O_CREAT, O_TRUNC, O_WRONLY, O_NOFOLLOW } = constants
-  const handle = await open(path, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW, 0o600)
-  try {
-    await handle.writeFile(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW, 0o600)
+  await handle.writeFile(bytes)
+  await handle.sync()
 }
 
 async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r")
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path)
+  await handle.sync()
 }
 
 /** Links to files and folders are followed: an operator may move old segments to another disk. */
