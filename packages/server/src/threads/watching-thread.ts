@@ -14,7 +14,7 @@ import type { Log } from "../store/epochs.ts"
 import type { Heads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { openSignedHeads, openWatched, type StorePlace } from "../store/open.ts"
-import type { Checkpoint, CredentialUse } from "../store/index-state.ts"
+import type { CredentialUse } from "../store/index-state.ts"
 import type { Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
@@ -34,12 +34,7 @@ export interface WatchingBeside extends Omit<Watching, "poke"> {
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
 
-type WatchQuestions = {
-  poke(workspaces: readonly string[]): void
-  suspect(workspace: string, sequence: number): void
-  seal(workspace: string): Promise<Checkpoint | undefined>
-  putUses(uses: readonly CredentialUse[]): Promise<void>
-}
+type WatchQuestions = Omit<Watching, "close"> & Pick<WatchingBeside, "putUses">
 
 /** Runs the program in this thread. */
 function watchHere(
