@@ -1,7 +1,7 @@
 // `tallystick events put`: records one event from options, or many from JSON, and prints their
 // receipts.
 
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { open, type FileHandle } from "node:fs/promises"
 import {
   TallystickError,
@@ -81,8 +81,7 @@ const highWaterMark = 512 * 1024
 /** The same content has the same key, so it is recorded once, however often the command is run. */
 function contentKey(event: object): string {
   // Its members are JSON: they were parsed, or are options.
-  const text = canonicalize(event as JsonObject)
-  return `sha256-${createHash("sha256").update(text).digest("hex")}`
+  return `sha256-${hash("sha256", canonicalize(event as JsonObject))}`
 }
 
 async function putOne(

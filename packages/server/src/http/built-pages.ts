@@ -1,7 +1,7 @@
 // The files of the pages, which scripts/pages.mjs builds and compresses. The content of a file name
 // never changes. An index says which files a page loads first.
 
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { existsSync, readdirSync } from "node:fs"
 import { readFile } from "node:fs/promises"
@@ -93,8 +93,7 @@ interface Content {
 }
 
 function tagged(body: Buffer): Content {
-  const hash = createHash("sha256").update(body).digest("base64url")
-  return { body, etag: `"${hash.slice(0, 22)}"` }
+  return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` }
 }
 
 function nothingHere(): LedgerError {

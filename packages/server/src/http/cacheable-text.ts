@@ -1,6 +1,6 @@
 // Texts that are the same for every client until another version starts.
 
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
@@ -25,12 +25,12 @@ type Coding = keyof typeof codings
 export function createCacheableText(
   make: () => string,
 ): (headers: IncomingHttpHeaders) => Promise<Answer> {
-  let made: { readonly text: string; readonly hash: string } | undefined
+  let made: { readonly text: string; readonly tag: string } | undefined
   const coded = new Map<Coding, Promise<Buffer>>()
   return async (headers) => {
-    made ??= hashed(make())
+    made ??= tagged(make())
     const coding = preferred(headers["accept-encoding"]?.toString(), ["identity", "br", "gzip"])
-    const etag = `"${made.hash}-${coding}"`
+    const etag = `"${made.tag}-${coding}"`
     const shared = { etag, vary: "Accept-Encoding", "cache-control": "public, max-age=300" }
     if (isKnown(etag, headers["if-none-match"])) return { status: 304, headers: shared }
     const body = coded.get(coding) ?? codings[coding](made.text)
@@ -43,8 +43,8 @@ export function createCacheableText(
   }
 }
 
-function hashed(text: string) {
-  return { text, hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
+function tagged(text: string) {
+  return { text, tag: hash("sha256", text, "base64url").slice(0, 22) }
 }
 
 /** A proxy that recodes an answer marks its tag as weak. */

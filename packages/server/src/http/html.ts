@@ -1,6 +1,6 @@
 // HTML pages that have no scripts and load nothing.
 
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { style } from "./page-style.ts"
 
 /** Escaped HTML, as opposed to text. */
@@ -12,7 +12,7 @@ export const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [
     "default-src 'none'",
-    `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
+    `style-src 'sha256-${hash("sha256", style, "base64")}'`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -2,7 +2,7 @@
 // and the manifest contains the hashes of files after it. So every file is made twice: once to
 // measure it, once to send it.
 
-import { createHash } from "node:crypto"
+import { createHash, hash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import {
   formatManifest,
@@ -58,7 +58,7 @@ export function manifestOf(files: readonly MeasuredFile[]): Manifest {
   const text = formatManifest(
     new Map(files.flatMap(({ path, hash }) => (isListed(path) ? [[path, hash]] : []))),
   )
-  return { text, packHash: createHash("sha256").update(text).digest("hex") }
+  return { text, packHash: hash("sha256", text) }
 }
 
 export function manifestFile({ text }: Manifest): PackFile {

@@ -1,7 +1,7 @@
 // AWS Signature Version 4 of a request to S3, as Amazon describes it ("Authenticating Requests:
 // Using the Authorization Header"). One page of code instead of a library of two hundred files.
 
-import { createHash, createHmac } from "node:crypto"
+import { createHmac, hash } from "node:crypto"
 
 export interface SigningKey {
   readonly accessKeyId: string
@@ -57,7 +57,7 @@ export function signed(
 }
 
 export function sha256Hex(content: string | Uint8Array): string {
-  return createHash("sha256").update(content).digest("hex")
+  return hash("sha256", content)
 }
 
 /** Percent-encodes all bytes but letters, digits and `-._~`, as S3 requires. */

@@ -1,7 +1,7 @@
 // Segments as objects of an S3 bucket, of Amazon or a compatible service. A segment is some tens of
 // MiB at most, so one request puts it, and S3 stores it completely or not at all.
 
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { dayMs, type Clock } from "../../clock.ts"
 import type { S3Place } from "../../config.ts"
 import { ArchiveFailure, type ArchiveStorage, type StoredFile } from "./archive-storage.ts"
@@ -69,7 +69,7 @@ export function openS3Storage(place: S3Place, clock: Clock): ArchiveStorage {
  */
 function lockHeaders(body: Uint8Array, nowMs: number, days: number): Record<string, string> {
   return {
-    "content-md5": createHash("md5").update(body).digest("base64"),
+    "content-md5": hash("md5", body, "base64"),
     "x-amz-object-lock-mode": "COMPLIANCE",
     "x-amz-object-lock-retain-until-date": new Date(nowMs + days * dayMs).toISOString(),
   }
