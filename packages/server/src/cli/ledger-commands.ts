@@ -5,8 +5,8 @@ import { Option } from "commander"
 import type { ExportFormat } from "@tallystick/client/wire"
 import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
 import { definedOf } from "@tallystick/proof"
-import type { EventOptions } from "./event-options.ts"
 import type { Filter } from "./events-list-command.ts"
+import type { PutOptions } from "./events-put-command.ts"
 import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
 import type { ProgramCommand } from "./program-command.ts"
 import type { Format } from "./rows-output.ts"
@@ -39,9 +39,7 @@ const keyHelp = (scope: string): string =>
 
 // Writing -----------------------------------------------------------------------------------------
 
-interface PutFlags extends EventOptions {
-  readonly idempotencyKey?: string
-  readonly json: boolean
+interface PutFlags extends PutOptions {
   readonly url?: string
 }
 

@@ -42,8 +42,7 @@ export interface EntryExporter {
   end(format: ExportFormat, written: WrittenFile): Promise<Uint8Array>
 }
 
-export interface ExporterParts extends Pick<ReadStore, "journal" | "registry"> {
-  readonly index: ReadStore["index"]
+export interface ExporterParts extends Pick<ReadStore, "journal" | "registry" | "index"> {
   readonly source: EntrySource
 }
 
