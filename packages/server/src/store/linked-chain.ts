@@ -3,12 +3,12 @@
 // entry fails, takeEntry finds the reason.
 
 import { hash } from "node:crypto"
-import { bodySaltBytes, createChain, hashBytes, kindOf, recordBytes } from "@tallystick/proof"
+import { bodySaltBytes, createChain, hashBytes, kindOf } from "@tallystick/proof"
 import { bufferOf } from "../runtime/buffer-of.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "./check-entry.ts"
 import type { GoneAt } from "./destroyed.ts"
-import { bodyStart, leafBytes, type ChainEntry, type LinkedRows } from "./linked-rows.ts"
+import { bodyStart, leafBytes, recordAt, type ChainEntry, type LinkedRows } from "./linked-rows.ts"
 
 export interface LinkedChain {
   /** The index of the next entry, which is the number of entries so far. */
@@ -114,17 +114,14 @@ function isAt(part: Buffer, whole: Buffer, from: number): boolean {
   return part.compare(whole, from, from + part.length) === 0
 }
 
-function entryOf(
-  { sequences, leaves, lengths, bodies }: LinkedRows,
-  place: number,
-  body: number,
-): ChainEntry {
+function entryOf(rows: LinkedRows, place: number, body: number): ChainEntry {
+  const { sequences, lengths, bodies } = rows
   const end = body + (lengths[place] ?? 0)
   const salt = body + bodyStart
   const isThere = end > body
   return {
     sequence: sequences[place] ?? 0,
-    record: leaves.subarray(place * leafBytes + 1, place * leafBytes + 1 + recordBytes),
+    record: recordAt(rows, place),
     bodySalt: isThere ? bodies.subarray(salt, Math.min(salt + bodySaltBytes, end)) : undefined,
     body: isThere ? bodies.subarray(salt + bodySaltBytes, end) : undefined,
   }

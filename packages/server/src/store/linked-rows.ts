@@ -27,6 +27,11 @@ export const bodyStart = bodyTag.length
 const tag = utf8(bodyTag)
 const zero = new Uint8Array(1)
 
+/** The record of the entry at a place. */
+export function recordAt({ leaves }: LinkedRows, place: number): Uint8Array {
+  return leaves.subarray(place * leafBytes + 1, (place + 1) * leafBytes)
+}
+
 /** For drivers that store entries as objects. */
 export function linkRows(entries: readonly ChainEntry[]): LinkedRows {
   const bodies = entries.map(({ body, bodySalt }) =>
@@ -99,11 +104,8 @@ export function withBodies(
   const lengths: number[] = []
   let at = 0
   for (const [place, length] of rows.lengths.entries()) {
-    const leaf = place * leafBytes + 1
     const salted =
-      length > 0
-        ? undefined
-        : saltedOf(rows.sequences[place] ?? 0, rows.leaves.subarray(leaf, leaf + recordBytes))
+      length > 0 ? undefined : saltedOf(rows.sequences[place] ?? 0, recordAt(rows, place))
     if (salted !== undefined) bodies.push(tag, salted)
     else if (length > 0) bodies.push(rows.bodies.subarray(at, at + length))
     lengths.push(salted === undefined ? length : tag.length + salted.length)

@@ -3,7 +3,7 @@
 // match. If it still does not match, the body is damaged, and a check of the entry finds it broken.
 // If storage fails, the read fails with `archive_unavailable`; entries are never omitted.
 
-import { bodySaltBytes, concat, parseRecord, recordBytes, utf8, bodyTag } from "@tallystick/proof"
+import { bodySaltBytes, parseRecord } from "@tallystick/proof"
 import type { Clock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
@@ -12,7 +12,7 @@ import { fits, frameEntries, openFrame, type OpenFrame } from "../body-frame.ts"
 import { readGone } from "../destroyed.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import { bytesOf, type Stored } from "../entries.ts"
-import { leafBytes, type LinkedRows } from "../linked-rows.ts"
+import { recordAt, withBodies, type LinkedRows } from "../linked-rows.ts"
 import type { JournalReader, Registry } from "../store.ts"
 import { ArchiveFailure, type ArchiveStorage, type ByteRange } from "./archive-storage.ts"
 import { segmentPrefix } from "./archive-segment.ts"
@@ -51,8 +51,6 @@ const framesAtOnce = 16
 const rangeBytesMax = 4 * 1024 * 1024
 /** The bytes of bodies in one answer. */
 const answerBytesMax = 8 * 1024 * 1024
-
-const tag = utf8(bodyTag)
 
 export function openArchivedBodies(
   place: ArchivePlace,
@@ -132,8 +130,8 @@ export function createArchivedBodies(
             ? []
             : [{ sequence: rows.sequences[place] ?? 0, record: recordAt(rows, place) }],
         )
-        const filled =
-          wanted.length === 0 ? rows : withBodies(rows, await bodiesOf(workspace, wanted))
+        const bodies = await bodiesOf(workspace, wanted)
+        const filled = withBodies((sequence) => bodies.get(sequence), rows)
         all.push(filled)
         bytes += filled.bodies.length
         if (bytes > answerBytesMax) break
@@ -284,24 +282,6 @@ function withBody(entry: Stored, salted: Uint8Array): Stored {
   const body = salted.subarray(bodySaltBytes)
   const known = { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures }
   return { ...known, bodySalt, body }
-}
-
-function recordAt({ leaves }: LinkedRows, place: number): Uint8Array {
-  return leaves.subarray(place * leafBytes + 1, place * leafBytes + 1 + recordBytes)
-}
-
-function withBodies(rows: LinkedRows, found: ReadonlyMap<number, Uint8Array>): LinkedRows {
-  const bodies: Uint8Array[] = []
-  let at = 0
-  const lengths = rows.lengths.map((length, place) => {
-    const salted = length > 0 ? undefined : found.get(rows.sequences[place] ?? 0)
-    bodies.push(rows.bodies.subarray(at, at + length))
-    at += length
-    if (salted === undefined) return length
-    bodies.push(tag, salted)
-    return tag.length + salted.length
-  })
-  return { ...rows, lengths, bodies: concat(...bodies) }
 }
 
 /** A store whose journal also has the bodies of archived entries. */
