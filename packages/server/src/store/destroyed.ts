@@ -6,6 +6,7 @@
 // the entries that record them (operator/fsck/registry-replay.ts).
 
 import type { Destroyed, DestroyedWhy, SequenceRange } from "@tallystick/proof"
+import { firstWhere } from "../runtime/first-where.ts"
 import { changed, type Change, type DestroyedDocument } from "./documents.ts"
 import type { Stored } from "./entries.ts"
 import type { Registry } from "./store.ts"
@@ -181,13 +182,7 @@ function* gapsIn(
 function goneIn(value: DestroyedDocument | undefined, sequence: number): Gone | undefined {
   if (value === undefined) return undefined
   const { bodies, fields } = value
-  let [from, to] = [0, bodies.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((bodies[middle]?.last ?? 0) < sequence) from = middle + 1
-    else to = middle
-  }
-  const range = bodies[from]
+  const range = bodies[firstWhere(bodies, ({ last }) => last >= sequence)]
   if (range !== undefined && range.first <= sequence)
     return { what: "body", why: range.why, by: range.by }
   const digests = fields.flatMap((one) => (one.sequence === sequence ? one.digests : []))
