@@ -7,12 +7,11 @@ import {
   equalJson,
   fieldsWith,
   isJsonObject,
-  parseJson,
   type Json,
   type JsonObject,
   type Kind,
 } from "@tallystick/proof"
-import type { Content } from "../store/opened-entry.ts"
+import { digestsIn, parsedBody, type Content } from "../store/opened-entry.ts"
 
 /**
  * The key spaces of a workspace. Batches share that of single events. Only the service uses
@@ -64,11 +63,11 @@ export function withoutErased(
   body: Uint8Array,
   missing: readonly string[],
 ): Content {
-  const read = parseJson(Buffer.from(body).toString("utf8"))
+  const read = parsedBody(body)
   const parts = isJsonObject(read) ? read : {}
   const lacks = (part: Json | undefined): boolean => {
-    const digests = isJsonObject(part) ? part["_sd"] : undefined
-    return Array.isArray(digests) && digests.some((one) => missing.includes(String(one)))
+    const digests = digestsIn(part)
+    return missing.some((one) => digests.includes(one))
   }
   const { actor, target, metadata } = asked
   // Metadata that was sealed as a whole is not in the body. Its digest is at the top level.

@@ -1,12 +1,12 @@
 // Destroys content, as an entry has recorded, everywhere in this service: rows and frames, the
 // archive, the search, and the write-ahead logs. Each step is idempotent.
 
-import { digest, isJsonObject, parseBody, type Destroyed } from "@tallystick/proof"
+import { digest, parseBody, type Destroyed } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
-import { disclosuresOf } from "../store/opened-entry.ts"
+import { digestsIn, disclosuresOf } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 
@@ -108,9 +108,8 @@ async function keepOnly(
 
 function ownersOf({ body, workspace }: Stored, gone: ReadonlySet<string>): ("actor" | "target")[] {
   const read = body === undefined ? "canonical" : parseBody(body, workspace)
-  const target = typeof read === "string" ? undefined : read["target"]
-  const digests = isJsonObject(target) ? target["_sd"] : undefined
-  const isTargets = (one: string): boolean => Array.isArray(digests) && digests.includes(one)
+  const digests = digestsIn(typeof read === "string" ? undefined : read["target"])
+  const isTargets = (one: string): boolean => digests.includes(one)
   const all = [...gone]
   return [
     ...(all.every((one) => isTargets(one)) ? [] : (["actor"] as const)),

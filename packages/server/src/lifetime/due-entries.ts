@@ -1,18 +1,13 @@
 // Looks through a workspace for entries whose content has expired, some at a time. It trusts only
 // the entries, not the search, because the content of the entries that it finds is destroyed.
 
-import {
-  isJsonObject,
-  parseJson,
-  parseRecord,
-  type JsonObject,
-  type SequenceRange,
-} from "@tallystick/proof"
+import { isJsonObject, parseRecord, type SequenceRange } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { addRange } from "../store/destroyed.ts"
 import type { RetentionRule } from "../store/documents.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
+import { parsedBody } from "../store/opened-entry.ts"
 import type { JournalReader } from "../store/store.ts"
 import { createHoldsOf, type ActiveHold } from "./held-entries.ts"
 import { isAsRecorded } from "./intact-body.ts"
@@ -103,9 +98,9 @@ interface Said {
  * Undefined if the body is destroyed already, or cannot be read: then nothing of it is destroyed.
  */
 function saidOf({ body }: Stored): Said | undefined {
-  const parsed: unknown = body && parseJson(Buffer.from(body).toString("utf8"))
-  if (!isJsonObject(parsed as JsonObject | undefined)) return undefined
-  const { projectId, lane, action } = parsed as JsonObject
+  const parsed = parsedBody(body)
+  if (!isJsonObject(parsed)) return undefined
+  const { projectId, lane, action } = parsed
   return typeof projectId === "string" && typeof lane === "string" && typeof action === "string"
     ? { projectId, lane, action }
     : undefined

@@ -161,13 +161,17 @@ export function contentFor(
 /** Whether a reader sees what the disclosure with a digest discloses. */
 function seenBy(sight: Exclude<Sight, "all">, body: Json | undefined): (digest: string) => boolean {
   if (sight === "none") return () => false
-  const target = isJsonObject(body) ? body["target"] : undefined
-  const listed = isJsonObject(target) ? target["_sd"] : undefined
-  const digests = Array.isArray(listed) ? listed : []
+  const digests = digestsIn(isJsonObject(body) ? body["target"] : undefined)
   return (digest) => digests.includes(digest) === (sight === "target")
 }
 
-function parsedBody(body: Uint8Array | undefined): Json | undefined {
+/** The digests of what is sealed in a body, or in one of its parts. */
+export function digestsIn(part: Json | undefined): readonly unknown[] {
+  const digests = isJsonObject(part) ? part["_sd"] : undefined
+  return Array.isArray(digests) ? digests : []
+}
+
+export function parsedBody(body: Uint8Array | undefined): Json | undefined {
   if (body === undefined) return undefined
   return parseJson(bufferOf(body).toString("utf8"))
 }
