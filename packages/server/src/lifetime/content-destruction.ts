@@ -1,10 +1,10 @@
 // Destroys content, as an entry has recorded, everywhere in this service: rows and frames, the
 // archive, the search, and the write-ahead logs. Each step is idempotent.
 
-import { digest, parseBody, type Destroyed } from "@tallystick/proof"
+import { parseBody, type Destroyed } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
-import { sha256 } from "../runtime/sha256.ts"
+import { disclosureDigest } from "../runtime/sha256.ts"
 import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
 import { digestsIn, disclosuresOf } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
@@ -82,7 +82,7 @@ async function destroyFields(
       const gone = new Set(fields[at + place]?.digests)
       for (const owner of ownersOf(entry, gone)) owners[owner].push(entry.sequence)
       const all = disclosuresOf(entry)
-      const kept = all.filter((one) => !gone.has(digest(one, sha256)))
+      const kept = all.filter((one) => !gone.has(disclosureDigest(one)))
       if (kept.length < all.length)
         left.push({ sequence: entry.sequence, disclosures: kept.join("~") })
     }

@@ -1,8 +1,8 @@
 // Converts what was erased into the form of the erasures file, which names epochs instead of
 // workspaces, and back.
 
-import { digest, eventHash, toBase64, type Destroyed } from "@tallystick/proof"
-import { sha256 } from "../runtime/sha256.ts"
+import { eventHash, toBase64, type Destroyed } from "@tallystick/proof"
+import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
@@ -80,7 +80,7 @@ function leftOf(
   digests: readonly string[],
 ): Personal | undefined {
   const { sequence, record, body } = entry
-  const own = disclosuresOf(entry).map((one) => digest(one, sha256))
+  const own = disclosuresOf(entry).map(disclosureDigest)
   if (hash !== undefined)
     return body !== undefined && toBase64(eventHash(record, sha256)) === hash
       ? { sequence, isBody: true, digests: own }

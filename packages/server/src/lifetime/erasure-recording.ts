@@ -2,8 +2,7 @@
 // it names. Nothing is destroyed before the last part is recorded.
 
 import { strict as assert } from "node:assert"
-import { digest } from "@tallystick/proof"
-import { sha256 } from "../runtime/sha256.ts"
+import { disclosureDigest } from "../runtime/sha256.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
 import { changed, type Change, type Document } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
@@ -34,7 +33,7 @@ export async function recordParts(
   const asked = { workspace: workspace.id, subject, scope, after, upTo }
   // The scope `entries` erases the id too, so the request must not keep it either.
   const named = scope === "entries" ? disclosuresFor(request, "target") : []
-  const own = named.map((one) => digest(one, sha256))
+  const own = named.map(disclosureDigest)
   const known = parts.surveys.get(id)
   parts.surveys.delete(id)
   const all =

@@ -2,7 +2,6 @@
 // each decides.
 
 import {
-  digest,
   isJsonObject,
   parseDisclosure,
   parseRecord,
@@ -11,7 +10,7 @@ import {
 } from "@tallystick/proof"
 import { wordsOf, type Term } from "@tallystick/client/grammar"
 import type { Pace } from "../runtime/pace.ts"
-import { sha256 } from "../runtime/sha256.ts"
+import { disclosureDigest } from "../runtime/sha256.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
@@ -144,7 +143,7 @@ function personalIn(
   const naming = scope === "entries" && isOwn ? tokenIn(body, subject) : undefined
   if (naming !== undefined) return { sequence, isBody: true, digests: [], naming }
   if (scope === "entries" && (isActor || isTarget) && (kind === "event" || kind === "consent"))
-    return { sequence, isBody: true, digests: digestsOf(disclosuresFor(entry, "all")) }
+    return { sequence, isBody: true, digests: disclosuresFor(entry, "all").map(disclosureDigest) }
   const disclosures = [
     ...(isActor ? disclosuresFor(entry, "actor") : []),
     ...(isTarget ? disclosuresFor(entry, "target") : []),
@@ -152,17 +151,13 @@ function personalIn(
   if (isOwn && !isTarget) {
     const named = namedIn(entry, body, subject, scope)
     if (named.length > 0) {
-      const digests = digestsOf([...disclosures, ...named])
+      const digests = [...disclosures, ...named].map(disclosureDigest)
       return { sequence, isBody: false, digests, naming: documentIn(body) }
     }
   }
   return disclosures.length === 0
     ? undefined
-    : { sequence, isBody: false, digests: digestsOf(disclosures) }
-}
-
-function digestsOf(disclosures: readonly string[]): readonly string[] {
-  return disclosures.map((disclosure) => digest(disclosure, sha256))
+    : { sequence, isBody: false, digests: disclosures.map(disclosureDigest) }
 }
 
 function isSubject(party: Json | undefined, { id, types }: ErasureSubject): boolean {
