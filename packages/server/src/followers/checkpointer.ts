@@ -19,7 +19,7 @@ import type { Clock } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { readGone, type Gone } from "../store/destroyed.ts"
-import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
+import { epochsOf, keptTree, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
 import { bodilessIn, splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
@@ -191,10 +191,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
    * The root that a tree must have at a size. For a former epoch these are the size and root of the
    * entries that were kept.
    */
-  async function signedOf({ origin, end, before, root }: Epoch): Promise<SignedHead | undefined> {
-    return end === undefined || root === undefined
-      ? heads.get(origin)
-      : { size: end - before, root }
+  async function signedOf(epoch: Epoch): Promise<SignedHead | undefined> {
+    return keptTree(epoch) ?? heads.get(epoch.origin)
   }
 
   async function grow(

@@ -11,7 +11,7 @@ import {
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
-import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import { epochAt, epochsOf, keptTree, type Epoch } from "../store/epochs.ts"
 import type { Document } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Index, JournalReader, Registry } from "../store/store.ts"
@@ -78,13 +78,13 @@ export async function recheckEntry(
 async function treeOf(
   { index, isGenuine }: RecheckParts,
   document: Document<"workspace">,
-  { before, end, root }: Epoch,
+  epoch: Epoch,
 ): Promise<SignedTree | "forged" | undefined> {
   const [newest] = epochsOf(document)
   const checkpoint = await index.checkpoint(newest.workspace, newest.number)
   if (checkpoint === undefined) return undefined
   if (!(await isGenuine(document, checkpoint))) return "forged"
-  return end === undefined || root === undefined ? checkpoint : { size: end - before, root }
+  return keptTree(epoch) ?? checkpoint
 }
 
 async function leafAt(

@@ -12,7 +12,7 @@ import {
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
-import { epochsOf, type Epoch } from "../store/epochs.ts"
+import { epochsOf, keptTree, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document } from "../store/documents.ts"
 import type { Tree } from "../store/index-state.ts"
@@ -91,10 +91,7 @@ export async function walkOn(
   if (wanted > 0 && entries.length === 0)
     throw new IntegrityError(`entry ${reached(walk) + 1}: it is missing`, reached(walk) + 1)
   // A former epoch must have the entries that were kept: the next one's genesis says which.
-  const signed =
-    epoch.end === undefined || epoch.root === undefined
-      ? walk.signed
-      : { size: epoch.end - before, root: epoch.root }
+  const signed = keptTree(epoch) ?? walk.signed
   let spent = 0
   const goneAt = await readGone(
     registry,

@@ -58,6 +58,11 @@ export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number):
   return epochs.find(({ before }) => sequence > before) ?? epochs[0]
 }
 
+/** The size of a former epoch and its root over all surviving entries. */
+export function keptTree({ before, end, root }: Epoch) {
+  return end === undefined || root === undefined ? undefined : { size: end - before, root }
+}
+
 /** The epoch of a checkpoint. */
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
