@@ -93,6 +93,7 @@ test("a dialog is left with its page, but no secret before it is stored", { skip
   const key = await eventually("the key", async () => (await secretIn(page)) || undefined)
   await page.keyboard.press("Escape")
   await page.getByText("Store it first").waitFor()
+  await page.getByRole("button", { name: "Close" }).click()
   await page.goBack()
   await page.getByRole("button", { name: "I stored it" }).and(page.locator(":focus")).waitFor()
   assert.equal(await secretIn(page), key)

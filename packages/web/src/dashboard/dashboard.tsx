@@ -7,6 +7,7 @@ import { showCutText } from "../parts/cut-text.ts"
 import { closeDialogs, isHeld, leaveDialogs, openDialog } from "../parts/dialog.tsx"
 import { RefusedLine } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
+import { holdSecret } from "../parts/secret.tsx"
 import { root } from "../place.ts"
 import { openAccess } from "./access/access.tsx"
 import { openChain } from "./chain/chain.tsx"
@@ -140,7 +141,7 @@ export function showDashboard(parts: DashboardParts): void {
   show()
 }
 
-/** Going to an address, also by Back and Forward. A dialog with a secret keeps the page. */
+/** Going to an address, also by Back and Forward. A secret that is not stored yet keeps the page. */
 function navigation(draw: () => void, over: AbortController) {
   let address = ""
   const show = (): void => {
@@ -154,6 +155,7 @@ function navigation(draw: () => void, over: AbortController) {
   addEventListener("popstate", moved, over)
   addEventListener("beforeunload", (event) => isHeld() && event.preventDefault(), over)
   const go: Desk["go"] = (href, how) => {
+    if (holdSecret()) return
     closeDialogs()
     if (how === "replace") history.replaceState(null, "", href)
     else history.pushState(null, "", href)

@@ -14,7 +14,7 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.append(
     <header>
       <h2 id="dialog-title">{title}</h2>
-      <IconButton icon={crossIcon} label="Close" onClick={close} />
+      <IconButton icon={crossIcon} label="Close" onClick={() => holdSecret() || close()} />
     </header>,
     <>{draw(close)}</>,
   )
@@ -31,9 +31,9 @@ export function closeDialogs(): void {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close()
 }
 
-/** Whether a dialog shows a secret that is not stored yet, or waits for one. */
+/** Whether a secret is shown that is not stored yet, or a dialog waits for one. */
 export function isHeld(): boolean {
-  return document.querySelector("dialog .secret, dialog .button.main:disabled") !== null
+  return document.querySelector(".secret, dialog .button.main:disabled") !== null
 }
 
 /** Closes the dialog, and returns whether the page may be left. */
@@ -43,9 +43,7 @@ export function leaveDialogs(): boolean {
   return may
 }
 
-/** A secret that is shown once is not lost by Back or Escape. */
+/** A secret that is shown once is not lost by leaving. */
 function mayLeave(): boolean {
-  const may = !isHeld()
-  if (!may) holdSecret()
-  return may
+  return !holdSecret() && !isHeld()
 }

@@ -3,23 +3,17 @@ import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
 
-interface SecretProps {
-  readonly secret: string
-  /** The label: `Copy key`. */
-  readonly label: string
+interface ShownOnceProps {
   readonly stored: () => void
-  /** The purpose of the secret. */
+  /** The secret, and its purpose. */
   readonly children?: Child
 }
 
-/** A secret that is shown once, until the reader confirms that they have saved it. */
-export function Secret({ secret, label, stored, children }: SecretProps) {
+/** Something that is shown once. The page is not left until the reader confirms that they saved it. */
+export function ShownOnce({ stored, children }: ShownOnceProps) {
   return (
     <div class="secret">
       {children}
-      <p class="secret-text">
-        <code>{secret}</code> <Copy text={secret} label={label} isWide />
-      </p>
       <p class="small soft state attention">
         <Icon of={attentionIcon} />{" "}
         <span>
@@ -35,9 +29,27 @@ export function Secret({ secret, label, stored, children }: SecretProps) {
   )
 }
 
-/** The reader was about to leave. */
-export function holdSecret(): void {
+interface SecretProps extends ShownOnceProps {
+  readonly secret: string
+  /** The label: `Copy key`. */
+  readonly label: string
+}
+
+export function Secret({ secret, label, stored, children }: SecretProps) {
+  return (
+    <ShownOnce stored={stored}>
+      {children}
+      <p class="secret-text">
+        <code>{secret}</code> <Copy text={secret} label={label} isWide />
+      </p>
+    </ShownOnce>
+  )
+}
+
+/** The reader was about to leave. Returns whether there is a secret that they have not stored. */
+export function holdSecret(): boolean {
   const secret = document.querySelector(".secret")
   secret?.querySelector("[role=alert]")?.replaceChildren("Store it first.")
   secret?.querySelector<HTMLElement>(".main")?.focus()
+  return secret !== null
 }

@@ -1,14 +1,15 @@
 // Shown while nothing is recorded: a call to try, and the place of its notch on the stick.
 
 import type { CreatedApiKey, ListedEntry } from "@tallystick/client/wire"
+import type { Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
-import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
-import { RefusedLine } from "../../parts/form.tsx"
-import { Icon, attentionIcon, checkIcon } from "../../parts/icon.tsx"
+import { Form, orRefusal } from "../../parts/form.tsx"
+import { Icon, checkIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
+import { ShownOnce } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
@@ -97,27 +98,25 @@ function Recorded({ of: entry, desk }: { readonly of: ListedEntry; readonly desk
 /** A real key, made when somebody asks for it. */
 function firstKey(desk: Desk): HTMLElement {
   const place = elementOf(<div class="first-key" />)
-  const make = async ({ currentTarget: button }: Event): Promise<void> => {
-    if (button instanceof HTMLButtonElement) button.disabled = true
-    const told = await desk.send<CreatedApiKey>("POST", ["api-keys"], {
-      name: "First events",
-      scopes: ["write"],
+  const make = (): Promise<Refusal | undefined> => {
+    const key = { name: "First events", scopes: ["write"] }
+    return orRefusal(desk.send<CreatedApiKey>("POST", ["api-keys"], key), ({ key: secret }) => {
+      const call = <Call workspace={desk.workspace} secret={secret} />
+      redraw(
+        place,
+        <ShownOnce stored={() => redraw(place, call)}>
+          {call}
+          <p class="soft small">
+            The key in it may write to every project of <Text of={desk.workspace} in="b" />.
+          </p>
+        </ShownOnce>,
+      )
+      place.querySelector("button")?.focus()
     })
-    if (!told.ok) {
-      if (button instanceof HTMLButtonElement) button.disabled = false
-      place.append(<RefusedLine refusal={told.refusal} />)
-      return
-    }
-    redraw(place, <Call workspace={desk.workspace} secret={told.value.key} />)
-    place.querySelector("button")?.focus()
   }
   place.append(
     <Call workspace={desk.workspace} />,
-    <p class="actions">
-      <Button kind="main" onClick={(event: Event) => void make(event)}>
-        Make a key for it
-      </Button>
-    </p>,
+    <Form action="Make a key for it" submit={make} />,
   )
   return place
 }
@@ -131,30 +130,19 @@ function Call({ workspace, secret }: CallProps) {
   const key = secret ?? "…"
   const [before, after] = callText(workspace)
   return (
-    <>
-      <div class="terminal">
-        <div class="terminal-head">
-          <span>Terminal</span>
-          {secret !== undefined && <Copy text={`${before}${key}${after}`} label="Copy" isWide />}
-        </div>
-        <pre tabIndex={0} aria-label="Call">
-          <code>
-            {before}
-            <mark>{key}</mark>
-            {after}
-          </code>
-        </pre>
+    <div class="terminal">
+      <div class="terminal-head">
+        <span>Terminal</span>
+        {secret !== undefined && <Copy text={`${before}${key}${after}`} label="Copy" isWide />}
       </div>
-      {secret !== undefined && (
-        <p class="small soft state attention key-note">
-          <Icon of={attentionIcon} />
-          <span>
-            This key may write to every project of <Text of={workspace} />. It is shown this once:
-            keep it now.
-          </span>
-        </p>
-      )}
-    </>
+      <pre tabIndex={0} aria-label="Call">
+        <code>
+          {before}
+          <mark>{key}</mark>
+          {after}
+        </code>
+      </pre>
+    </div>
   )
 }
 
