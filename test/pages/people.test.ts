@@ -128,6 +128,40 @@ test(
   },
 )
 
+test("a person is found by a name that is the id of somebody busy", { skip }, async () => {
+  for (const id of ["usr_90", "usr_91"])
+    await writeEvent(workspace, { target: { id, type: "user", name: "Mira" } })
+  await writeMany(workspace, 110, {
+    changes: () => ({ target: { id: "mira", type: "user", name: "M." } }),
+  })
+  await writeMany(workspace, 110, {
+    changes: () => ({ target: { id: "usr_92", type: "user", name: "Mira" } }),
+  })
+  await using watched = await opened("people/Mira")
+  const { page } = watched
+  await page.getByText("These have that name").waitFor()
+  const ids = await page.locator(".called code").allTextContents()
+  assert.deepEqual(ids.toSorted(), ["usr_90", "usr_91", "usr_92"])
+  await watched.expectQuiet()
+})
+
+test(
+  "what has an id with others is found below them, and counted without them",
+  { skip },
+  async () => {
+    const invoice = { id: "17", type: "invoice", name: "Invoice 17" }
+    await writeEvent(workspace, { target: { id: "17", type: "user", name: "Seventeen" } })
+    await writeMany(workspace, 110, {
+      changes: () => ({ actor: { id: "usr_1", type: "user" }, target: invoice }),
+    })
+    await using watched = await opened("things/user/17")
+    const { page } = watched
+    await page.getByRole("heading", { level: 1, name: "Seventeen" }).waitFor()
+    await page.locator(".more").getByText("1 of 1").waitFor()
+    await watched.expectQuiet()
+  },
+)
+
 test("a history counts once what somebody did to themselves", { skip }, async () => {
   const noor = { id: "usr_80", type: "user", name: "Noor" }
   await writeEvent(workspace, { action: "auth.password.changed", actor: noor, target: noor })

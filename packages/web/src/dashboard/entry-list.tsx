@@ -18,8 +18,8 @@ import "./entry-list.css"
 interface ListParts {
   readonly desk: Desk
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
-  /** Shown if there are no entries. */
-  readonly nothing: () => Node
+  /** Shown if there are no entries, or if there are more and none of the newest is one of these. */
+  readonly nothing: (hasMore: boolean) => Node
   /** Called after each change of the rows. */
   readonly changed?: (rows: Rows) => void
 }

@@ -14,8 +14,8 @@ import type { Row, Rows } from "./rows.ts"
 interface ResultsParts {
   readonly desk: Desk
   readonly table: EntryTable
-  /** Called once for an empty list of rows. */
-  readonly nothing: () => Node
+  /** Called for an empty list of rows. If there are more, only the newest matches were looked at. */
+  readonly nothing: (hasMore: boolean) => Node
   /** Repeats the search, from the newest entry on. */
   readonly again: () => void
   /** Loads the page above the first row. */
@@ -44,8 +44,8 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
   const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
   const above = elementOf(<Above newer={newer} newest={again} />)
   const more = elementOf(<div class="more" />)
-  /** The rows for which the empty message is shown. */
-  let emptyFor: Rows | undefined
+  /** For what the empty message is shown. */
+  let empty: { readonly rows?: Rows; readonly hasMore?: boolean } = {}
   /** The rows in the table. */
   let shown: Rows | undefined
   let settling: ReturnType<typeof setTimeout> | undefined
@@ -94,8 +94,11 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       table.node.remove()
       if (rows.refusal !== undefined)
         return redraw(node, <RefusedPart refusal={rows.refusal} retry={again} />)
-      if (emptyFor !== rows) redraw(node, nothing())
-      emptyFor = rows
+      redraw(more, <More of={rows} />)
+      const { hasMore } = rows
+      if (empty.rows === rows && empty.hasMore === hasMore) return
+      redraw(node, nothing(hasMore), hasMore ? more : <></>)
+      empty = { rows, hasMore }
     },
     close: () => clearTimeout(settling),
   }

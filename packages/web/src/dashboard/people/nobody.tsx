@@ -1,54 +1,81 @@
 // Shown if no entry has the typed id. It may be a name or an e-mail address, which finds the id.
 
+import { parseQuery } from "@tallystick/client/grammar"
 import type { EventsPage, Party } from "@tallystick/client/wire"
+import type { Told } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { RefusedLine } from "../../parts/form.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { wholeChain, type Desk } from "../desk.ts"
 import { Name } from "../events/entry-line.tsx"
-import { queryOf } from "../things/both-sides.ts"
+import { quoted } from "../things/both-sides.ts"
 
-export function Nobody({ desk, text }: { readonly desk: Desk; readonly text: string }) {
+interface NobodyProps {
+  readonly desk: Desk
+  readonly text: string
+  /** There are older entries that name it. */
+  readonly hasMore: boolean
+}
+
+export function Nobody({ desk, text, hasMore }: NobodyProps) {
   const called = elementOf(<div aria-live="polite" />)
   const look = async (): Promise<void> => {
-    const told = await Promise.all(
-      (["did", "done"] as const).map((side) =>
-        desk.get<EventsPage>(["events"], {
-          ...wholeChain,
-          query: queryOf({ id: text }, side),
-          limit: 100,
-        }),
-      ),
-    )
-    const parties = new Map<string, Party>()
-    for (const page of told) {
-      if (!page.ok)
-        return redraw(called, <RefusedLine refusal={page.refusal} retry={() => void look()} />)
-      for (const { actor, target } of page.value.events)
-        for (const party of [actor, target])
-          if (isCalled(party, text)) parties.set(party.id, parties.get(party.id) ?? party)
-    }
-    redraw(called, <Found desk={desk} parties={[...parties.values()]} />)
+    const told = await calledSo(desk, text)
+    if (!told.ok)
+      return redraw(called, <RefusedLine refusal={told.refusal} retry={() => void look()} />)
+    redraw(called, <Found desk={desk} {...told.value} />)
   }
   void look()
   return (
     <div class="nothing-found">
-      <h2>No entry that you may see has this id</h2>
+      <h2>
+        {hasMore
+          ? "None of the newest entries with this text has it as an id"
+          : "No entry that you may see has this id"}
+      </h2>
       {called}
     </div>
   )
+}
+
+interface Called {
+  readonly parties: readonly Party[]
+  /** Nobody else is called so. */
+  readonly isAll: boolean
+}
+
+/** Whom entries call so. Those who were found are left out of the next search. */
+async function calledSo(desk: Desk, text: string): Promise<Told<Called>> {
+  const parties = new Map<string, Party>()
+  let isAll = true
+  for (const field of ["name", "email"])
+    for (let query = `${field}:${quoted(text)}`; ;) {
+      const told = await desk.get<EventsPage>(["events"], { ...wholeChain, query, limit: 100 })
+      if (!told.ok) return told
+      const found = told.value.events
+        .flatMap(({ actor, target }) => [actor, target])
+        .filter((party) => isCalled(party, text) && !parties.has(party.id))
+      for (const party of found) parties.set(party.id, party)
+      if (!told.value.hasMore) break
+      for (const id of new Set(found.map((party) => party.id)))
+        query += ` -actor:${quoted(id)} -target:${quoted(id)}`
+      isAll = found.length > 0 && !("problem" in parseQuery(query))
+      if (!isAll) break
+    }
+  return { ok: true, value: { parties: [...parties.values()], isAll } }
 }
 
 function isCalled({ name, email }: Party, text: string): boolean {
   return [name, email].some((each) => each?.toLowerCase() === text.toLowerCase())
 }
 
-function Found({ desk, parties }: { readonly desk: Desk; readonly parties: readonly Party[] }) {
+function Found({ desk, parties, isAll }: { readonly desk: Desk } & Called) {
   if (parties.length === 0)
     return (
       <p class="soft">
-        Nor is anybody called so. <a href={desk.link(["people"])}>Try another</a>
+        {isAll ? "Nor is anybody called so." : "Nor does one of the newest call anybody so."}{" "}
+        <a href={desk.link(["people"])}>Try another</a>
       </p>
     )
   return (
@@ -64,6 +91,7 @@ function Found({ desk, parties }: { readonly desk: Desk; readonly parties: reado
           </li>
         ))}
       </ul>
+      {!isAll && <p class="soft">There may be others.</p>}
     </>
   )
 }

@@ -56,7 +56,7 @@ export function openPerson(desk: Desk, id: string): PersonView {
     createEntryList({
       desk,
       load: loadHistory(desk, { id }, sidesOf(side)),
-      nothing: () => <Nobody desk={desk} text={id} />,
+      nothing: (hasMore) => <Nobody desk={desk} text={id} hasMore={hasMore} />,
       changed({ all }) {
         const party = newestOf({ id }, all)
         if (party !== undefined) redraw(name, <Name of={party} />)

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
-import { pageOfBoth, queryOf } from "./both-sides.ts"
+import type { Desk } from "../desk.ts"
+import { loadHistory, pageOfBoth, queryOf } from "./both-sides.ts"
 
 const thing = { type: "user", id: "usr_1" }
 const other = { type: "user", id: "usr_2" }
@@ -57,7 +58,34 @@ test("another thing with the same id is left out", async () => {
   }))
   assert.ok(told.ok)
   assert.deepEqual(told.value.events, [])
-  assert.equal(queryOf({ type: "a b", id: 'x"y' }, "did"), 'actor:"xy" type:"a b"')
+})
+
+test("an id with a quotation mark, which no search can name, is found by its beginning", () => {
+  assert.equal(queryOf({ type: "a b", id: 'x"y' }, "did"), 'actor:"x"* type:"a b"')
+})
+
+test("a history passes over namesakes, and counts those that it has met no longer", async () => {
+  const invoice = { type: "invoice", id: thing.id }
+  const entries = Array.from({ length: 450 }, (_, at) => 450 - at).map((sequence) =>
+    entry(sequence, sequence <= 3 ? thing : other, invoice),
+  )
+  const get = async (_: readonly string[], asked: Parameters<Desk["get"]>[1] = {}) => {
+    const all = String(asked["query"]).startsWith("actor:")
+      ? entries.slice(-3)
+      : entries.slice(0, -3)
+    const cursor = Number(asked["cursor"])
+    const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
+    const events = below.slice(0, Number(asked["limit"]))
+    const nextCursor = events.at(-1)?.sequence ?? 0
+    const hasMore = below.length > events.length
+    return { ok: true, value: { events, total: all.length, hasMore, nextCursor } } as const
+  }
+  // The types of values are those of the caller.
+  const load = loadHistory({ get: get as unknown as Desk["get"] }, thing, ["did", "done"])
+  const told = await load(0, 100)
+  assert.ok(told.ok)
+  const { events, total, hasMore } = told.value
+  assert.deepEqual([events.map(({ sequence }) => sequence), total, hasMore], [[3, 2, 1], 3, false])
 })
 
 test("one side is asked for all of its entries, and so are both if the id is too long for more", async () => {

@@ -5,7 +5,7 @@ import { parseQuery } from "@tallystick/client/grammar"
 import type { EventsPage, ListedEntry, Party } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { wholeChain, type Desk } from "../desk.ts"
-import type { Row } from "../events/rows.ts"
+import type { Row, RowPage } from "../events/rows.ts"
 
 export interface Thing {
   /** Absent: any type with this id. */
@@ -17,6 +17,9 @@ export type Side = "did" | "done"
 
 interface Merged {
   readonly events: readonly ListedEntry[]
+  /** Entries about something else, which the same searches found. */
+  readonly others: readonly number[]
+  /** Of both searches, with such others. */
   readonly total: number
   readonly hasMore: boolean
   readonly nextCursor: number
@@ -47,11 +50,24 @@ export function loadHistory(
   isProven = true,
 ) {
   const asked = { ...wholeChain, include: isProven ? "proof" : undefined }
-  return (cursor: number, limit: number): Promise<Told<Merged>> =>
-    pageOfBoth(thing, sides, (query) =>
-      get<EventsPage>(["events"], { ...asked, query, cursor, limit }),
-    )
+  const others = new Set<number>()
+  return async (cursor: number, limit: number): Promise<Told<RowPage>> => {
+    for (let from = cursor, pages = 1; ; pages++) {
+      const told = await pageOfBoth(thing, sides, (query) =>
+        get<EventsPage>(["events"], { ...asked, query, cursor: from, limit }),
+      )
+      if (!told.ok) return told
+      const { value } = told
+      for (const sequence of value.others) others.add(sequence)
+      if (value.events.length > 0 || !value.hasMore || pages === emptyPagesMax)
+        return { ok: true, value: { ...value, total: value.total - others.size } }
+      from = value.nextCursor
+    }
+  }
 }
+
+/** Pages without an entry about it that are passed over before the reader is asked. */
+const emptyPagesMax = 10
 
 /** Its newest name. */
 export function newestOf(thing: Thing, rows: readonly Row[]): Party | undefined {
@@ -77,11 +93,15 @@ export async function pageOfBoth(
 /** Entries below the end of an incomplete page must wait for its next page. */
 function merged(thing: Thing, pages: readonly EventsPage[]): Merged {
   const end = Math.max(0, ...pages.filter((page) => page.hasMore).map((page) => page.nextCursor))
-  const found = new Map<number, ListedEntry>()
-  for (const entry of pages.flatMap(({ events }) => events))
-    if (entry.sequence >= end && isAbout(thing, entry)) found.set(entry.sequence, entry)
+  const found = new Map(
+    pages.flatMap(({ events }) => events.map((entry) => [entry.sequence, entry] as const)),
+  )
+  const all = [...found.values()].filter(({ sequence }) => sequence >= end)
   return {
-    events: [...found.values()].toSorted((one, other) => other.sequence - one.sequence),
+    events: all
+      .filter((entry) => isAbout(thing, entry))
+      .toSorted((one, other) => other.sequence - one.sequence),
+    others: all.filter((entry) => !isAbout(thing, entry)).map(({ sequence }) => sequence),
     total: pages.reduce((sum, { total }) => sum + total, 0),
     hasMore: end > 0,
     nextCursor: end,
@@ -97,9 +117,14 @@ function queriesOf(thing: Thing, sides: readonly Side[]): readonly string[] {
 }
 
 export function queryOf({ type, id }: Thing, side: Side): string {
-  const quoted = (text: string): string => `"${text.replaceAll('"', "")}"`
   const ofType = type === undefined ? "" : ` type:${quoted(type)}`
   return `${side === "did" ? "actor" : "target"}:${quoted(id)}${ofType}`
+}
+
+/** No search can name a quotation mark: up to there, it finds what begins so. */
+export function quoted(text: string): string {
+  const [start, ...rest] = text.split('"')
+  return rest.length === 0 ? `"${text}"` : `"${start}"*`
 }
 
 /** A search also finds names and addresses, and ignores types. */

@@ -18,10 +18,14 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
   const list = createEntryList({
     desk,
     load: loadHistory(desk, thing, sidesOf(side)),
-    nothing: () => (
+    nothing: (hasMore) => (
       <div class="nothing-found">
-        <h2>Nothing recorded</h2>
-        <p class="soft">No entry that you may see has it as its actor or target.</p>
+        <h2>{hasMore ? "Nothing found yet" : "Nothing recorded"}</h2>
+        <p class="soft">
+          {hasMore
+            ? "The newest entries that name it are about others with its id or name."
+            : "No entry that you may see has it as its actor or target."}
+        </p>
       </div>
     ),
     changed({ all }) {
