@@ -2,11 +2,14 @@
 // genuine, altered, cut short, or another one.
 
 import assert from "node:assert/strict"
+import { rename, rm } from "node:fs/promises"
 import { test } from "node:test"
 import type { Page, Route } from "playwright-core"
 import { expectChain } from "../chain.ts"
+import { startProgram } from "../crash/programs.ts"
 import { join, type Person } from "../people.ts"
-import { eventually, makeWorkspace, writeMany } from "../service.ts"
+import { tallystick } from "../program.ts"
+import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
 import {
   alterAnswers,
   auditedSoon,
@@ -329,5 +332,45 @@ test("chain: the cell that was chosen last is shown", { skip }, async () => {
   await release()
   await giveTime(page, 1000)
   assert.equal(await page.getByRole("heading", { name: "#129 – #256" }).count(), 0)
+  await watched.expectQuiet()
+})
+
+test("chain: a checkpoint of a former epoch is compared without its key", { skip }, async () => {
+  await using before = await startProgram()
+  const { data } = before
+  const { id, path, writer } = await makeWorkspace(before)
+  const reader = await join(before, path, "viewer", "viewer@example.com")
+  const signed = async (log: Service, entries: number) => {
+    await writeMany({ id, writer: log.client(writer.bearer) }, entries)
+    return eventually("a checkpoint", async () => {
+      const { pending } = (await log.root.get(`${path}/integrity`)).json<{ pending: number }>()
+      return pending === 0 ? (await log.root.get(`${path}/tlog/checkpoint`)).text : undefined
+    })
+  }
+  const kept = await signed(before, 5)
+  const copy = `${data}-copy`
+  assert.equal((await tallystick(["backup", copy], { TALLYSTICK_DATA: data })).code, 0)
+  const lost = await signed(before, 3)
+  assert.equal(await before.end(), 0)
+  await rm(data, { recursive: true })
+  await rename(copy, data)
+  assert.equal((await tallystick(["resume"], { TALLYSTICK_DATA: data })).code, 0)
+
+  await using after = await startProgram({ data })
+  await signed(after, 2)
+  await using watched = await watch(browser, { origin: after.url })
+  const { page } = watched
+  await signInto(watched, after.url, reader)
+  await page.goto(`${after.url}/ui/chain?workspace=${id}`)
+  await page.getByText("Compare with a checkpoint that you kept").click()
+  for (const [text, says] of [
+    [kept, "The same log"],
+    [lost, "Your checkpoint covers more"],
+  ] as const) {
+    await page.getByLabel("Checkpoint").fill(text)
+    await page.getByRole("button", { name: "Compare", exact: true }).click()
+    await page.getByRole("heading", { name: says }).waitFor()
+  }
+  await expectChain(after.root, id)
   await watched.expectQuiet()
 })

@@ -98,18 +98,22 @@ function foundIn(finding: ChainFinding, range: Range | undefined): Found {
   return { sequence: what === "root" ? first : (sequence ?? first), detail: reasons[what] }
 }
 
-/** The data that a check needs first. */
+/** The data that a check needs first: the genesis and the keys of each epoch. */
 export async function taskFor(desk: Desk, range?: Range): Promise<WorkerTask | Refusal> {
-  const [epochs, keys] = await Promise.all([
-    desk.get<Epochs>(["tlog", "epochs"]),
-    desk.get<LogKeys>(["tlog", "keys"]),
-  ])
-  if (!epochs.ok) return epochs.refusal
-  if (!keys.ok) return keys.refusal
+  const told = await desk.get<Epochs>(["tlog", "epochs"])
+  if (!told.ok) return told.refusal
+  const { epochs } = told.value
+  const keys: string[] = []
+  const keysOf = ({ epoch }: Epochs["epochs"][number]) =>
+    desk.get<LogKeys>(["tlog", "epochs", String(epoch), "keys"])
+  for (const each of await Promise.all(epochs.map(keysOf))) {
+    if (!each.ok) return each.refusal
+    keys.push(...each.value.keys.map(({ vkey }) => vkey))
+  }
   return {
     log: `${apiUrl(desk.workspace, "tlog").href}/`,
-    geneses: epochs.value.epochs.map(({ genesis }) => genesis),
-    keys: keys.value.keys.map(({ vkey }) => vkey),
+    geneses: epochs.map(({ genesis }) => genesis),
+    keys,
     trustedKeys: trustedKeys.get().map(({ vkey }) => vkey),
     ...(range && { range }),
   }

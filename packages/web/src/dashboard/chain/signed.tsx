@@ -137,7 +137,7 @@ const findings: Readonly<
   "not signed": [
     "neutral",
     "Not a checkpoint of this log",
-    "None of the keys above has signed it. Paste the whole text, with the lines of its signatures.",
+    "None of the log's keys has signed it. Paste the whole text, with the lines of its signatures.",
   ],
   newer: [
     "broken",
