@@ -175,8 +175,14 @@ test(
     const { page } = watched
     const files = readZip(new Uint8Array(await readFile(inFolder("pack.zip"))))
     await writeFile(inFolder("verify.html"), files?.get("verify.html") ?? assert.fail())
+    await page.addInitScript(`{
+      const make = URL.createObjectURL
+      window.made = 0
+      URL.createObjectURL = (blob) => (window.made++, make.call(URL, blob))
+    }`)
     await page.goto(pathToFileURL(inFolder("verify.html")).href)
     await expectVerdicts(page)
+    assert.equal(await page.evaluate("made"), 1, "every check uses one copy of the program")
     await expectAccessible(page)
     // Its content policy blocks every request.
     const refused = await page.evaluate(
@@ -251,6 +257,31 @@ test(
     assert.match(await said(page, "dropped.json"), /^Consistent/)
     for (const summary of await page.locator("summary").all()) await summary.click()
     await expectNarrow(page)
+    await watched.expectQuiet()
+  },
+)
+
+test(
+  "a folder that cannot be read says so, beside what was dropped with it",
+  { skip },
+  async () => {
+    await using watched = await watch(browser, { origin: service.url })
+    const { page } = watched
+    await page.goto(`${service.url}/verify`)
+    // As a browser gives a folder that it may not read.
+    await page.evaluate(`{
+    const reader = { readEntries: (_, fail) => fail(new DOMException("denied", "NotReadableError")) }
+    const folder = { isDirectory: true, name: "locked", createReader: () => reader }
+    DataTransferItem.prototype.webkitGetAsEntry = function () {
+      return this.type === "text/plain" ? folder : null
+    }
+    const dropped = new DataTransfer()
+    dropped.items.add(new File([], "locked", { type: "text/plain" }))
+    dropped.items.add(new File(["{}"], "other.json", { type: "application/json" }))
+    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+  }`)
+    assert.match(await said(page, "other.json"), /^Not readable/)
+    assert.match(await said(page, "locked/"), /^Not readable.*could not be read/)
     await watched.expectQuiet()
   },
 )

@@ -36,6 +36,9 @@ function startWorker(): Worker {
   const program = document.getElementById("verifying-worker")?.textContent
   if (typeof program !== "string")
     return new Worker(new URL("./verifying-worker.ts", import.meta.url), { type: "module" })
-  const address = URL.createObjectURL(new Blob([program], { type: "text/javascript" }))
+  address ??= URL.createObjectURL(new Blob([program], { type: "text/javascript" }))
   return new Worker(address)
 }
+
+/** Of that program. It lasts as long as the page, for the next check. */
+let address: string | undefined
