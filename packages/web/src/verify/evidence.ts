@@ -9,6 +9,8 @@ export interface Evidence {
   readonly bytes: number
   readonly file?: File
   readonly folder?: readonly (readonly [path: string, file: File])[]
+  /** Why it cannot be read. */
+  readonly fault?: string
 }
 
 export interface Task {
@@ -74,12 +76,20 @@ export async function evidenceIn(dropped: DataTransfer): Promise<readonly Eviden
   const files = [...dropped.files]
   const found = await Promise.all(
     entries.map(async (entry, at) => {
-      if (entry?.isDirectory === true) return folderOf(entry.name, await filesBelow(entry, ""))
+      if (entry?.isDirectory === true) return folderIn(entry)
       const file = files[at]
       return file === undefined ? undefined : evidenceOfFile(file)
     }),
   )
   return found.filter((one) => one !== undefined)
+}
+
+async function folderIn(entry: FileSystemEntry): Promise<Evidence> {
+  try {
+    return folderOf(entry.name, await filesBelow(entry, ""))
+  } catch {
+    return { name: `${entry.name}/`, bytes: 0, fault: "a file or folder in it could not be read" }
+  }
 }
 
 async function filesBelow(

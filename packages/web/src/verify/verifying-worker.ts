@@ -42,8 +42,9 @@ onmessage = ({ data }: MessageEvent<Task>) => {
 
 type Examined = Omit<Done, "is">
 
-function examine({ file, folder }: Evidence, input: TrustedInput): Examined {
+function examine({ file, folder, fault }: Evidence, input: TrustedInput): Examined {
   try {
+    if (fault !== undefined) return { findings: [unreadable(fault)] }
     if (folder !== undefined) return { findings: [examineExport(folderOf(new Map(folder)), input)] }
     const bytes = file === undefined ? new Uint8Array() : read(file)
     const findings = examineFile(bytes, input)
