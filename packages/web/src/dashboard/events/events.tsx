@@ -52,7 +52,8 @@ function createExplorer(desk: Desk, { query }: Place) {
 
   function moved({ query: said, rest: [name] }: Place): void {
     const next = address.asked(said)
-    if (JSON.stringify(next) !== shown) ask(next)
+    // After a first run something may have been recorded.
+    if (JSON.stringify(next) !== shown || !node.isConnected) ask(next)
     if (!node.isConnected) page.replaceChildren(node)
     panel.show(name)
     draw()

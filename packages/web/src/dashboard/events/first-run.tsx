@@ -45,6 +45,8 @@ export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
       const first = entries.at(-1)
       if (first === undefined) return
       arrivals.stop()
+      // Another list is shown meanwhile.
+      if (!now.isConnected) return
       title.textContent = "The first notch is cut"
       redraw(now, <Recorded of={first} desk={desk} />)
       announce(`The first notch is cut: ${first.action}`)
