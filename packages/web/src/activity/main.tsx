@@ -82,7 +82,7 @@ function Frame({ list: entries, answer: { policyVersion } }: FrameProps) {
       <h1>Your activity</h1>
       <p class="lead soft">
         What <Text of={workspace} /> has recorded about you, and made visible to you. Nobody,{" "}
-        <Text of={workspace} /> included, can change a line here without it showing.
+        <Text of={workspace} /> included, can change a line without contradicting its receipt.
       </p>
       {entries}
       <footer>
