@@ -21,6 +21,8 @@ const forms = {
   zone: [{ ...clock, timeZoneName: "short" }],
   /** `14:02` */
   clock: [clock],
+  /** `12 Nov 2026` */
+  short: [{ ...day, month: "short" }],
   /** `12 November 2026` */
   date: [day],
   /** `Thursday 12 November 2026` */

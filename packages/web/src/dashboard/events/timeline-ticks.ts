@@ -1,5 +1,7 @@
 // The labels of a timeline's axis: at whole days or hours of the reader.
 
+import type { TimeForm } from "../../parts/time-element.tsx"
+
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const stepsMs = [
@@ -24,7 +26,7 @@ const ticksMax = 8
 
 export interface Tick {
   readonly at: number
-  readonly isDay: boolean
+  readonly form: TimeForm
 }
 
 /** `zoneMs`: the offset of the reader's zone from UTC. */
@@ -34,6 +36,6 @@ export function ticksOf(from: number, to: number, zoneMs: number): readonly Tick
   const count = Math.max(0, Math.ceil((to - first) / step))
   return Array.from({ length: count }, (_, place) => ({
     at: first + place * step,
-    isDay: step >= dayMs,
+    form: step < dayMs ? "clock" : step < 30 * dayMs ? "weekday" : "short",
   }))
 }

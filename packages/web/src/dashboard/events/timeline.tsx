@@ -135,9 +135,7 @@ function drawAxis(axis: Element, timeline: Timeline): void {
   const zoneMs = isUtc() ? 0 : -new Date(from).getTimezoneOffset() * 60_000
   axis.replaceChildren(
     ...ticksOf(from, to, zoneMs).map((tick) => {
-      const mark = elementOf(
-        <li>{timeText(new Date(tick.at), tick.isDay ? "weekday" : "clock")}</li>,
-      )
+      const mark = elementOf(<li>{timeText(new Date(tick.at), tick.form)}</li>)
       mark.style.left = `${((tick.at - from) / (to - from)) * 100}%`
       return mark
     }),
