@@ -114,7 +114,11 @@ export function showDashboard(parts: DashboardParts): void {
     })
     drawChainStatus(shell.status, opened)
     if (!reach.has(workspace)) return opened
-    opened.chain.watch(() => drawChainStatus(shell.status, opened))
+    opened.chain.watch(() => {
+      // Only one that exists is opened again.
+      if (opened.chain.state() !== undefined) lastWorkspace.set(workspace)
+      drawChainStatus(shell.status, opened)
+    })
     void opened.chain.look()
     return opened
   }
@@ -122,7 +126,6 @@ export function showDashboard(parts: DashboardParts): void {
     const place = currentPlace()
     const workspace = reach.namedIn(place)
     nameWorkspace(place, workspace)
-    if (reach.has(workspace)) lastWorkspace.set(workspace)
     const isSame = place.page === shown?.page && workspace === shown.workspace
     if (isSame && view?.moved !== undefined) return view.moved(place)
     view?.close?.()
