@@ -55,6 +55,18 @@ test("an entry that no checkpoint covers is pending for a minute, and unsealed a
     assert.equal(readingOf(unproven, trusted, recordedMs + laterMs).outcome, outcome)
 })
 
+test("a signature is shown as checked only by the key that made it", () => {
+  const { proof, ...entry } = genuineEntry
+  const lines = proof?.tlogProof?.split("\n") ?? []
+  const sibling = lines.findIndex((line) => line.startsWith("index ")) + 1
+  const other = lines.with(sibling, Buffer.alloc(32, 9).toString("base64")).join("\n")
+  const altered = { ...entry, proof: { ...proof, tlogProof: other } } as ListedEntry
+  const { checks } = readingOf(altered)
+  const [{ state, says, hash } = assert.fail()] = checks.filter(({ name }) => name === "Signature")
+  // It holds, and which key made it is not in the verdict.
+  assert.deepEqual([state, says, hash], ["intact", "Ed25519 signature over that root.", undefined])
+})
+
 test("the key that is called trusted is the trusted one, whoever else has signed", () => {
   const { proof, ...entry } = genuineEntry
   const name = parseVkey(logKey)?.name ?? ""

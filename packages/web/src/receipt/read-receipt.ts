@@ -156,6 +156,7 @@ function checksOf(
   steps: number,
 ): readonly CheckRow[] {
   const { checkpoint, record, eventHash, checks } = verdict
+  const signer = verdict.signatures && vkey
   const state = (group: keyof typeof groups): CheckState => stateOf(checks, groups[group])
   const wrong = verdict.verdict === "refuted" ? verdict : undefined
   const differs = (group: keyof typeof groups) => differenceIn(wrong, checks, groups[group])
@@ -183,8 +184,8 @@ function checksOf(
     {
       name: "Signature",
       state: state("Signature"),
-      says: signatureSentence(verdict, vkey),
-      ...(vkey !== undefined && state("Signature") === "intact" && { hash: publicKeyOf(vkey) }),
+      says: signatureSentence(verdict, signer, state("Signature")),
+      ...(signer !== undefined && { hash: publicKeyOf(signer) }),
       ...recomputed(state("Signature")),
       ...differs("Signature"),
     },
@@ -321,10 +322,9 @@ function inclusionSentence(verdict: Verdict, steps: number, size: string | undef
     : "Not checked."
 }
 
-function signatureSentence(verdict: Verdict, vkey: string | undefined): string {
-  if (verdict.verdict === "refuted" && ["signature", "origin"].includes(verdict.failure))
-    return failureSentence(verdict)
-  return verdict.checkpoint === undefined
+function signatureSentence(verdict: Verdict, vkey: string | undefined, state: CheckState): string {
+  if (state === "broken" && verdict.verdict === "refuted") return failureSentence(verdict)
+  return state === "undone"
     ? "Not checked."
     : `Ed25519 signature over that root${vkey === undefined ? "" : ` by key ${keyIdOf(vkey)}`}.`
 }
