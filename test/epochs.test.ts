@@ -5,6 +5,7 @@ import { test } from "node:test"
 import { verifyExport, verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
+import { metric } from "./metrics.ts"
 import { tallystick as runCommand, type Ended } from "./program.ts"
 import {
   eventually,
@@ -131,10 +132,10 @@ test("every read and operation is right across the epochs of a ledger", async ()
     kept.push(...(await write(third, 5)))
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
-    await eventually("nothing waits for a checkpoint", async () => {
-      const { text } = await service.client().get("/metrics")
-      return /^tallystick_checkpoint_age_seconds 0$/m.test(text) || undefined
-    })
+    await eventually(
+      "nothing waits for a checkpoint",
+      async () => (await metric(service, "tallystick_checkpoint_age_seconds")) === 0 || undefined,
+    )
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
     // No checkpoint of the second epoch is left: the genesis of the third proves its entries.
     assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)
@@ -260,18 +261,12 @@ async function expectAudited(
   path: string,
   { size, epochs }: Awaited<ReturnType<typeof readChain>>,
 ): Promise<void> {
-  const metric = async (name: string) =>
-    Number(
-      new RegExp(`^${name} (\\d+)$`, "m").exec(
-        (await service.client().get("/metrics")).text,
-      )?.[1] ?? Number.NaN,
-    )
-  const round = await metric("tallystick_audit_round")
+  const round = await metric(service, "tallystick_audit_round")
   await eventually("a whole round", async () =>
-    (await metric("tallystick_audit_round")) > round + 1 ? true : undefined,
+    (await metric(service, "tallystick_audit_round")) > round + 1 ? true : undefined,
   )
-  assert.equal(await metric("tallystick_audit_failed_entries"), 0)
-  assert.ok((await metric("tallystick_audit_verified_entries_total")) >= size)
+  assert.equal(await metric(service, "tallystick_audit_failed_entries"), 0)
+  assert.ok((await metric(service, "tallystick_audit_verified_entries_total")) >= size)
   const { checkpoint, checked, faults } = (await service.root.get(`${path}/integrity`)).json()
   assert.ok(checkpoint.sequence >= size)
   assert.equal(checkpoint.sequence - checkpoint.size, epochs.at(-1)?.before)

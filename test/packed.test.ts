@@ -5,8 +5,9 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
+import { metric } from "./metrics.ts"
 import { tallystick } from "./program.ts"
-import { eventually, makeWorkspace, writeMany, type Service } from "./service.ts"
+import { eventually, makeWorkspace, writeMany } from "./service.ts"
 
 // Packing the bodies changes nothing else about a ledger.
 
@@ -20,7 +21,7 @@ test("a packed ledger survives a kill and works with every command", async (t) =
   const receipts = await writeMany(workspace, entries)
   await eventually(
     "all that can be packed is packed",
-    async () => ((await packedIn(first)) === 4096 ? true : undefined),
+    async () => (await metric(first, "tallystick_packed_entries_total")) === 4096 || undefined,
     60_000,
   )
   const some = [receipts[5], receipts[1000], receipts[4000], receipts[4299]].flatMap(
@@ -80,11 +81,6 @@ test("a packed ledger survives a kill and works with every command", async (t) =
   const checked = await tallystick(["fsck"], settings)
   assert.equal(checked.code, 0, checked.output)
 })
-
-async function packedIn(service: Service): Promise<number> {
-  const text = await (await fetch(`${service.url}/metrics`)).text()
-  return Number(/^tallystick_packed_entries_total (\d+)$/m.exec(text)?.[1])
-}
 
 function packedRows(data: string): number {
   return valueOf(data, "SELECT total(count) AS value FROM stretches WHERE part = 0")

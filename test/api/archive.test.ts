@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { engineSettings } from "../engine.ts"
+import { metric } from "../metrics.ts"
 import { tallystick } from "../program.ts"
 import {
   eventually,
@@ -39,18 +40,16 @@ test("old entries are archived and read as before; without the archive, reads an
     atOnce: 1000,
     changes: (place) => (place < 60 ? { action: "ledger.test.old" } : {}),
   })
-  const metric = async (name: string) =>
-    Number(new RegExp(`^${name} (.*)$`, "m").exec((await service.root.get("/metrics")).text)?.[1])
   const bytesOf = () =>
     filesOf(service).reduce(
       (sum, name) => sum + statSync(join(service.data, "archive", name)).size,
       0,
     )
   await eventually("all packed entries to be archived, and counted", async () =>
-    (await metric("tallystick_packed_entries_total")) >= 4032 &&
-    (await metric("tallystick_archive_overdue_seconds")) === 0 &&
-    (await metric("tallystick_archive_segments")) === filesOf(service).length &&
-    (await metric("tallystick_archive_bytes")) === bytesOf()
+    (await metric(service, "tallystick_packed_entries_total")) >= 4032 &&
+    (await metric(service, "tallystick_archive_overdue_seconds")) === 0 &&
+    (await metric(service, "tallystick_archive_segments")) === filesOf(service).length &&
+    (await metric(service, "tallystick_archive_bytes")) === bytesOf()
       ? true
       : undefined,
   )

@@ -3,8 +3,9 @@ import { once } from "node:events"
 import { request, type IncomingMessage } from "node:http"
 import { test } from "node:test"
 import { readChain } from "../chain.ts"
+import { metric, residentMbOf } from "../metrics.ts"
 import { makeWorkspace, startService, writeMany } from "../service.ts"
-import { exportAll, residentOf } from "./export-memory.ts"
+import { exportAll } from "./export-memory.ts"
 
 // An export holds some pieces of its file, however large that is. `export-memory.deep.ts` has the
 // same for 200,000 entries.
@@ -20,7 +21,7 @@ test("an export holds a few pieces, whether its client reads or not", async () =
   // Code is compiled, caches are filled, and both threads have the memory that they keep.
   for (let round = 0; round < 2; round += 1)
     await Promise.all([1, 2].map(() => exportAll(service, acme, "jsonl")))
-  const beforeMb = await residentOf(service)
+  const beforeMb = await residentMbOf(service)
   const asked = request(`${service.url}${acme.path}/events/export?format=csv`, {
     headers: { authorization: `Bearer ${acme.reader.bearer}` },
     agent: false,
@@ -31,8 +32,7 @@ test("an export holds a few pieces, whether its client reads or not", async () =
   const { bytes, residentMb } = await exportAll(service, acme, "jsonl")
   assert.ok(bytes > fileMb * 2 ** 20)
   assert.ok(residentMb - beforeMb < fileMb * 0.75, `${beforeMb} MB, and ${residentMb} MB`)
-  const { text } = await service.root.get("/metrics")
-  const made = Number(/^tallystick_exported_entries_total\{format="csv"\} (\d+)$/m.exec(text)?.[1])
+  const made = await metric(service, 'tallystick_exported_entries_total{format="csv"}')
   assert.ok(made > 0 && made < count / 2, `${made} entries for a client that reads nothing`)
   answer.destroy()
   await readChain(acme.reader, acme.id)

@@ -1,3 +1,4 @@
+import { residentMbOf } from "../metrics.ts"
 import type { Service, Workspace } from "../service.ts"
 
 export interface Exported {
@@ -23,14 +24,9 @@ export async function exportAll(
     bytes += chunk.length
     if (bytes - looked < bytesBetween) continue
     looked = bytes
-    residentMb = Math.max(residentMb, await residentOf(service))
+    residentMb = Math.max(residentMb, await residentMbOf(service))
   }
-  return { bytes, residentMb: Math.max(residentMb, await residentOf(service)) }
+  return { bytes, residentMb: Math.max(residentMb, await residentMbOf(service)) }
 }
 
 const bytesBetween = 4 * 1024 * 1024
-
-export async function residentOf({ root }: Pick<Service, "root">): Promise<number> {
-  const { text } = await root.get("/metrics")
-  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20
-}

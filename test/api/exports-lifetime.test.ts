@@ -8,6 +8,7 @@ import { test } from "node:test"
 import type { ExportEnd, ListedEntry } from "@tallystick/client"
 import { expectChain } from "../chain.ts"
 import { openDuckDb, type DuckDb } from "../duckdb.ts"
+import { metric } from "../metrics.ts"
 import { damage } from "../promises/damaged.ts"
 import { refuse, startS3Server } from "../s3-server.ts"
 import {
@@ -36,14 +37,13 @@ const hasty = {
 /** A segment of the search, and some that are in none. */
 const count = 4096 + 100
 
-async function archived({ root }: Service, least: number): Promise<void> {
+async function archived(service: Service, least: number): Promise<void> {
   await eventually(
     "the entries to be archived",
-    async () => {
-      const { text } = await root.get("/metrics")
-      const packed = Number(/^tallystick_packed_entries_total (\d+)/m.exec(text)?.[1])
-      return packed >= least && /^tallystick_archive_overdue_seconds 0$/m.test(text) ? 1 : undefined
-    },
+    async () =>
+      ((await metric(service, "tallystick_packed_entries_total")) >= least &&
+        (await metric(service, "tallystick_archive_overdue_seconds")) === 0) ||
+      undefined,
     60_000,
   )
 }

@@ -11,7 +11,7 @@ import { expectChain } from "../chain.ts"
 import { faultyProgram } from "../program.ts"
 import { damage } from "../promises/damaged.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
-import { samplesOf, type Samples } from "./samples.ts"
+import { metric, samplesOf, type Samples } from "../metrics.ts"
 
 // Every metric exists and moves with what it counts; the dashboard and the alerts use no other.
 
@@ -292,10 +292,7 @@ test("requests that fail unexpectedly are counted, and fill no log", async () =>
   const { id, writer } = await makeWorkspace(failing)
   for (let time = 0; time < 50; time++)
     assert.equal((await writer.write(eventFor(id, { metadata: { empty: "" } }))).status, 503)
-  assert.equal(
-    samplesOf((await failing.client().get("/metrics")).text).get("tallystick_failures_total"),
-    50,
-  )
+  assert.equal(await metric(failing, "tallystick_failures_total"), 50)
   assert.equal(failing.log().match(/"a request failed"/g)?.length, 3)
   await expectChain(failing.root, id)
 })

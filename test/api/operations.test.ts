@@ -12,7 +12,7 @@ import {
   type Service,
 } from "../service.ts"
 import { exchange, request } from "./raw.ts"
-import { samplesOf, type Samples } from "./samples.ts"
+import { samplesOf, type Samples } from "../metrics.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 

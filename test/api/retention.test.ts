@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { engineSettings } from "../engine.ts"
+import { metric } from "../metrics.ts"
 import { tallystick } from "../program.ts"
 import {
   clockAhead,
@@ -206,10 +207,9 @@ test("a start begins the day's expiry, and removing the rules stops it at once",
   await eventually("they have expired", async () =>
     (await expired(third)) === 30 ? true : undefined,
   )
-  await eventually("they are counted", async () => {
-    const { text } = await third.root.get("/metrics")
-    return text.includes("tallystick_expired_bodies_total 30\n") ? true : undefined
-  })
+  await eventually("they are counted", async () =>
+    (await metric(third, "tallystick_expired_bodies_total")) === 30 ? true : undefined,
+  )
   assert.equal(await third.end(), 0)
   const settings = { ...settingsOf(third), ...(await engineSettings(third.data)) }
   const { code, output, errors } = await tallystick(["fsck"], settings)

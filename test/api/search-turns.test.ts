@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
+import { metric } from "../metrics.ts"
 import {
   eventFor,
   eventually,
@@ -12,7 +13,6 @@ import {
   type Workspace,
   writeMany,
 } from "../service.ts"
-import { samplesOf } from "./samples.ts"
 
 // Searches of one workspace must not delay another.
 
@@ -80,8 +80,7 @@ test("searches of one workspace never delay another's lists, and delay its searc
 
 /** Processor time of the service so far: how busy the machine is changes it little. */
 async function spentMs(service: Service): Promise<number> {
-  const { text } = await service.client().get("/metrics")
-  return 1000 * (samplesOf(text).get("process_cpu_seconds_total") ?? Number.NaN)
+  return 1000 * (await metric(service, "process_cpu_seconds_total"))
 }
 
 test("a search ends when its client hangs up", async () => {

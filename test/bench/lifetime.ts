@@ -6,7 +6,7 @@ import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { measureDisk } from "./disk.ts"
 import type { Load } from "./load.ts"
-import { makeWriter, rootKey, runLoad, startService, type Program } from "./programs.ts"
+import { makeWriter, metric, rootKey, runLoad, startService, type Program } from "./programs.ts"
 import { median } from "../median.ts"
 
 interface Lifetime {
@@ -154,7 +154,7 @@ async function* archiving(
   await ask(service.url, "PATCH", path, rootKey, { hotDays: 90 })
   const startedMs = performance.now()
   const beside = write("beside", Math.max(seconds, 20))
-  while ((await metric(service.url, "tallystick_archive_bytes")) === "0") {
+  while ((await metric(service.url, "tallystick_archive_bytes")) === 0) {
     if (performance.now() - startedMs > beginsMs) {
       await beside
       yield ["archived", `nothing after ${beginsMs / 1000} s`]
@@ -293,11 +293,6 @@ async function settled({ url }: Program, name: string): Promise<void> {
     if (now !== last) sinceMs = performance.now()
     last = now
   }
-}
-
-async function metric(url: string, name: string): Promise<string> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  return new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1] ?? ""
 }
 
 interface Page {

@@ -17,12 +17,21 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { measureDisk } from "./disk.ts"
 import { measureFollowers } from "./followers.ts"
 import { measureGarbage } from "./garbage.ts"
 import { startPostgres } from "./peers.ts"
-import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
+import {
+  makeWriter,
+  metric,
+  runFsck,
+  runLoad,
+  startBare,
+  startService,
+  type Program,
+} from "./programs.ts"
 import { eventBody, type Load, type Measured } from "./load.ts"
 import { measurePostgres } from "./postgres.ts"
 import { measureLifetime } from "./lifetime.ts"
@@ -353,11 +362,8 @@ async function derived(data: string): Promise<void> {
 /** How long it takes, after the load has ended, until no segment of the search is due any more. */
 async function caughtUp(url: string): Promise<void> {
   const started = performance.now()
-  const isBehind = async (): Promise<boolean> => {
-    const text = await (await fetch(`${url}/metrics`)).text()
-    return !/^tallystick_follower_lag_entries\{follower="filing"\} 0$/m.test(text)
-  }
-  while (await isBehind()) await new Promise((resolve) => setTimeout(resolve, 10))
+  while ((await metric(url, 'tallystick_follower_lag_entries{follower="filing"}')) > 0)
+    await sleep(10)
   say(
     `the search has caught up ${((performance.now() - started) / 1000).toFixed(1)} s after the load\n`,
   )

@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { sampleOf } from "../metrics.ts"
 import type { ByHand } from "./by-hand.ts"
 import type { FsckMeasured } from "./fsck.ts"
 import type { Load, Measured } from "./load.ts"
@@ -146,6 +147,11 @@ async function said(
   })
   await new Promise((resolve) => child.once("close", resolve))
   return text
+}
+
+/** One metric of a service, by its name and labels. */
+export async function metric(url: string, name: string): Promise<number> {
+  return sampleOf(await (await fetch(`${url}/metrics`)).text(), name)
 }
 
 /** A workspace with a key that may write and read. */

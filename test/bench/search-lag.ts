@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Load } from "./load.ts"
+import { metric } from "./programs.ts"
 
 export interface SearchLag {
   /** From the receipt of an event to the search that finds it. */
@@ -35,9 +36,6 @@ export async function measureSearchLag(
       isFound = answer.ok && total === 1
     }
     lag.foundMs.push(performance.now() - received)
-    const metrics = await (await fetch(`${url}/metrics`)).text()
-    const [, unfiled] =
-      /^tallystick_follower_lag_entries\{follower="filing"\} (\d+)$/m.exec(metrics) ?? []
-    lag.unfiled.push(Number(unfiled))
+    lag.unfiled.push(await metric(url, 'tallystick_follower_lag_entries{follower="filing"}'))
   }
 }

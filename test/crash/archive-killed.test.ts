@@ -2,11 +2,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf, type Chance } from "../chance.ts"
+import { metric } from "../metrics.ts"
 import { eventually, type Service } from "../service.ts"
 import {
   busyArchiver,
   filed,
-  metric,
   openDueLedger,
   segmentFiles,
   type OldLedger,

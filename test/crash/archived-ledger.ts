@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { globSync } from "node:fs"
 import { join } from "node:path"
 import type { Receipt } from "@tallystick/client"
+import { metric } from "../metrics.ts"
 import { eventually, makeWorkspace, writeMany, type Service, type Workspace } from "../service.ts"
 import { startProgram } from "./programs.ts"
 
@@ -26,10 +27,6 @@ export interface OldLedger {
 
 export function segmentFiles(data: string): readonly string[] {
   return globSync("*/*.zst", { cwd: join(data, "archive") })
-}
-
-export async function metric({ root }: Service, name: string): Promise<number> {
-  return Number(new RegExp(`^${name} (.*)$`, "m").exec((await root.get("/metrics")).text)?.[1])
 }
 
 /** All of its entries are due for the archive; none is packed, as a rule. */

@@ -6,6 +6,7 @@ import { openDatabase } from "../../packages/server/src/store/postgres/connectio
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
 import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
+import { metric } from "../metrics.ts"
 import { eventually, type Service } from "../service.ts"
 import { takeDatabaseAway } from "./database-away.ts"
 import { startServers } from "./servers.ts"
@@ -100,9 +101,8 @@ test("a server says whether a standby confirms what it acknowledges", onOwnServe
   const expectStandbys = (detail: RegExp, count: number) =>
     eventually("the service to see its standbys", async () => {
       const { text: ready } = await service.client().get("/readyz?verbose")
-      const { text: metrics } = await service.client().get("/metrics")
-      const gauge = `tallystick_database_synchronous_standbys ${count}\n`
-      return (detail.test(ready) && metrics.includes(gauge)) || undefined
+      const standbys = await metric(service, "tallystick_database_synchronous_standbys")
+      return (detail.test(ready) && standbys === count) || undefined
     })
   await expectStandbys(/PostgreSQL \d+.*; no synchronous standby: /, 0)
   await using standby = await database.standby({ synchronous: true })

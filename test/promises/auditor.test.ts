@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
+import { metric } from "../metrics.ts"
 import {
   eventFor,
   eventually,
@@ -42,13 +43,6 @@ async function writeSome(service: Service): Promise<Written> {
     200,
   )
   return { ...made, receipts }
-}
-
-async function metric(client: Client, name: string): Promise<number> {
-  const { text } = await client.get("/metrics")
-  const line = text.split("\n").find((one) => one.startsWith(`${name} `))
-  assert.ok(line !== undefined, `${name} is not counted`)
-  return Number(line.slice(name.length))
 }
 
 interface Finding {
@@ -119,8 +113,8 @@ async function expectFound(
       `${what}: ${JSON.stringify(checked)}`,
     )
   }
-  assert.equal(await metric(client, "tallystick_integrity_failures_total"), each.size)
-  assert.equal(await metric(client, "tallystick_audit_failed_entries"), each.size)
+  assert.equal(await metric(service, "tallystick_integrity_failures_total"), each.size)
+  assert.equal(await metric(service, "tallystick_audit_failed_entries"), each.size)
   const check = await auditorCheck(client)
   assert.equal(check.ok, false)
   assert.match(check.detail, new RegExp(`workspaces with a broken entry: ${each.size};`))
@@ -135,10 +129,10 @@ test("the auditor finds any damage and halts only that workspace", async (t) => 
   const each = new Map<Damage, Written>()
   for (const what of Object.keys(damages) as Damage[]) each.set(what, await writeSome(service))
   await eventually("a whole round", async () =>
-    (await metric(service.client(), "tallystick_audit_round")) >= 2 ? true : undefined,
+    (await metric(service, "tallystick_audit_round")) >= 2 ? true : undefined,
   )
   assert.equal((await auditorCheck(service.client())).ok, true)
-  const verified = await metric(service.client(), "tallystick_audit_verified_entries_total")
+  const verified = await metric(service, "tallystick_audit_verified_entries_total")
   assert.ok(verified >= each.size * eventsEach, `${verified} entries were re-verified only`)
 
   const found = await expectFound(service, each)
@@ -163,7 +157,7 @@ test("canary: the auditor finds nothing in undamaged data", async () => {
     expectFound(service, new Map([["nothing", written]]), 2000),
     /in vain: all of them are found/,
   )
-  assert.equal(await metric(service.client(), "tallystick_audit_failed_entries"), 0)
+  assert.equal(await metric(service, "tallystick_audit_failed_entries"), 0)
   await expectChain(service.root, written.id, written.receipts)
 })
 
@@ -190,7 +184,7 @@ test("after a restart a fault is found again at once, is recorded once, and ends
   const isRefused = async () =>
     (await again.write(eventFor(harmed.id))).status === 503 ? true : undefined
   await eventually("it is refused again", isRefused, 3000)
-  assert.equal(await metric(second.client(), "tallystick_integrity_failures_total"), 1)
+  assert.equal(await metric(second, "tallystick_integrity_failures_total"), 1)
   assert.equal((await second.client(sound.writer.bearer).write(eventFor(sound.id))).status, 202)
   const told = await findings(second)
   assert.deepEqual(
@@ -205,7 +199,7 @@ test("after a restart a fault is found again at once, is recorded once, and ends
     environment: { ...quick, ...hardlyRechecked },
   })
   await eventually("a whole round", async () =>
-    (await metric(third.client(), "tallystick_audit_round_entries")) > 0 ? true : undefined,
+    (await metric(third, "tallystick_audit_round_entries")) > 0 ? true : undefined,
   )
   assert.equal((await third.client(harmed.writer.bearer).write(eventFor(harmed.id))).status, 202)
   assert.equal((await auditorCheck(third.client())).ok, true)

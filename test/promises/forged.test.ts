@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
+import { metric } from "../metrics.ts"
 import {
   eventFor,
   eventually,
@@ -118,10 +119,7 @@ async function expectHalted(service: Service, { workspace: { id, writer } }: Sce
     ready.json().checks.find(({ name }: { name: string }) => name === "chains").ok,
     false,
   )
-  assert.match(
-    (await service.client().get("/metrics")).text,
-    /^tallystick_integrity_failures_total 1$/m,
-  )
+  assert.equal(await metric(service, "tallystick_integrity_failures_total"), 1)
 }
 
 const times = (count: number, word: string): readonly string[] =>

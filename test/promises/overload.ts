@@ -4,6 +4,7 @@ import { makeWorkspace, startService, eventFor, type Service, type Workspace } f
 import { expectStoredChain } from "./stored-chain.ts"
 import { runOpenLoop, type OpenLoopLoad, type LoadResult } from "./open-loop-load.ts"
 import { median } from "../median.ts"
+import { samplesOf } from "../metrics.ts"
 
 // Clients that do not wait send three times the capacity, while a client of another workspace
 // writes a little. Peak and overload alternate on one machine with the generator, so only medians
@@ -219,16 +220,10 @@ interface Times {
 
 /** Of all batches until now, by the service's own metrics. */
 async function batchTimes({ root }: Service) {
-  const { text } = await root.get("/metrics")
+  const samples = samplesOf((await root.get("/metrics")).text)
   const of = (status: number, what: string): number => {
     const labels = `{route="/v1/events/batch",method="POST",status="${status}"}`
-    const name = `tallystick_request_duration_seconds_${what}${labels} `
-    return Number(
-      text
-        .split("\n")
-        .find((line) => line.startsWith(name))
-        ?.slice(name.length) ?? 0,
-    )
+    return samples.get(`tallystick_request_duration_seconds_${what}${labels}`) ?? 0
   }
   const timesOf = (status: number): Times => ({
     count: of(status, "count"),

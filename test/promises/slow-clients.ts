@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
-import { eventFor, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
+import { setTimeout as sleep } from "node:timers/promises"
+import { eventFor, makeWorkspace, startService, type Workspace } from "../service.ts"
 import { startCrowd, kindOf, kinds, type Kind } from "./slow-crowd.ts"
-import { median } from "../median.ts"
+import { median, quantile } from "../median.ts"
+import { residentMbOf } from "../metrics.ts"
 
 // Many clients that are slow on purpose: they send headers or bodies slowly, or read answers
 // slowly. Each reconnects when it is cut off. One good client writes and reads beside them; its
@@ -71,21 +73,20 @@ export async function besideSlowClients({
         pace,
       })
       // The good client begins at the first cuts, when as many leave as come.
-      await sleepMs(pace * 4500)
+      await sleep(pace * 4500)
       among.push(await p99Of(workspace, requests))
       if (turn === turns - 1) await allMet(crowd.cut, cut, sockets, cutWithinMs)
       for (const kind of kinds) cut[kind] += crowd.cut[kind]
     }
-    await sleepMs(200)
+    await sleep(200)
   }
-  const residentMb = Math.round(await residentOf(service))
   return {
     sockets,
     quietP99Ms: median(quiet),
     amongP99Ms: median(among),
     cut,
     requests: 2 * turns * requests,
-    residentMb,
+    residentMb: Math.round(await residentMbOf(service)),
   }
 }
 
@@ -100,7 +101,7 @@ async function allMet(
     kinds.some((kind) => before[kind] + now[kind] < countOf(kind, sockets)) &&
     performance.now() < endMs
   )
-    await sleepMs(100)
+    await sleep(100)
 }
 
 /** What must hold. Differences below ten milliseconds are the machine's. */
@@ -124,15 +125,5 @@ async function p99Of({ id, path, writer, reader }: Workspace, requests: number):
     took.push(performance.now() - startedMs)
     assert.equal(reply.status, at % 2 === 0 ? 202 : 200, reply.text)
   }
-  const sorted = took.toSorted((a, b) => a - b)
-  return Math.round(10 * (sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN)) / 10
-}
-
-async function residentOf(service: Service): Promise<number> {
-  const text = (await service.client().get("/metrics")).text
-  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20
-}
-
-function sleepMs(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+  return Math.round(10 * quantile(took, 0.99)) / 10
 }

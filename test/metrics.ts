@@ -1,8 +1,22 @@
 import assert from "node:assert/strict"
+import type { Service } from "./service.ts"
 
 // What /metrics answers, read as Prometheus reads it.
 
 export type Samples = ReadonlyMap<string, number>
+
+/** One metric of a service, by its name and labels. */
+export async function metric({ root }: Pick<Service, "root">, name: string): Promise<number> {
+  return sampleOf((await root.get("/metrics")).text, name)
+}
+
+export function sampleOf(text: string, name: string): number {
+  return samplesOf(text).get(name) ?? assert.fail(`${name} is not counted`)
+}
+
+export async function residentMbOf(service: Pick<Service, "root">): Promise<number> {
+  return (await metric(service, "process_resident_memory_bytes")) / 2 ** 20
+}
 
 /** The samples of the Prometheus text format, by name and labels; throws for an invalid line. */
 export function samplesOf(text: string): Samples {
