@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import type { AuditEvent, Receipt } from "@tallystick/client"
 import { engineSettings } from "./engine.ts"
@@ -100,7 +101,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const url = await Promise.race([
     urlSaid(child, () => said.output),
     ended.then(() => undefined),
-    tooLate(),
+    sleep(startsWithinMs, undefined, { ref: false }),
   ])
   if (url === undefined) {
     child.kill("SIGKILL")
@@ -165,10 +166,6 @@ function urlSaid(child: ChildProcess, output: () => string): Promise<string> {
       if (url !== undefined) resolve(url)
     })
   })
-}
-
-function tooLate(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, startsWithinMs, undefined).unref())
 }
 
 // The client --------------------------------------------------------------------------------------
@@ -411,6 +408,6 @@ export async function eventually<T>(
     const waitedMs = performance.now() - begun
     if (waitedMs > withinMs) throw new Error(`waited ${withinMs} ms in vain: ${what}`)
     // Each try costs the service processor time, which the awaited work may need.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(250, 10 + waitedMs / 20)))
+    await sleep(Math.min(250, 10 + waitedMs / 20))
   }
 }

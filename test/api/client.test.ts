@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { after, test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import {
   createClient,
   verifyPack,
@@ -466,7 +467,7 @@ test("writes continue across a kill, and each has one entry", async () => {
     for (let count = 0; count < 40; count++)
       receipts.push((await client.events.write(eventFor(id))).receipt)
   })
-  while (receipts.length < 80) await new Promise((resolve) => setTimeout(resolve, 1))
+  while (receipts.length < 80) await sleep(1)
   await first.end("SIGKILL")
   assert.ok(receipts.length < 320, "all was written before the kill")
   await using second = await startProgram({ data: first.data })

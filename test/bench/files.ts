@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { Session, type Profiler } from "node:inspector"
 import { tmpdir } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { runServe } from "../../packages/server/src/cli/serve-command.ts"
@@ -55,7 +56,7 @@ try {
   }
   for (let at = 0; at < 20; at++) await post(`warm-${at}`)
   // What followed is done with: a checkpoint is signed once in 0.9 s.
-  await new Promise((resolve) => setTimeout(resolve, 3000))
+  await sleep(3000)
   const [main, writer] = [threads.ask("main"), threads.ask("writer")]
   await Promise.all([main("Profiler.takePreciseCoverage"), writer("Profiler.takePreciseCoverage")])
   await post("counted")

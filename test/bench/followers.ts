@@ -2,6 +2,7 @@
 // that get everything. They share the machine with the service.
 
 import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { join } from "node:path"
 import type { Load } from "./load.ts"
 import { makeWriter, runLoad, startService, type Program } from "./programs.ts"
@@ -105,8 +106,4 @@ async function spent(service: Program, work: () => Promise<void>): Promise<numbe
   const before = service.cpuMs()
   await work()
   return service.cpuMs() - before
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

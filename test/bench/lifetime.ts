@@ -3,11 +3,12 @@
 // a hundred days old: the service that records them has a late clock.
 
 import { readdirSync, statSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
 import { join } from "node:path"
 import { measureDisk } from "./disk.ts"
 import type { Load } from "./load.ts"
 import { makeWriter, metric, rootKey, runLoad, startService, type Program } from "./programs.ts"
-import { median } from "../median.ts"
+import { median, quantile } from "../median.ts"
 
 interface Lifetime {
   readonly folder: string
@@ -126,7 +127,7 @@ async function smallReads(
     const startedMs = performance.now()
     await list(service, writer, "?limit=10")
     took.push(performance.now() - startedMs)
-    await pause(20)
+    await sleep(20)
   }
   return took
 }
@@ -160,7 +161,7 @@ async function* archiving(
       yield ["archived", `nothing after ${beginsMs / 1000} s`]
       return
     }
-    await pause(100)
+    await sleep(100)
   }
   await settled(service, "tallystick_archive_bytes")
   // The time that `settled` waits is not counted.
@@ -238,7 +239,7 @@ async function* erasing(
       rootKey,
     )
   let erasure = await look()
-  for (; erasure.state !== "done"; erasure = await look()) await pause(50)
+  for (; erasure.state !== "done"; erasure = await look()) await sleep(50)
   const tookMs = performance.now() - startedMs
   const spentMs = service.cpuMs() - begunMs
   const during = await beside
@@ -263,7 +264,7 @@ async function* expiring(service: Program, path: string): AsyncGenerator<Row> {
       { retention },
     )
   let counted = await preview()
-  for (; counted.token === undefined; counted = await preview()) await pause(100)
+  for (; counted.token === undefined; counted = await preview()) await sleep(100)
   await ask(service.url, "PATCH", path, rootKey, { retention, confirm: counted.token })
   const [startedMs, begunMs] = [performance.now(), service.cpuMs()]
   const run = () =>
@@ -288,7 +289,7 @@ const beginsMs = 90_000
 async function settled({ url }: Program, name: string): Promise<void> {
   let last = await metric(url, name)
   for (let sinceMs = performance.now(); performance.now() - sinceMs < stillMs;) {
-    await pause(100)
+    await sleep(100)
     const now = await metric(url, name)
     if (now !== last) sinceMs = performance.now()
     last = now
@@ -333,16 +334,10 @@ function bytesIn(folder: string): number {
 }
 
 function latencies(took: readonly number[]): string {
-  const sorted = took.toSorted((a, b) => a - b)
-  const at = (share: number): string =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1)
+  const at = (share: number): string => quantile(took, share).toFixed(1)
   return `median ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${took.length}`
 }
 
 function whole(value: number): string {
   return Math.round(value).toString()
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms))
 }

@@ -6,6 +6,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process"
 import { chownSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
 import { dirname, join } from "node:path"
 import { eventBody } from "./load.ts"
 import { cpuMsWithChildren } from "./programs.ts"
@@ -60,7 +61,7 @@ export async function startPostgres(): Promise<Peer | undefined> {
     { ...account, cwd: folder, stdio: "ignore" },
   )
   const at = ["--host", folder, "--username", "bench"]
-  while (!isReady(() => run("pg_isready", ...at))) await new Promise((soon) => setTimeout(soon, 50))
+  while (!isReady(() => run("pg_isready", ...at))) await sleep(50)
   run("psql", ...at, "--quiet", "--dbname", "postgres", "--command", schema)
   return {
     measure(batch, connections, seconds) {

@@ -32,6 +32,7 @@ import {
   type Steps,
 } from "../../packages/server/src/store/search/segments.ts"
 import type { Stored } from "../../packages/server/src/store/entries.ts"
+import { median } from "../median.ts"
 
 const [, small = 4096, large = 65_536] = segmentSizes
 const startMs = Date.parse("2026-01-01T00:00:00Z")
@@ -275,5 +276,5 @@ function medianOf(times: number, prepare: () => () => void): number {
     const { user, system } = process.cpuUsage(before)
     return (user + system) / 1000
   })
-  return took.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN
+  return median(took)
 }

@@ -2,8 +2,10 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { gzipSync } from "node:zlib"
 import type { Browser, Page } from "playwright-core"
+import { median, quantile } from "../median.ts"
 import { openBrowser } from "../pages/browser.ts"
 import { makeWriter, rootKey, runLoad, startService } from "./programs.ts"
 import type { Load } from "./load.ts"
@@ -141,9 +143,8 @@ async function scrolling(browser: Browser, page: Page): Promise<readonly Row[]> 
 }
 
 function spread(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b)
-  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(0)
-  return `median ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${(sorted.at(-1) ?? 0).toFixed(0)} ms`
+  const at = (share: number): string => quantile(values, share).toFixed(0)
+  return `median ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`
 }
 
 interface TraceEvent {
@@ -222,12 +223,11 @@ async function live(page: Page, url: string, writer: Load["writers"][number]): P
     const answered = Date.now()
     seen.push((await shown) - answered)
     // Slower than what is counted instead of shown.
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    await sleep(120)
   }
-  const sorted = seen.toSorted((a, b) => a - b)
   return [
     "a new row is seen after its 202",
-    `median ${sorted[sorted.length >> 1]} ms, at most ${sorted.at(-1)} ms, of ${seen.length}`,
+    `median ${median(seen)} ms, at most ${Math.max(...seen)} ms, of ${seen.length}`,
   ]
 }
 
@@ -244,6 +244,5 @@ async function chain(page: Page, url: string): Promise<Row> {
 }
 
 function ms(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b)
-  return `${(sorted[sorted.length >> 1] ?? 0).toFixed(0)} ms (median of ${values.length})`
+  return `${median(values).toFixed(0)} ms (median of ${values.length})`
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import {
   eventFor,
@@ -48,10 +49,7 @@ test(
       assert.equal(read.status, 200)
       assert.ok(elapsedMs() < syncSeconds * 1000, "all of this is answered while the disk hangs")
     } finally {
-      await Promise.race([
-        Promise.all(held),
-        new Promise((resolve) => setTimeout(resolve, (syncSeconds + 5) * 1000)),
-      ])
+      await Promise.race([Promise.all(held), sleep((syncSeconds + 5) * 1000)])
       await tracer.stop()
     }
     const answers = await Promise.all(held)

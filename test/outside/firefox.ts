@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
 import { join } from "node:path"
 
 const program = [
@@ -64,7 +65,7 @@ export async function openFirefox(): Promise<Firefox> {
         throw new Error(
           `${expression} does not come about; the page says: ${String(await valueOf("document.body.innerText"))}`,
         )
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await sleep(50)
     }
   }
   return {

@@ -5,6 +5,7 @@
 
 import { spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { quantile } from "../median.ts"
 
 export interface OpenLoopLoad {
@@ -95,12 +96,12 @@ async function send(given: OpenLoopLoad): Promise<LoadResult> {
     count.due += now
     // The connection that was free longest: a server closes one that is idle for too long.
     for (let missing = Math.min(now, free.length); missing > 0; missing--) free.shift()?.ask()
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await sleep(1)
   }
   const goodput = count.events / (elapsedMs() / 1000)
   // Waits for requests in flight, so that the count of recorded events is exact.
   while (free.length < lines.length && elapsedMs() < given.seconds * 1000 + answersWithinMs)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await sleep(10)
   const { refusedMs, acceptedMs, ...counted } = count
   return {
     ...counted,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
 import { makeWorkspace, startService, eventFor, type Service, type Workspace } from "../service.ts"
 import { expectStoredChain } from "./stored-chain.ts"
 import { runOpenLoop, type OpenLoopLoad, type LoadResult } from "./open-loop-load.ts"
@@ -169,7 +170,7 @@ async function beside(load: Promise<LoadResult>, act: () => Promise<void>): Prom
   const ended = load.finally(() => (state.over = true))
   while (!state.over) {
     await act()
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await sleep(50)
   }
   return await ended
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { LedgerError } from "../error.ts"
 import { fileBeside, type FilingBeside } from "./filing-thread.ts"
 import { defaultLimits } from "../limits.ts"
@@ -92,8 +93,7 @@ test("entries are filed after a moment, also without a search", async () => {
   const house = await openHouse(patientMs)
   for (const segments of [1, 2]) {
     await house.write(4096)
-    while (segmentsIn(house.folder) < segments)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+    while (segmentsIn(house.folder) < segments) await sleep(10)
   }
   await expectChain(house.store.journal, "acme")
 })
@@ -110,7 +110,7 @@ test("a search that would wait too long is refused, and a later one finds the en
     )
     other.exec("ROLLBACK")
   }
-  while (segmentsIn(house.folder) < 1) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (segmentsIn(house.folder) < 1) await sleep(10)
   await expectChain(house.store.journal, "acme")
 })
 
