@@ -15,7 +15,7 @@ import {
   truncate,
   writeFile,
 } from "node:fs/promises"
-import { createServer, type AddressInfo } from "node:net"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -23,6 +23,7 @@ import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
 import { freePort } from "./free-port.ts"
+import { listening } from "./listening.ts"
 import { program, tallystick } from "./program.ts"
 import {
   eventFor,
@@ -591,10 +592,9 @@ test("keys: a mistake gives one sentence and exit code 1", async () => {
     TALLYSTICK_PORT: new URL(service.url).port,
   }
   const nowhere = `http://127.0.0.1:${await freePort()}`
-  const cutter = createServer((socket) => socket.once("data", () => socket.destroy()))
-  await new Promise<void>((resolve) => cutter.listen(0, "127.0.0.1", resolve))
-  await using _ = { [Symbol.asyncDispose]: async () => void cutter.close() }
-  const cutting = `http://127.0.0.1:${(cutter.address() as AddressInfo).port}`
+  await using cutter = await listening(
+    createServer((socket) => socket.once("data", () => socket.destroy())),
+  )
   const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
     [["list", "nobody"], environment, /^tallystick: there is no /],
     [["list", ".."], environment, /^tallystick: an id in a path/],
@@ -619,9 +619,9 @@ test("keys: a mistake gives one sentence and exit code 1", async () => {
       new RegExp(`^tallystick: nothing answers at ${nowhere} \\(ECONNREFUSED\\); `),
     ],
     [
-      ["list", "acme", "--url", cutting],
+      ["list", "acme", "--url", cutter.url],
       environment,
-      new RegExp(`^tallystick: no complete answer came from ${cutting} `),
+      new RegExp(`^tallystick: no complete answer came from ${cutter.url} `),
     ],
     [["create", "acme", "--name", "a"], environment, /--scope/],
     [

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { connect, createServer as createTcpServer, type AddressInfo, type Server } from "node:net"
+import { connect, createServer as createTcpServer } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,6 +12,7 @@ import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
 import { freePort } from "./free-port.ts"
+import { listening } from "./listening.ts"
 import { program, run, tallystick, type Ended, type Run } from "./program.ts"
 import { damage } from "./promises/damaged.ts"
 import {
@@ -851,15 +852,6 @@ async function startFailing(service: string, error: string, { forwards }: { forw
 /** A service that always answers the same. */
 async function startLying(answer: string) {
   return await listening(createServer((_, response) => response.end(answer)))
-}
-
-async function listening(server: Server) {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  return {
-    // It listens on a port.
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => void server.close(),
-  }
 }
 
 /** By RFC 4180. */

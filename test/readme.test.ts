@@ -2,7 +2,7 @@
 // code.
 
 import assert from "node:assert/strict"
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { mkdtempDisposable, symlink } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -18,6 +18,7 @@ import { withTable } from "./endpoint-table.ts"
 import { machinePath } from "./machine.ts"
 import { setUpFirst } from "./people.ts"
 import { onOwnServer, startPostgres } from "./postgres-server.ts"
+import { run } from "./program.ts"
 import { eventually, makeWorkspace, startService, type Service } from "./service.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -402,15 +403,12 @@ async function bash(service: Service, commands: readonly string[]): Promise<Ran>
     "set -euo pipefail",
     ...commands.map((command, at) => `exec > output.${at}\n${command}`),
   ].join("\n")
-  const child = spawn("bash", ["-c", script], {
+  const { errors, code } = await run("bash", ["-c", script], {
     cwd,
     // The machine's own Node first, as for a reader. Ours is only for a machine without one.
-    env: { PATH: `${machinePath}:${dirname(process.execPath)}`, HOME: cwd },
-    stdio: ["ignore", "ignore", "pipe"],
+    environment: { PATH: `${machinePath}:${dirname(process.execPath)}`, HOME: cwd },
+    killAfterMs: 300_000,
   })
-  let errors = ""
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
   const outputs: string[] = []
   for (let at = 0; at < commands.length && existsSync(join(cwd, `output.${at}`)); at++)
     outputs.push(readFileSync(join(cwd, `output.${at}`), "utf8"))

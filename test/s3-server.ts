@@ -4,6 +4,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { S3Place } from "../packages/server/src/config.ts"
+import { listening } from "./listening.ts"
 
 export interface S3Server extends AsyncDisposable {
   readonly place: S3Place
@@ -67,9 +68,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
         )
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))
-  const address = server.address()
-  const port = typeof address === "object" ? address?.port : undefined
+  const { port } = await listening(server)
   const close = async (): Promise<void> => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -19,6 +19,7 @@ import { fileURLToPath } from "node:url"
 import { audit } from "../promises/audit.ts"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../chance.ts"
+import { listening } from "../listening.ts"
 import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
 import type { Ended } from "../program.ts"
@@ -308,11 +309,7 @@ test("a start that fails says why in one sentence", async () => {
   await using good = await startProgram()
   await writeSome(good, await makeWorkspace(good), 20)
   assert.equal(await good.end(), 0)
-  const taken = createServer()
-  const port = await new Promise<number>((resolve) =>
-    taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
-  )
-  await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
+  await using taken = await listening(createServer())
 
   /** The expected sentence, and how the data is damaged. */
   const rows: readonly (readonly [
@@ -323,7 +320,7 @@ test("a start that fails says why in one sentence", async () => {
     [
       /^tallystick: port \d+ of 127\.0\.0\.1 is in use; .* set TALLYSTICK_PORT to another one/m,
       () => {},
-      { TALLYSTICK_PORT: String(port) },
+      { TALLYSTICK_PORT: String(taken.port) },
     ],
     [
       /^tallystick: 192\.0\.2\.1 is not an address of this machine; set TALLYSTICK_HOST/m,

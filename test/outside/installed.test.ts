@@ -17,6 +17,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint"
 import { rolldown } from "rolldown"
 import { expectChain, type MintedReceipt } from "../chain.ts"
+import { run as runCommand } from "../program.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, startService } from "../service.ts"
 import { nodesOf } from "./nodes.ts"
 
@@ -32,30 +33,21 @@ interface Ran {
   readonly said: string
 }
 
-function run(
+async function run(
   command: string,
   args: readonly string[],
   { cwd = folder, path = "" } = {},
 ): Promise<Ran> {
   // A cache of its own: npm has left files out when another npm filled the same cache.
-  const env = {
+  const environment = {
     ...process.env,
     PATH: `${path}:${process.env["PATH"]}`,
     npm_config_loglevel: "error",
     npm_config_cache: join(folder, "cache"),
   }
-  const child = spawn(command, args, {
-    cwd,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 120_000,
-  })
-  let said = ""
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => (said += text))
-  return new Promise((resolve, reject) =>
-    child.once("error", reject).once("close", (code) => resolve({ code, said })),
-  )
+  const options = { cwd, environment, killAfterMs: 120_000 }
+  const { code, output, errors } = await runCommand(command, args, options)
+  return { code, said: output + errors }
 }
 
 async function expectRun(...ran: Parameters<typeof run>): Promise<string> {

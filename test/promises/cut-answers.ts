@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
-import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { connect, createServer, type Socket } from "node:net"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
+import { listening } from "../listening.ts"
 import { makeWorkspace, type Client, type Reply, type Service } from "../service.ts"
 import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "../chance.ts"
@@ -139,17 +140,17 @@ type Cut =
 
 /** Sends a request through a proxy that cuts it; resolves to the received part of the answer. */
 async function exchange(service: Service, request: Buffer, cut: Cut): Promise<Buffer> {
-  const proxy = createServer((near) =>
-    handOnUntil(cut, request.length, near, connect(Number(new URL(service.url).port), "127.0.0.1")),
+  const { port } = new URL(service.url)
+  await using proxy = await listening(
+    createServer((near) =>
+      handOnUntil(cut, request.length, near, connect(Number(port), "127.0.0.1")),
+    ),
   )
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve))
-  const { port } = proxy.address() as AddressInfo // of TCP
   const heard: Buffer[] = []
-  const socket = connect(port, "127.0.0.1", () => socket.write(request))
+  const socket = connect(proxy.port, "127.0.0.1", () => socket.write(request))
   socket.on("data", (chunk: Buffer) => heard.push(chunk))
   socket.on("error", () => socket.destroy())
   await new Promise((resolve) => socket.on("close", resolve))
-  proxy.close()
   return Buffer.concat(heard)
 }
 
