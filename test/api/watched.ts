@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { createHash, createPublicKey, verify } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { verifyReceipt, type ReceiptOptions } from "@tallystick/proof"
+import { verifyReceipt } from "@tallystick/proof"
 import { fsck, passes, sentenceOf } from "../../packages/server/src/operator/fsck/fsck.ts"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { databaseOf } from "../engine.ts"
+import { native } from "../native.ts"
 import { askDatabase } from "../postgres-server.ts"
 import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
 import { createTextSearch } from "../text-search.ts"
@@ -323,17 +323,6 @@ async function expectReceipts(
       assert.equal(verdict, isGone ? "unconfirmed" : "genuine", JSON.stringify(report))
     })
   }
-}
-
-const native: Pick<ReceiptOptions, "hash" | "verify"> = {
-  hash: (bytes) => createHash("sha256").update(bytes).digest(),
-  verify(signature, message, publicKey) {
-    const key = createPublicKey({
-      key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") },
-      format: "jwk",
-    })
-    return verify(null, message, key, signature)
-  },
 }
 
 function formsOf(secrets: ReadonlySet<string>): readonly string[] {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { createHash, createPublicKey, verify } from "node:crypto"
+import { createHash } from "node:crypto"
 import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
 import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
-import { concat, fromUtf8, toBase64Url, toHex, utf8 } from "./encoding.ts"
+import { concat, fromUtf8, toHex, utf8 } from "./encoding.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
 import { signNote, type Signer } from "./note.ts"
@@ -35,6 +35,7 @@ import { nodeHash } from "./tree.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 import { createChance, seedOf } from "../../../test/chance.ts"
+import { native } from "../../../test/native.ts"
 
 // A small ledger and packs of it: valid ones, changed ones, and ones that only the holder of the
 // ledger's key could make.
@@ -292,14 +293,7 @@ function zip(files: Files): Uint8Array {
 /** Uses Node's fast hash. The first test uses the portable one, as a browser does. */
 const trusting: PackOptions = {
   trustedKeys: [vkey],
-  hash: (bytes) => createHash("sha256").update(bytes).digest(),
-  verify(signature, message, publicKey) {
-    const key = createPublicKey({
-      key: { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) },
-      format: "jwk",
-    })
-    return verify(null, message, key, signature)
-  },
+  ...native,
 }
 
 /** The failed check, which is the last one that ran. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict"
-import { hash as platformHash, createPublicKey, verify as platformVerify } from "node:crypto"
 import test from "node:test"
 import fc from "fast-check"
 import { bodyHash } from "./body.ts"
@@ -18,6 +17,7 @@ import { maskEmail } from "./shown.ts"
 import { formatTlogProof } from "./tlog-proof.ts"
 import { inclusionProof } from "./tree-proof.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
+import { native } from "../../../test/native.ts"
 
 // A ledger of five entries, made like the service makes them, and the API's answers about them.
 
@@ -950,16 +950,7 @@ test("the answer's own verdict does not count", () => {
 
 const options: ReceiptOptions = {
   ...trusting,
-  hash: (bytes) => Uint8Array.from(Buffer.from(platformHash("sha256", bytes, "latin1"), "latin1")),
-  verify: (signature, message, publicKey) => {
-    const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), publicKey])
-    return platformVerify(
-      null,
-      message,
-      createPublicKey({ key: der, format: "der", type: "spki" }),
-      signature,
-    )
-  },
+  ...native,
 }
 
 test("no byte of the evidence can be changed", () => {
