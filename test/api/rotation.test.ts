@@ -2,15 +2,10 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
-import {
-  createVkey,
-  ed25519PublicKey,
-  formatVkey,
-  verifyPack,
-  verifyReceipt,
-} from "@tallystick/proof"
+import { verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, openCheckpoint, type MintedReceipt } from "../chain.ts"
 import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
+import { signerOf, vkeyOf } from "../signers.ts"
 
 // A new key signs a log: earlier evidence stays genuine under the former key, and the log announces
 // the new one.
@@ -212,5 +207,5 @@ async function makePack(receiptId: string): Promise<Uint8Array> {
 /** A key that has the log's name but was never its key. */
 function vkeyOfNobody(vkey: string): string {
   const name = vkey.slice(0, vkey.indexOf("+"))
-  return formatVkey(createVkey(name, ed25519PublicKey(new Uint8Array(32))))
+  return vkeyOf(signerOf(name, 0))
 }

@@ -4,7 +4,6 @@ import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
 import { readDestroyed } from "./destroyed.ts"
-import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { utf8 } from "./encoding.ts"
 import { verifyExport } from "./export.ts"
 import { ledgerId } from "./genesis.ts"
@@ -14,12 +13,11 @@ import { signNote } from "./note.ts"
 import { formatBodyLine } from "./pack-form.ts"
 import { encodeRecord, eventHash } from "./record.ts"
 import { bundle } from "./tile.ts"
-import { createVkey, formatVkey } from "./vkey.ts"
+import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 const origin = "ledger.example/ledgers/1"
-const seed = new Uint8Array(32).fill(7)
-const signer = { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-const vkey = formatVkey(createVkey(origin, signer.publicKey))
+const signer = signerOf(origin, 7)
+const vkey = vkeyOf(signer)
 
 /** An export of one entry, as a ledger with this body in it would have. */
 function exportOf(content: JsonObject): Map<string, Uint8Array> {

@@ -3,28 +3,22 @@ import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
-import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
 import { examineExport, examineFile } from "./finding.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
-import { signNote, type Signer } from "./note.ts"
+import { signNote } from "./note.ts"
 import { formatBodyLine } from "./pack-form.ts"
 import { encodeRecord, eventHash } from "./record.ts"
 import { sha256 } from "./sha256.ts"
 import { bundle } from "./tile.ts"
 import { formatTlogProof } from "./tlog-proof.ts"
-import { createVkey, formatVkey } from "./vkey.ts"
+import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 // A ledger of one entry, whose checkpoint a stranger has signed as well, under the log's name.
 
 const origin = "ledger.example/ledgers/1"
-const signerOf = (byte: number): Signer => {
-  const seed = new Uint8Array(32).fill(byte)
-  return { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-}
-const vkeyOf = ({ publicKey }: Signer) => formatVkey(createVkey(origin, publicKey))
-const [log, stranger] = [signerOf(7), signerOf(8)]
+const [log, stranger] = [signerOf(origin, 7), signerOf(origin, 8)]
 
 const genesisOf = (name: string, continues?: JsonObject): string =>
   canonicalize({

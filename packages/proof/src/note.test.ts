@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
-import { ed25519PublicKey, ed25519Sign, ed25519Verify } from "./ed25519.ts"
+import { ed25519PublicKey, ed25519Verify } from "./ed25519.ts"
 import { concat, toBase64, utf8 } from "./encoding.ts"
 import {
   cosign,
@@ -11,15 +11,10 @@ import {
   parseNote,
   parseSignatureLine,
   signNote,
-  type Signer,
 } from "./note.ts"
 import { createVkey, formatVkey, keyId, parseVkey } from "./vkey.ts"
 import { native } from "../../../test/native.ts"
-
-function signerOf(name: string, byte: number): Signer {
-  const seed = new Uint8Array(32).fill(byte)
-  return { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-}
+import { signerOf } from "../../../test/signers.ts"
 
 const log = signerOf("ledger.example/1", 1)
 const next = signerOf("ledger.example/1", 2)

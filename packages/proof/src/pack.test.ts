@@ -4,7 +4,6 @@ import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
-import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { concat, fromUtf8, toHex, utf8 } from "./encoding.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
@@ -32,21 +31,16 @@ import { digest, disclosure } from "./sealed.ts"
 import { formatTlogProof } from "./tlog-proof.ts"
 import { inclusionProof, rootOf, type NodeReader } from "./tree-proof.ts"
 import { nodeHash } from "./tree.ts"
-import { createVkey, formatVkey } from "./vkey.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 import { createChance, seedOf } from "../../../test/chance.ts"
 import { native } from "../../../test/native.ts"
+import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 // A small ledger and packs of it: valid ones, changed ones, and ones that only the holder of the
 // ledger's key could make.
 
 const origin = "ledger.example/ledgers/1"
-const signerOf = (byte: number): Signer => {
-  const seed = new Uint8Array(32).fill(byte)
-  return { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-}
-const vkeyOf = ({ publicKey }: Signer): string => formatVkey(createVkey(origin, publicKey))
-const signer = signerOf(7)
+const signer = signerOf(origin, 7)
 const vkey = vkeyOf(signer)
 const genesisText = canonicalize({
   createdAt: "2026-01-01T00:00:00.000Z",
@@ -334,7 +328,7 @@ test("a pack is genuine under a trusted key, and unconfirmed under another", () 
     report.entries?.map(({ sequence, body }) => [sequence, body["receipt"]]),
     [0, 1, 2].map((index) => [index + 1, receiptOf(index)]),
   )
-  const another = formatVkey(createVkey(origin, ed25519PublicKey(new Uint8Array(32))))
+  const another = vkeyOf(signerOf(origin, 0))
   for (const trustedKeys of [[], ["nonsense"], [another]]) {
     const doubted = verifyPack(pack, { trustedKeys })
     assert.equal(doubted.verdict, "unconfirmed")
@@ -687,7 +681,7 @@ test("only a later entry of the service about this very pack seals it", () => {
 })
 
 test("a pack is genuine only under a trusted key that signed both checkpoints", () => {
-  const [next, stranger] = [signerOf(8), signerOf(9)]
+  const [next, stranger] = [signerOf(origin, 8), signerOf(origin, 9)]
   const cases: readonly (readonly [what: string, signers: Making["signers"], verdicts: string])[] =
     [
       [

@@ -4,7 +4,6 @@ import fc from "fast-check"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
-import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
 import { ledgerId as ledgerIdOf } from "./genesis.ts"
@@ -18,19 +17,14 @@ import { formatTlogProof } from "./tlog-proof.ts"
 import { inclusionProof } from "./tree-proof.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 import { native } from "../../../test/native.ts"
+import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 // A ledger of five entries, made like the service makes them, and the API's answers about them.
-
-function signerOf(name: string, byte: number): Signer {
-  const seed = new Uint8Array(32).fill(byte)
-  return { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-}
 
 const origin = "ledger.example/own"
 const log = signerOf(origin, 1)
 const impostor = signerOf(origin, 2)
 const witness = signerOf("witness.example", 3)
-const vkeyOf = (signer: Signer) => formatVkey(createVkey(signer.name, signer.publicKey))
 const vkey = vkeyOf(log)
 const trusting = { trustedKeys: [vkey] }
 

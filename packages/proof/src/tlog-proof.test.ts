@@ -3,26 +3,21 @@ import test from "node:test"
 import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
-import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { toBase64 } from "./encoding.ts"
-import { cosign, signNote, type Signer } from "./note.ts"
+import { cosign, signNote } from "./note.ts"
 import { encodeRecord, eventHash, parseRecord } from "./record.ts"
 import { formatTlogProof, parseTlogProof, verifyTlogProof, type TlogProof } from "./tlog-proof.ts"
 import { nodeHash } from "./tree.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
-
-function signerOf(name: string, byte: number): Signer {
-  const seed = new Uint8Array(32).fill(byte)
-  return { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-}
+import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 const origin = "ledger.example/1"
 const log = signerOf(origin, 1)
 const witness = signerOf("witness.example", 2)
 const stranger = signerOf("stranger.example", 3)
-const vkey = formatVkey(createVkey(log.name, log.publicKey))
+const vkey = vkeyOf(log)
 const witnessVkey = formatVkey(createVkey(witness.name, witness.publicKey, "cosignature"))
-const strangerVkey = formatVkey(createVkey(stranger.name, stranger.publicKey))
+const strangerVkey = vkeyOf(stranger)
 
 const bytes = (byte: number) => new Uint8Array(32).fill(byte)
 const recordOf = (index: number) =>
