@@ -28,6 +28,7 @@ import { program, tallystick } from "./program.ts"
 import {
   eventFor,
   eventually,
+  logKeyOf,
   makeWorkspace,
   settingsOf,
   type Service,
@@ -107,7 +108,7 @@ async function evidence(service: Service, workspace: Workspace) {
   const packJson = (
     await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download?format=json`)
   ).text
-  const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const vkey = await logKeyOf(workspace.reader, workspace.path)
   return { receipt: receipt as string, proof, answer, page, pack, packJson, vkey }
 }
 
@@ -168,7 +169,7 @@ test("verify: an export of JSON lines is checked line by line, to its last line"
     await workspace.writer.write(
       eventFor(workspace.id, { target: { id, type: "invoice" }, metadata }),
     )
-  const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const vkey = await logKeyOf(workspace.reader, workspace.path)
   const exported = async (query: string): Promise<string> =>
     (await workspace.reader.get(`${workspace.path}/events/export?${query}`)).text
   const proven = await eventually("the export is sealed", async () => {
@@ -242,9 +243,7 @@ test("verify: an export of JSON lines is checked line by line, to its last line"
 test("verify: during a key's overlap, evidence is genuine under either key", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
-  const keyNow = async () =>
-    (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
-  const before = await keyNow()
+  const before = await logKeyOf(workspace.reader, workspace.path)
   assert.equal((await service.root.post(`${workspace.path}/tlog/keys`, undefined)).status, 201)
   const { proof, answer, page, pack, packJson, vkey } = await evidence(service, workspace)
   assert.notEqual(vkey, before)

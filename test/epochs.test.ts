@@ -9,6 +9,7 @@ import { metric } from "./metrics.ts"
 import { tallystick as runCommand, type Ended } from "./program.ts"
 import {
   eventually,
+  logKeyOf,
   makeWorkspace,
   settingsOf,
   type Client,
@@ -86,9 +87,6 @@ async function makePack(client: Client, path: string, receipts: readonly MintedR
     receiptIds: receipts.map(({ receipt }) => receipt),
   })
 }
-
-const keyOf = async (client: Client, path: string, epoch = "") =>
-  (await client.get(`${path}/tlog/${epoch}log.vkey`)).text.trimEnd()
 
 test("every read and operation is right across the epochs of a ledger", async () => {
   await using first = await startProgram({ environment: quickAudit })
@@ -175,7 +173,9 @@ async function expectPages(reader: Client, path: string, boundary: number): Prom
     epochs: { genesis: string }[]
   }>()
   const trustedKeys = await Promise.all(
-    epochs.map((_, place) => keyOf(reader, path, `epochs/${place + 1}/`)),
+    epochs.map(async (_, place) =>
+      (await reader.get(`${path}/tlog/epochs/${place + 1}/log.vkey`)).text.trimEnd(),
+    ),
   )
   const geneses = epochs.map(({ genesis }) => genesis).toReversed()
   const counts = { genuine: 0, pending: 0 }
@@ -228,14 +228,14 @@ async function expectPacks(
   )
   const { packId } = (await makePack(reader, path, fresh.slice(0, 4))).json()
   const { bytes } = await reader.get(`${path}/evidence-packs/${packId}/download`)
-  const verdict = verifyPack(bytes, { trustedKeys: [await keyOf(reader, path)] })
+  const verdict = verifyPack(bytes, { trustedKeys: [await logKeyOf(reader, path)] })
   assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict.checks))
   assert.ok(verdict.entries?.every(({ sequence }) => sequence > boundary + 1))
 }
 
 async function expectRotation({ root }: Service, workspace: Workspace): Promise<void> {
   const { path, reader } = workspace
-  const trusted = await keyOf(reader, path)
+  const trusted = await logKeyOf(reader, path)
   const rotated = (await root.post(`${path}/tlog/keys`, {})).json()
   await write(workspace, 1)
   const { keys } = (await reader.get(`${path}/tlog/keys`)).json<{
@@ -293,7 +293,7 @@ async function expectExport(
     /^\d+ entries of .*, [01] of them new/,
     "but for the entry of the first one",
   )
-  const key = await keyOf(reader, path)
+  const key = await logKeyOf(reader, path)
   const [{ facts }] = JSON.parse(
     await well(tallystick(service, "verify", folder, "--key", key, "--json")),
   )

@@ -18,6 +18,7 @@ import { damage } from "./promises/damaged.ts"
 import {
   eventFor,
   eventually,
+  logKeyOf,
   makeWorkspace,
   startService,
   writeMany,
@@ -662,7 +663,7 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   const { id, path, writer, reader } = await makeWorkspace(service)
   const { receipt } = (await writer.write(eventFor(id))).json<MintedReceipt>()
   const other = (await writer.write(eventFor(id))).json<MintedReceipt>()
-  const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
+  const vkey = await logKeyOf(reader, path)
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const out = join(folder.path, "receipt.json")
   const get = (...args: string[]) => as(reader, service).run(["receipts", "get", id, ...args])

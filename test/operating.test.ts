@@ -8,7 +8,7 @@ import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
 import { freePort } from "./free-port.ts"
 import { tallystick } from "./program.ts"
-import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
+import { eventFor, logKeyOf, makeWorkspace, startService, settingsOf } from "./service.ts"
 
 // Commands for an operator of a running service: config, doctor, completion, rotate.
 
@@ -375,10 +375,10 @@ test(
   async () => {
     await using service = await startService()
     const acme = await makeWorkspace(service)
-    const before = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    const before = await logKeyOf(acme.reader, acme.path)
     const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
     assert.equal(code, 0, errors)
-    const now = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    const now = await logKeyOf(acme.reader, acme.path)
     assert.notEqual(now, before)
     assert.ok(errors.includes(now))
     assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")

@@ -331,6 +331,13 @@ export async function makeKey(
   return service.client((await make<{ key: string }>(service.root, path, asked)).key)
 }
 
+/** The public key of a workspace's log. */
+export async function logKeyOf(client: Client, path: string): Promise<string> {
+  const reply = await client.get(`${path}/tlog/log.vkey`)
+  if (reply.status !== 200) throw new Error(`there is no key: ${reply.status} ${reply.text}`)
+  return reply.text.trimEnd()
+}
+
 /** Makes what a test needs but is not about. Throws unless the answer is 201. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export async function make<T = any>(by: Client, path: string, body: object): Promise<T> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import { join, setUpFirst } from "../people.ts"
-import { eventually, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
+import { eventually, logKeyOf, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -452,7 +452,7 @@ test("a pack of a person's consents proves what was shown and when they agreed",
   const ofCore = await make1({ subject: "usr_1", projectId: "core" })
   assert.equal(ofCore.receiptCount, 3)
   const reply = await shop.reader.get(`${shop.path}/evidence-packs/${ofCore.packId}/download`)
-  const key = (await shop.reader.get(`${shop.path}/tlog/log.vkey`)).text.trim()
+  const key = await logKeyOf(shop.reader, shop.path)
   const { verdict } = verifyPack(new Uint8Array(reply.bytes), { trustedKeys: [key] })
   assert.equal(verdict, "genuine")
   const { files } = (

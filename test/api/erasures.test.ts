@@ -9,6 +9,7 @@ import { tallystick } from "../program.ts"
 import {
   eventFor,
   eventually,
+  logKeyOf,
   make,
   makeKey,
   makeWorkspace,
@@ -136,7 +137,7 @@ test("no file has what was erased, and evidence that was given out before is not
     ["erased", { id: zuleika.id, type: "user" }, { id: zuleika.id, type: "user" }, undefined],
   )
   const again = await root.get(`${path}/evidence-packs/${pack.packId}/download`)
-  const trustedKeys = [(await root.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const trustedKeys = [await logKeyOf(root, path)]
   for (const [bytes, withheld] of [
     [before.bytes, 0],
     [again.bytes, 5],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventually, makeWorkspace, writeMany } from "../service.ts"
+import { eventually, logKeyOf, makeWorkspace, writeMany } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
 // GET …/integrity: how far a chain is signed and rechecked. promises/auditor.test.ts has what it
@@ -30,7 +30,7 @@ test("the answer says how far a chain is signed and rechecked, and nothing else"
   const note = (await acme.reader.get(`${acme.path}/tlog/checkpoint`)).text.split("\n")
   assert.equal(signed.checkpoint.size, Number(note[1]))
   assert.equal(signed.checkpoint.sequence, before + 20)
-  const vkey = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trimEnd()
+  const vkey = await logKeyOf(acme.reader, acme.path)
   assert.equal(signed.checkpoint.vkey, vkey)
   assert.ok(signed.checkpoint.signedAt >= String(receipts[19]?.timestamp))
 

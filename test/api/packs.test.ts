@@ -11,6 +11,7 @@ import { expectChain, expectTlogProof, readChain } from "../chain.ts"
 import { join as joinAs, setUpFirst } from "../people.ts"
 import {
   eventFor,
+  logKeyOf,
   make,
   makeKey,
   makeWorkspace,
@@ -55,7 +56,7 @@ async function download(client: Client, path: string, packId: string, query = ""
 }
 
 async function verdictOf(client: Client, path: string, bytes: Uint8Array): Promise<PackVerdict> {
-  const trustedKeys = [(await client.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const trustedKeys = [await logKeyOf(client, path)]
   return verifyPack(new Uint8Array(bytes), { trustedKeys })
 }
 
@@ -135,7 +136,7 @@ test("a pack has the requested entries and is checked without the service", asyn
     ..."receipts.jsonl seal.json seal.tlog-proof verify.html".split(" "),
   ])
   const asFiles = new Map(names.map((name) => [name, new Uint8Array(entry(files, name))]))
-  const trustedKeys = [(await reader.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const trustedKeys = [await logKeyOf(reader, path)]
   assert.equal(verifyPack(asFiles, { trustedKeys }).verdict, "genuine")
   assert.equal(
     createHash("sha256").update(entry(files, "manifest.json")).digest("hex"),

@@ -10,6 +10,7 @@ import {
   clockAhead,
   eventFor,
   eventually,
+  logKeyOf,
   make,
   makeWorkspace,
   settingsOf,
@@ -124,7 +125,7 @@ test("expired content is destroyed unless a hold keeps it, and stays provable", 
   const byToken = await service.client(token.token).get(`${path}/receipts/${held}`)
   assert.ok(byToken.status === 200 && !byToken.text.includes('"held"'), byToken.text)
 
-  const trustedKeys = [(await root.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const trustedKeys = [await logKeyOf(root, path)]
   const after = await root.get(`${path}/receipts/${gone}`)
   assert.deepEqual([after.status, after.json().verified], [200, true], after.text)
   assert.deepEqual([after.json().proof.body, after.json().entry.integrity], [null, "expired"])

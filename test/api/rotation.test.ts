@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, openCheckpoint, type MintedReceipt } from "../chain.ts"
-import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
+import { eventFor, logKeyOf, makeWorkspace, startService, writeEvent } from "../service.ts"
 import { signerOf, vkeyOf } from "../signers.ts"
 
 // A new key signs a log: earlier evidence stays genuine under the former key, and the log announces
@@ -28,7 +28,7 @@ test(
   "under writes and across a restart, old and new evidence verifies under the keys that signed it",
   { timeout: 60_000 },
   async () => {
-    const old = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
+    const old = await logKeyOf(reader, path)
     const minted: MintedReceipt[] = [(await writer.write(eventFor(id))).json()]
     await reader.get(`${path}/receipts/${minted[0]?.receipt}/proof`)
     const receipt = (await reader.get(`${path}/receipts/${minted[0]?.receipt}`)).json()
@@ -59,7 +59,7 @@ test(
     for (const key of [old, first.vkey]) assert.equal(verdictOf(announced, key), "genuine")
     assert.equal(verdictOf(announced, vkeyOfNobody(first.vkey)), "unconfirmed")
     assert.equal(announced.entry.sequence, first.fromSize)
-    assert.equal((await reader.get(`${path}/tlog/log.vkey`)).text.trim(), first.vkey)
+    assert.equal(await logKeyOf(reader, path), first.vkey)
     assert.deepEqual((await reader.get(`${path}/tlog/keys`)).json().keys, [
       { vkey: old, fromSize: 0, toSize: first.fromSize },
       { vkey: first.vkey, fromSize: first.fromSize, toSize: null },
@@ -90,7 +90,7 @@ test(
     assert.equal(await before.end(), 0)
     await using now = await startService({ data: before.data })
     const reads = now.client(reader.bearer)
-    assert.equal((await reads.get(`${path}/tlog/log.vkey`)).text.trim(), first.vkey)
+    assert.equal(await logKeyOf(reads, path), first.vkey)
     const second = (await now.root.post(`${path}/tlog/keys`, undefined)).json<Rotated>()
     const again = (await reads.get(`${path}/receipts/${second.receiptId}`)).json()
     assert.deepEqual(
@@ -133,7 +133,7 @@ test(
   async () => {
     await using service = await startService()
     const acme = await makeWorkspace(service)
-    const old = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    const old = await logKeyOf(acme.reader, acme.path)
     const { receiptId, vkey } = (
       await service.root.post(`${acme.path}/tlog/keys`, undefined)
     ).json<Rotated>()
@@ -158,7 +158,7 @@ test(
       environment: { TALLYSTICK_LIMIT_KEY_OVERLAP_MS: "1" },
     })
     const acme = await makeWorkspace(service)
-    const old = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    const old = await logKeyOf(acme.reader, acme.path)
     const { receiptId, vkey } = (
       await service.root.post(`${acme.path}/tlog/keys`, undefined)
     ).json<Rotated>()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { openCheckpoint, readChain, tileName } from "../chain.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, writeMany } from "../service.ts"
+import { eventFor, eventually, logKeyOf, makeKey, makeWorkspace, writeMany } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -15,7 +15,7 @@ const anonymous = service.client()
 test("a log grows with each write, and earlier checkpoints stay true", async () => {
   const log = await makeWorkspace(service)
   const { origin, ledgerId } = (await log.reader.get(log.path)).json()
-  const vkey = (await log.reader.get(`${log.path}/tlog/log.vkey`)).text.trimEnd()
+  const vkey = await logKeyOf(log.reader, log.path)
   const signed: { size: number; root: Buffer }[] = []
   for (const count of [1, 2, 60, 200, 1, 45]) {
     const receipts = await writeMany(log, count)
@@ -311,7 +311,7 @@ test("every workspace has its own log, origin and key, and the origin reveals no
 test("a checkpoint is signed within about a second without anybody asking", async () => {
   const log = await makeWorkspace(service)
   const { origin } = (await log.reader.get(log.path)).json()
-  const vkey = (await log.reader.get(`${log.path}/tlog/log.vkey`)).text.trimEnd()
+  const vkey = await logKeyOf(log.reader, log.path)
   await eventually("a first checkpoint", async () =>
     (await log.reader.get(`${log.path}/tlog/checkpoint`)).status === 200 ? true : undefined,
   )

@@ -7,6 +7,7 @@ import { tallystick } from "../program.ts"
 import { createChance, seedOf } from "../chance.ts"
 import {
   eventFor,
+  logKeyOf,
   makeWorkspace,
   settingsOf,
   type Reply,
@@ -75,7 +76,7 @@ async function packsOf(service: Service, path: string): Promise<readonly string[
 async function expectVerifier({ root }: Service, path: string, packId: string): Promise<void> {
   const reply = await root.get(`${path}/evidence-packs/${packId}/download`)
   assert.equal(reply.status, 200, reply.text)
-  const trustedKeys = [(await root.get(`${path}/tlog/log.vkey`)).text.trim()]
+  const trustedKeys = [await logKeyOf(root, path)]
   const bytes = new Uint8Array(reply.bytes)
   assert.equal(verifyPack(bytes, { trustedKeys }).verdict, "genuine")
   const carried = readZip(bytes)?.get("verify.html")

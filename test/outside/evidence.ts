@@ -6,6 +6,7 @@ import { startProgram } from "../crash/programs.ts"
 import { tallystick } from "../program.ts"
 import {
   eventFor,
+  logKeyOf,
   makeWorkspace,
   settingsOf,
   type Client,
@@ -76,11 +77,14 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
   )
 
   const receipts = await write(workspace)
-  const old = await keyOf(workspace)
+  const old = await logKeyOf(workspace.reader, workspace.path)
   await collect(first, "before", workspace, receipts, [old])
   assert.equal((await first.root.post(`${workspace.path}/tlog/keys`, {})).status, 201)
   receipts.push(...(await write(workspace)))
-  await collect(first, "overlap", workspace, receipts, [old, await keyOf(workspace)])
+  await collect(first, "overlap", workspace, receipts, [
+    old,
+    await logKeyOf(workspace.reader, workspace.path),
+  ])
 
   // Its end is lost, so it continues in another epoch.
   const copy = `${data}-copy`
@@ -93,7 +97,9 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
   await using second = await startProgram({ data })
   const again = ({ bearer }: Client): Client => second.client(bearer)
   const resumed = { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
-  await collect(second, "epoch", resumed, await write(resumed), [await keyOf(resumed)])
+  await collect(second, "epoch", resumed, await write(resumed), [
+    await logKeyOf(resumed.reader, resumed.path),
+  ])
   return evidence
 }
 
@@ -124,10 +130,6 @@ async function write({ id, path, writer, reader }: Workspace): Promise<MintedRec
   receipts.push(consented.json().receipt)
   assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
   return receipts
-}
-
-async function keyOf({ reader, path }: Workspace): Promise<string> {
-  return (await reader.get(`${path}/tlog/log.vkey`)).text.trimEnd()
 }
 
 function collector(folder: string, evidence: Evidence[]) {

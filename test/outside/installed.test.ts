@@ -18,7 +18,7 @@ import { publint } from "publint"
 import { rolldown } from "rolldown"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { run as runCommand } from "../program.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, startService } from "../service.ts"
+import { eventFor, eventually, logKeyOf, makeKey, makeWorkspace, startService } from "../service.ts"
 import { nodesOf } from "./nodes.ts"
 
 // The npm packages, as users install them: on the oldest promised Node of each line, in TypeScript,
@@ -408,7 +408,7 @@ test(
     const { id, path, writer } = await makeWorkspace(service)
     const reader = await makeKey(service, id, { scopes: ["write", "read"] })
     const receipts: MintedReceipt[] = [(await writer.write(eventFor(id))).json()]
-    const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trimEnd()
+    const vkey = await logKeyOf(reader, path)
     const evidence = join(folder, "evidence")
     mkdirSync(evidence)
     const answer = `${path}/receipts/${receipts[0]?.receipt}`

@@ -8,6 +8,7 @@ import type { Chance } from "../chance.ts"
 import { note, send, type Write } from "../promises/writes.ts"
 import {
   eventually,
+  logKeyOf,
   make,
   eventFor,
   makeWorkspace,
@@ -89,7 +90,7 @@ async function expectGenuine(
     const by = one.client(reader.bearer)
     const { events } = (await by.get(`${path}/events?limit=2`)).json()
     const receiptIds = events.map((event: { receipt: string }) => event.receipt)
-    const vkey = (await by.get(`${path}/tlog/log.vkey`)).text.trim()
+    const vkey = await logKeyOf(by, path)
     const pack = await make(other.client(reader.bearer), `${path}/evidence-packs`, {
       title: "For the auditor",
       receiptIds,

@@ -8,7 +8,7 @@ import { expectChain, readChain } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
 import { program, tallystick as runCommand, type Ended } from "../program.ts"
-import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import { logKeyOf, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import { audit } from "./audit.ts"
 import type { Chance } from "../chance.ts"
 import { expectStoredChain } from "./stored-chain.ts"
@@ -373,7 +373,7 @@ async function answersOf(
       assert.ok(workspace !== undefined)
       const { receipt } = mintedBy(write)
       const client = service.client(workspace.reader.bearer)
-      const vkey = (await client.get(`${workspace.path}/tlog/log.vkey`)).text.trimEnd()
+      const vkey = await logKeyOf(client, workspace.path)
       const { text } = await client.get(`${workspace.path}/receipts/${receipt}`)
       assert.equal(
         verifyReceipt(JSON.parse(text), { trustedKeys: [vkey] }).verdict,
