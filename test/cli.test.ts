@@ -22,6 +22,7 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
+import { flipped } from "./flipped.ts"
 import { freePort } from "./free-port.ts"
 import { listening } from "./listening.ts"
 import { program, tallystick } from "./program.ts"
@@ -277,8 +278,7 @@ test("verify: one changed byte anywhere is found, and the exit code is 3", async
     ...answer,
     receipt: { ...answer.receipt, target: { ...answer.receipt.target, id: "\u001b[2Jinv_8" } },
   }
-  const changedPack = Buffer.from(pack)
-  changedPack[pack.length >> 1]! ^= 1
+  const changedPack = flipped(pack, pack.length >> 1)
   const changed: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
     [
       "body.json",

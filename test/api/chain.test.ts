@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
 import { eventFor, makeWorkspace, type Client, type Reply } from "../service.ts"
 import { startWatched } from "./watched.ts"
+import { flipped } from "../flipped.ts"
 
 // The canary of every test that ends with expectChain: it must detect a service that lies about any
 // one thing.
@@ -24,7 +25,7 @@ const honest = await expectChain(acme.reader, acme.id, receipts)
 /** A client that sees some answers of the service changed. */
 function lyingClient(
   about: RegExp,
-  change: (bytes: Buffer) => Buffer | string,
+  change: (bytes: Buffer) => Uint8Array | string,
 ): { client: Client; told: () => number } {
   let told = 0
   const get: Client["get"] = async (path, headers) => {
@@ -38,10 +39,7 @@ function lyingClient(
   return { client: { ...acme.reader, get }, told: () => told }
 }
 
-const flip = (at: number) => (bytes: Buffer) => {
-  bytes[at] = Number(bytes[at]) ^ 1
-  return bytes
-}
+const flip = (at: number) => (bytes: Uint8Array) => flipped(bytes, at)
 const swap = (bytes: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(120, 240), bytes.subarray(0, 120), bytes.subarray(240)])
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -55,7 +53,7 @@ const receipt = new RegExp(`/receipts/${receipts[7].receipt}$`)
 const lies: readonly (readonly [
   about: string,
   path: RegExp,
-  change: (bytes: Buffer) => Buffer | string,
+  change: (bytes: Buffer) => Uint8Array | string,
 ])[] = [
   ["a byte of a record's kind", /tile\/entries\/000$/, flip(2 + 4)],
   ["a byte of a record's index", /tile\/entries\/000$/, flip(120 * 9 + 2 + 13)],

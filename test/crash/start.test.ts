@@ -19,6 +19,7 @@ import { fileURLToPath } from "node:url"
 import { audit } from "../promises/audit.ts"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../chance.ts"
+import { flipped } from "../flipped.ts"
 import { listening } from "../listening.ts"
 import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
@@ -388,9 +389,8 @@ function changeBit(data: string, column: "record" | "salted"): void {
     n: number
     bytes: Uint8Array
   }
-  bytes[20] = (bytes[20] ?? 0) ^ 1
   journal.exec("DROP TRIGGER entries_are_not_changed")
-  journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`).run(bytes, n)
+  journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`).run(flipped(bytes, 20), n)
 }
 
 /** Expects one line on standard error, none on standard output, and a quick end. */

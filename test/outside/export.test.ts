@@ -27,6 +27,7 @@ import {
   type Workspace,
   writeMany,
 } from "../service.ts"
+import { flipped } from "../flipped.ts"
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by
 // what Go checks its own module log with.
@@ -268,9 +269,7 @@ test("an export never overwrites other files, and one changed byte of it is foun
   assert.ok(files.length >= 12, files.join(" "))
   for (const path of files) {
     const good = readFileSync(join(folder, path))
-    const changed = Buffer.from(good)
-    changed[good.length >> 1]! ^= 1
-    writeFileSync(join(folder, path), changed)
+    writeFileSync(join(folder, path), flipped(good, good.length >> 1))
     const ran = await tallystick(service, "verify", folder, "--key", vkey)
     assert.deepEqual([ran.code, ran.errors], [3, ""], `${path}: ${ran.output}`)
     writeFileSync(join(folder, path), good)
@@ -343,8 +342,7 @@ test("Go's own log code accepts an export, and rejects a changed one", async (co
     const changed = join(dirname(service.data), "changed")
     cpSync(folder, changed, { recursive: true })
     const bytes = readFileSync(join(changed, path))
-    bytes[bytes.length >> 1]! ^= 1
-    writeFileSync(join(changed, path), bytes)
+    writeFileSync(join(changed, path), flipped(bytes, bytes.length >> 1))
     const ran = await run(check, [changed])
     assert.equal(ran.code, 3, `${path}: ${ran.output}${ran.errors}`)
     rmSync(changed, { recursive: true })

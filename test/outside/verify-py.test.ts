@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { collectEvidence, type Evidence } from "./evidence.ts"
 import { pythonWith } from "./python.ts"
+import { flipped } from "../flipped.ts"
 
 // verify.py was written from docs/format.md alone, by somebody who had not seen this program, so
 // that page is complete.
@@ -66,15 +67,15 @@ function alter(one: Evidence, number: number): readonly Evidence[] {
             name,
             join(entry.parentPath, entry.name).slice(path.length),
           )
-          writeFileSync(file, flipped(readFileSync(file), 0.5))
+          writeFileSync(file, flippedAt(readFileSync(file), 0.5))
           return { ...one, path: name }
         })
     case "pack":
       return Array.from({ length: 20 }, (_, at) =>
-        put(flipped(readFileSync(path), (at + 0.5) / 20), at),
+        put(flippedAt(readFileSync(path), (at + 0.5) / 20), at),
       )
     case "proof":
-      return [put(flipped(readFileSync(path), 0.2), 0)]
+      return [put(flippedAt(readFileSync(path), 0.2), 0)]
     case "receipt":
     case "page":
       return textChanges.flatMap(([from, to], at) => {
@@ -95,8 +96,6 @@ const textChanges: readonly (readonly [RegExp, string])[] = [
   [/"lane":"/, '"lane":"data","lane":"'],
 ]
 
-function flipped(bytes: Buffer, where: number): Buffer {
-  const place = Math.floor(bytes.length * where)
-  bytes[place] = (bytes[place] ?? 0) ^ 1
-  return bytes
+function flippedAt(bytes: Uint8Array, where: number): Uint8Array {
+  return flipped(bytes, Math.floor(bytes.length * where))
 }

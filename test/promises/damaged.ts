@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { packReceipt } from "../../packages/server/src/store/sqlite/packed-text.ts"
 import { dropTriggers } from "../triggers.ts"
+import { flipped } from "../flipped.ts"
 
 // Damage to a journal's file by another program while the service runs: to one entry of a
 // workspace.
@@ -70,10 +71,7 @@ function run(journal: DatabaseSync, statement: string, ...values: number[]): num
 
 function flip(journal: DatabaseSync, column: string, n: number, at: number): number {
   const kept = journal.prepare(`SELECT ${column} FROM entries WHERE n = ?`).get(n)?.[column]
-  assert.ok(kept instanceof Uint8Array && kept.length > at, "there is no such byte")
-  const changed = Uint8Array.from(kept)
-  changed[at] = (changed[at] ?? 0) ^ 1
-  return Number(
-    journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`).run(changed, n).changes,
-  )
+  assert.ok(kept instanceof Uint8Array)
+  const update = journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`)
+  return Number(update.run(flipped(kept, at), n).changes)
 }

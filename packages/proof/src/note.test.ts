@@ -13,6 +13,7 @@ import {
   signNote,
 } from "./note.ts"
 import { createVkey, formatVkey, keyId, parseVkey } from "./vkey.ts"
+import { flipped } from "../../../test/flipped.ts"
 import { native } from "../../../test/native.ts"
 import { signerOf } from "../../../test/signers.ts"
 
@@ -71,7 +72,7 @@ test("a witness's cosignature is verified with its time", () => {
   const line = parseNote(note)?.signatures[1]
   assert.ok(line)
   for (let at = 0; at < line.signature.length; at += 9) {
-    const signature = line.signature.with(at, (line.signature[at] ?? 0) ^ 1)
+    const signature = flipped(line.signature, at)
     const result = openNote(signed + formatSignatureLine({ ...line, signature }), [
       logKey,
       witnessKey,

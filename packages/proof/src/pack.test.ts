@@ -33,6 +33,7 @@ import { inclusionProof, rootOf, type NodeReader } from "./tree-proof.ts"
 import { nodeHash } from "./tree.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 import { createChance, seedOf } from "../../../test/chance.ts"
+import { flipped } from "../../../test/flipped.ts"
 import { native } from "../../../test/native.ts"
 import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
@@ -420,16 +421,13 @@ test("a change of any one byte of a small pack is found, and the failed check is
   const files = makePack({ count: 2 })
   const pack = zip(files)
   for (let at = 0; at < pack.length; at++) {
-    const changed = pack.slice()
-    changed[at] = (changed[at] ?? 0) ^ 1
-    assert.equal(failureOf(changed, `byte ${at}`), "archive")
+    assert.equal(failureOf(flipped(pack, at), `byte ${at}`), "archive")
   }
   // Without the archive around them, as they come in JSON.
   const seen = new Map<string, number>()
   for (const [path, bytes] of files) {
     for (let at = 0; at < bytes.length; at++) {
-      const changed = bytes.slice()
-      changed[at] = (changed[at] ?? 0) ^ 1
+      const changed = flipped(bytes, at)
       // Another name or key id makes it the signature of an unknown key, which confirms nothing.
       const isSigner = path === "seal.tlog-proof" && at > bytes.lastIndexOf(0x0a, -2)
       if (

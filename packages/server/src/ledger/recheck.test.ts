@@ -7,6 +7,7 @@ import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { openTestLedger, testEvent, testWorkspace } from "./test-ledger.ts"
 import { recheck } from "./recheck.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
 const ledgerId = new Uint8Array(32).fill(7)
 
@@ -66,21 +67,8 @@ function movedInTime(record: Uint8Array, byMs: bigint): Uint8Array {
 test("a changed body, a changed record, a gap and a missing end are each found", async () => {
   const journal = await chainOf(5)
   const changes: readonly [string, number, (entry: Stored) => Stored | undefined, RegExp][] = [
-    [
-      "body",
-      4,
-      (entry) => ({ ...entry, body: entry.body?.map((byte, at) => (at === 20 ? byte ^ 1 : byte)) }),
-      /entry 4/,
-    ],
-    [
-      "record",
-      4,
-      (entry) => ({
-        ...entry,
-        record: entry.record.map((byte, at) => (at === 60 ? byte ^ 1 : byte)),
-      }),
-      /entry 4/,
-    ],
+    ["body", 4, (entry) => ({ ...entry, body: flipped(entry.body, 20) }), /entry 4/],
+    ["record", 4, (entry) => ({ ...entry, record: flipped(entry.record, 60) }), /entry 4/],
     [
       "later time, which only the next link covers",
       4,

@@ -1,46 +1,20 @@
 import assert from "node:assert/strict"
-import { createHash } from "node:crypto"
 import test from "node:test"
-import {
-  AssertionError,
-  concat,
-  createFrontier,
-  nodeInTile,
-  verifyInclusion,
-} from "@tallystick/proof"
+import { AssertionError, concat, nodeInTile, verifyInclusion } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import type { Log } from "../store/epochs.ts"
+import { leafOf, log, openTree } from "../store/test-tree.ts"
 import { createProofs, createTileNodes } from "./tile-proofs.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
-const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
-const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
-
-/** The tiles of a tree that grows, and how often those above the leaves were read. */
-function openTree() {
-  const frontier = createFrontier(undefined, sha256)
-  const tiles = new Map<string, Buffer>()
-  let reads = 0
-  const grow = (size: number) => {
-    while (frontier.size < size)
-      frontier.append(leafOf(frontier.size), (level, n, hash) => {
-        const name = `${level / 8}/${Math.floor(n / 256)}`
-        if (level % 8 === 0)
-          tiles.set(name, Buffer.concat([tiles.get(name) ?? Buffer.alloc(0), hash]))
-      })
-    return { size, root: frontier.root() }
-  }
-  const prove = createProofs(
-    {
-      tiles: async (_, __, names) =>
-        names.map(({ level, tile }) => (reads++, tiles.get(`${level}/${tile}`) ?? Buffer.alloc(0))),
-    },
-    async (_, __, tile) => tiles.get(`0/${tile}`),
-  )
-  return { tiles, grow, prove, reads: () => reads }
+/** Proofs of a tree that grows. Only tiles above the leaves are among those that were read. */
+function openProofs() {
+  const tree = openTree()
+  const prove = createProofs(tree.kept.index, async (_, __, tile) => tree.tiles.get(`0/${tile}`))
+  return { ...tree, prove }
 }
 
 test("a leaf is proven in a tree of any size, and each tile above is read once while it is the same", async () => {
-  const { grow, prove, reads } = openTree()
+  const { grow, prove, read } = openProofs()
   for (const size of [1, 2, 255, 256, 257, 700, 65_536, 66_300]) {
     const tree = grow(size)
     const indexes = [0, 1, 254, 255, 256, 511, 40_000, size - 2, size - 1].filter(
@@ -50,20 +24,19 @@ test("a leaf is proven in a tree of any size, and each tile above is read once w
       const hashes = (await prove(log, tree, tree, at, leafOf(at))) ?? assert.fail(`leaf ${at}`)
       assert.ok(verifyInclusion(leafOf(at), at, size, hashes, tree.root))
     }
-    const before = reads()
+    const before = read.length
     for (const at of indexes) await prove(log, tree, tree, at, leafOf(at))
-    assert.equal(reads(), before, "nothing above was read again")
+    assert.equal(read.length, before, "nothing above was read again")
   }
   const tree = grow(66_300)
   assert.equal(await prove(log, tree, tree, 7, leafOf(8)), undefined, "another leaf")
 })
 
 test("a damaged tile proves nothing, and is read again once it was mended", async () => {
-  const { tiles, grow, prove } = openTree()
+  const { tiles, grow, prove } = openProofs()
   const tree = grow(5000)
   const genuine = tiles.get("1/0") ?? assert.fail("a tile")
-  const damaged = Buffer.from(genuine)
-  damaged[3 * 32] = (damaged[3 * 32] ?? 0) ^ 1
+  const damaged = flipped(genuine, 3 * 32)
   const isProven = async (at: number) =>
     (await prove(log, tree, tree, at, leafOf(at))) !== undefined
   tiles.set("1/0", damaged)

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict"
-import { createHash } from "node:crypto"
 import test from "node:test"
 import { concat, createFrontier } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import type { Log } from "../store/epochs.ts"
 import { openMemory } from "../store/memory.ts"
+import { leafOf, log } from "../store/test-tree.ts"
 import { createLeaves } from "./verified-leaves.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
-const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
-const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
 const sizes = [1, 2, 255, 256, 257, 511, 512, 700, 1000, 3000]
 
 /** An index with the tiles of a growing tree, and how often tiles were read. */
@@ -77,9 +75,8 @@ test("the cache of tiles is bounded, and never returns a leaf of another tree or
   for (const at of [0, 300, 600, 0]) assert.ok((await leaves.at(log, tree, at)) !== undefined)
   assert.equal(asked() - before, 4, "the first one was given up for the third")
 
-  const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
-  const hashes = Uint8Array.from(tile)
-  hashes[40] = (hashes[40] ?? 0) ^ 1
+  const [tile] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
+  const hashes = flipped(tile, 40)
   await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [
     { level: 0, tile: 1, offset: 0, hashes },
   ])
@@ -103,9 +100,8 @@ test("leaves are loaded with the others of their tiles, each tile once", async (
   assert.deepEqual(await load([1, 2, 511]), 0, "others of these tiles are known")
   assert.deepEqual(await load([999]), 1, "the last tile is not full")
 
-  const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
-  const hashes = Uint8Array.from(tile)
-  hashes[60 * 32] = (hashes[60 * 32] ?? 0) ^ 1
+  const [tile] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
+  const hashes = flipped(tile, 60 * 32)
   await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [
     { level: 0, tile: 1, offset: 0, hashes },
   ])

@@ -6,6 +6,7 @@ import { takeEntry } from "./check-entry.ts"
 import { digest, entriesAfter, genesisOf } from "./contract/written-entries.ts"
 import { createLinkedChain } from "./linked-chain.ts"
 import { linkRows, splitRows, type ChainEntry } from "./linked-rows.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
 const ledgerId = digest("ledger acme")
 const names = Array.from({ length: 12 }, (_, at) => `e${at}`)
@@ -63,11 +64,11 @@ test("a changed byte gives the same fault as a check of the entry alone", () => 
     })),
     ...[0, 15].map((at) => (entry: ChainEntry) => ({
       ...entry,
-      bodySalt: flipped(entry.bodySalt ?? new Uint8Array(), at),
+      bodySalt: flipped(entry.bodySalt, at),
     })),
     ...[0, 40].map((at) => (entry: ChainEntry) => ({
       ...entry,
-      body: flipped(entry.body ?? new Uint8Array(), at),
+      body: flipped(entry.body, at),
     })),
     (entry) => ({ ...entry, body: undefined }),
     (entry) => ({ ...entry, record: entry.record.subarray(1) }),
@@ -85,12 +86,6 @@ test("a changed byte gives the same fault as a check of the entry alone", () => 
       assert.ok(fast.wrong !== undefined || isLast, "it shows in the next one at the latest")
     }
 })
-
-function flipped(bytes: Uint8Array, at: number): Uint8Array {
-  const changed = Uint8Array.from(bytes)
-  changed[at] = (changed[at] ?? 0) ^ 1
-  return changed
-}
 
 function timed(entry: ChainEntry, timeMs: number): ChainEntry {
   const fields = parseRecord(entry.record)

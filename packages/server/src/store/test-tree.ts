@@ -1,10 +1,10 @@
 // A tree that grows, for tests of what reads it.
 
-import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { createFrontier } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import type { TreeStore } from "./tree-reads.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
 export const log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
@@ -15,7 +15,7 @@ export function leafOf(at: number): Buffer {
 /** Tiles of a tree that grows, by level and number, and how often each was read. */
 export function openTree() {
   const tree = createFrontier(undefined, sha256)
-  const tiles = new Map<string, Buffer>()
+  const tiles = new Map<string, Uint8Array>()
   const read: string[] = []
   const kept: TreeStore = {
     journal: { records: async () => new Uint8Array() },
@@ -36,10 +36,7 @@ export function openTree() {
       })
     return { size, root: tree.root() }
   }
-  const flip = (name: string, at: number): void => {
-    const changed = Buffer.from(tiles.get(name) ?? assert.fail("a tile"))
-    changed[at] = (changed[at] ?? 0) ^ 1
-    tiles.set(name, changed)
-  }
+  const flip = (name: string, at: number): void =>
+    void tiles.set(name, flipped(tiles.get(name), at))
   return { tiles, kept, grow, read, flip }
 }

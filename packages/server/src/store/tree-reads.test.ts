@@ -5,6 +5,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { readLeaves, rootOfTile } from "./tree-reads.ts"
 import { createLeafReader } from "./leaf-reader.ts"
 import { leafOf, log, openTree } from "./test-tree.ts"
+import { flipped } from "../../../../test/flipped.ts"
 
 const full = 256 * 32
 
@@ -43,8 +44,7 @@ test("a leaf that does not lead to the root is never returned, after any earlier
     const given = () =>
       Promise.all([3, 7, 8].map(async (tile) => (await leavesOf(log, tree, tile)) !== undefined))
     const genuine = tiles.get(name) ?? assert.fail("a tile")
-    const changed = Buffer.from(genuine)
-    changed[3 * 32] = (changed[3 * 32] ?? 0) ^ 1
+    const changed = flipped(genuine, 3 * 32)
     tiles.set(name, changed)
     assert.deepEqual(await given(), cold, `of ${name}, before anything is remembered`)
     tiles.set(name, genuine)
