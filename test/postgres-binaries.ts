@@ -4,15 +4,13 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  renameSync,
-  rmSync,
   statSync,
   symlinkSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
+import { madeOnce } from "./made-once.ts"
 
 // PostgreSQL's programs for a machine that has none: npm installs them, exactly pinned. Otherwise
 // those of the system.
@@ -49,15 +47,13 @@ function readableCopy(installed: string): string {
   }
   const owner = process.getuid?.() ?? 0
   const folder = join(tmpdir(), `tallystick-postgres-${version}-of-${owner}`)
-  if (!existsSync(folder)) makeCopy(installed, folder)
+  madeOnce(folder, (making) => makeCopy(installed, making))
   // Any account could have made a folder of this name in /tmp.
   if (statSync(folder).uid !== owner) throw new Error(`${folder} belongs to somebody else`)
   return join(folder, "native")
 }
 
-/** Appears whole or not at all; of two runs that make it at once, one wins. */
-function makeCopy(installed: string, folder: string): void {
-  const making = mkdtempSync(`${folder}-`)
+function makeCopy(installed: string, making: string): void {
   const native = join(making, "native")
   cpSync(join(installed, "native"), native, { recursive: true })
   const links = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as {
@@ -71,10 +67,4 @@ function makeCopy(installed: string, folder: string): void {
   }
   const { status, stderr } = spawnSync("chmod", ["-R", "a+rX,go-w", making], { encoding: "utf8" })
   if (status !== 0) throw new Error(`chmod ${making}: ${stderr}`)
-  try {
-    renameSync(making, folder)
-  } catch (error) {
-    rmSync(making, { recursive: true })
-    if (!existsSync(folder)) throw error
-  }
 }

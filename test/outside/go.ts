@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { dirname, isAbsolute, join } from "node:path"
+import { madeOnce } from "../made-once.ts"
 
 export interface GoProgram {
   readonly go: string
@@ -27,18 +27,13 @@ export function goProgram(module: string): GoProgram | string {
   }
   const folder = join(cache, module.replaceAll(/[^\w.-]/g, "_"))
   const name = /([^/@]+)@/.exec(module)?.[1] ?? ""
-  const found = { go, program: join(folder, name), environment }
-  if (existsSync(folder)) return found
-  mkdirSync(cache, { recursive: true })
-  // Made beside, and moved when it is complete: two runs may come at once.
-  const making = mkdtempSync(`${folder}-`)
   // To compile it well takes longer than what it then does.
-  const quickly = ["-gcflags=all=-N -l", "-ldflags=-s -w"]
-  const { status } = spawnSync(go, ["install", ...quickly, module], {
-    env: { ...process.env, ...environment, GOBIN: making },
-    timeout: 400_000,
+  const install = ["install", "-gcflags=all=-N -l", "-ldflags=-s -w", module]
+  const isThere = madeOnce(folder, (making) => {
+    const env = { ...process.env, ...environment, GOBIN: making }
+    return spawnSync(go, install, { env, timeout: 400_000 }).status === 0
   })
-  if (status === 0 && !existsSync(folder)) renameSync(making, folder)
-  else rmSync(making, { recursive: true })
-  return existsSync(folder) ? found : `${module} could not be installed from Go's module proxy`
+  return isThere
+    ? { go, program: join(folder, name), environment }
+    : `${module} could not be installed from Go's module proxy`
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
+import { madeOnce } from "../made-once.ts"
 
 /**
  * The folder of these packages, installed once for all clones under this name; or why there is
@@ -17,17 +18,13 @@ export function npmWith(
       .join("-")
       .replaceAll(/[^\w.-]/g, "_")}`,
   )
-  const modules = join(folder, "node_modules")
-  if (existsSync(folder)) return { modules }
-  // Made beside, and moved when it is complete: two runs may come at once.
-  const making = mkdtempSync(`${folder}-`)
-  writeFileSync(join(making, "package.json"), JSON.stringify({ private: true, dependencies }))
-  const args = ["install", "--no-bin-links", "--ignore-scripts", "--no-audit"]
-  const { status } = spawnSync("npm", args, { cwd: making, timeout: 300_000 })
-  if (status === 0 && !existsSync(folder)) renameSync(making, folder)
-  else rmSync(making, { recursive: true })
-  return existsSync(folder)
-    ? { modules }
+  const isThere = madeOnce(folder, (making) => {
+    writeFileSync(join(making, "package.json"), JSON.stringify({ private: true, dependencies }))
+    const args = ["install", "--no-bin-links", "--ignore-scripts", "--no-audit"]
+    return spawnSync("npm", args, { cwd: making, timeout: 300_000 }).status === 0
+  })
+  return isThere
+    ? { modules: join(folder, "node_modules") }
     : `${Object.entries(dependencies)
         .map((one) => one.join("@"))
         .join(", ")} could not be installed from npm`

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
+import { madeOnce } from "../made-once.ts"
 
 /**
  * The folder of the programs of a Python that has these packages, installed once for all clones; or
@@ -12,20 +12,22 @@ export function pythonWith(...packages: readonly string[]): { readonly bin: stri
     tmpdir(),
     `tallystick-python-${userInfo().uid}-${packages.join("-").replace(/[^a-z0-9.-]/gi, "_")}`,
   )
-  const bin = join(folder, "bin")
-  if (existsSync(folder)) return { bin }
   if (spawnSync("python3", ["-c", "import venv, ensurepip"]).status !== 0)
     return "Python with venv is not installed here"
-  // Made beside, and moved when it is complete: two runs may come at once. A moved environment goes
-  // on to work if it is asked by its own python.
-  const making = mkdtempSync(`${folder}-`)
-  const made = spawnSync("python3", ["-m", "venv", "--symlinks", making], { timeout: 60_000 })
-  const python = join(making, "bin", "python")
-  const installed =
-    made.status === 0 &&
-    spawnSync(python, ["-m", "pip", "install", "--quiet", ...packages], { timeout: 180_000 })
-      .status === 0
-  if (installed && !existsSync(folder)) renameSync(making, folder)
-  else rmSync(making, { recursive: true })
-  return existsSync(folder) ? { bin } : `${packages.join(" and ")} could not be installed from PyPI`
+  const runs = (program: string, args: readonly string[], timeout: number): boolean =>
+    spawnSync(program, args, { timeout }).status === 0
+  // It is moved, and goes on to work if it is asked by its own python.
+  const isThere = madeOnce(
+    folder,
+    (making) =>
+      runs("python3", ["-m", "venv", "--symlinks", making], 60_000) &&
+      runs(
+        join(making, "bin", "python"),
+        ["-m", "pip", "install", "--quiet", ...packages],
+        180_000,
+      ),
+  )
+  return isThere
+    ? { bin: join(folder, "bin") }
+    : `${packages.join(" and ")} could not be installed from PyPI`
 }
