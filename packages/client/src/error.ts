@@ -1,4 +1,4 @@
-import { definedOf } from "@tallystick/proof"
+import { definedOf, isObject, parseJson } from "@tallystick/proof"
 import type { Problem, Receipt } from "./wire.ts"
 
 /**
@@ -147,11 +147,7 @@ function isBeforeConnection(error: unknown): boolean {
 }
 
 function textOf(error: unknown, member: "code" | "syscall"): string | undefined {
-  // Any value that fetch threw; missing members are undefined.
-  const value =
-    typeof error === "object" && error !== null
-      ? (error as Readonly<Record<string, unknown>>)[member]
-      : undefined
+  const value = isObject(error) ? error[member] : undefined
   return typeof value === "string" ? value : undefined
 }
 
@@ -168,20 +164,12 @@ export function withinCall(
 }
 
 function problemOf(body: string): Problem | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  if (typeof value !== "object" || value === null || !("error" in value) || !("detail" in value))
-    return undefined
-  const { error, detail } = value
+  const value: unknown = parseJson(body)
+  if (!isObject(value)) return undefined
+  const { error, detail, receipt } = value
   if (typeof error !== "string" || typeof detail !== "string") return undefined
   // The service promises this type, as for every answer.
-  return "receipt" in value
-    ? { error, detail, receipt: value.receipt as Receipt }
-    : { error, detail }
+  return { error, detail, ...(receipt !== undefined && { receipt: receipt as Receipt }) }
 }
 
 /**
