@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { sampleOf } from "../metrics.ts"
 import type { ByHand } from "./by-hand.ts"
 import type { FsckMeasured } from "./fsck.ts"
@@ -115,8 +116,7 @@ function spentMs(fields: readonly string[]): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Runs the load generator in a process of its own. */
-/** The load ends earlier if it is aborted. */
+/** Runs the load generator in a process of its own. The load ends earlier if it is aborted. */
 export async function runLoad(load: Load, abort?: AbortSignal): Promise<Measured> {
   // The generator says one line, a Measured.
   return JSON.parse(await said("load.ts", [JSON.stringify(load)], abort)) as Measured
@@ -141,12 +141,7 @@ async function said(
     stdio: ["ignore", "pipe", "inherit"],
   })
   abort?.addEventListener("abort", () => child.kill("SIGTERM"))
-  let text = ""
-  child.stdout.on("data", (chunk: Buffer) => {
-    text += chunk.toString()
-  })
-  await new Promise((resolve) => child.once("close", resolve))
-  return text
+  return await text(child.stdout)
 }
 
 /** One metric of a service, by its name and labels. */

@@ -5,6 +5,7 @@
 
 import { spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
+import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { quantile } from "../median.ts"
 
@@ -47,9 +48,7 @@ export async function runOpenLoop(given: OpenLoopLoad): Promise<LoadResult> {
   })
   const stop = () => child.kill("SIGKILL")
   process.once("exit", stop)
-  let said = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-  await new Promise((resolve) => child.once("close", resolve))
+  const said = await text(child.stdout)
   process.off("exit", stop)
   return JSON.parse(said) as LoadResult // it says one line, a LoadResult
 }

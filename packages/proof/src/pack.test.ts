@@ -140,11 +140,11 @@ interface Making {
   readonly count: number
   /** Of the first entries, those that go into the pack. */
   readonly chosen?: readonly number[]
+  /** The place of an entry that is not linked to the one before it. */
+  readonly unlinked?: number
   /**
    * An edit by the holder of the ledger's key, before the manifest is made and the pack is sealed.
    */
-  /** The place of an entry that is not linked to the one before it. */
-  readonly unlinked?: number
   readonly change?: (files: Files, ledger: Ledger) => void
   readonly sealed?: (said: JsonObject) => JsonObject
   readonly sealKind?: Kind
