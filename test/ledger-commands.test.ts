@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync } from "node:fs"
-import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
+import { existsSync, statSync } from "node:fs"
+import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, createServer as createTcpServer } from "node:net"
 import { buffer } from "node:stream/consumers"
@@ -542,6 +542,32 @@ test("events export: what is cut short or changed on the way is no success", asy
     assert.equal(ended.code, code, `${at}: ${ended.errors}`)
     assert.equal(existsSync(file), kept, `${at}`)
   }
+})
+
+test("events export: a kill leaves no file that looks complete, and the next run makes it", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  let isSlow = true
+  await using service = await listening(
+    createServer((_, response) => {
+      response.writeHead(200, { "x-ledger-sequence": "9" }).write("one\r\n")
+      if (!isSlow) response.end("two\r\n")
+    }),
+  )
+  const file = join(folder.path, "entries.csv")
+  const environment = { TALLYSTICK_URL: service.url, TALLYSTICK_KEY: "tsk_none" }
+  const args = ["events", "export", "acme", "--format", "csv", "--output", file]
+  const { child, ended } = startCommand(args, environment)
+  await eventually("its first line", async () => {
+    const [name] = await readdir(folder.path)
+    return name !== undefined && statSync(join(folder.path, name)).size > 0 ? true : undefined
+  })
+  child.kill("SIGINT")
+  assert.deepEqual(await ended, [null, "SIGINT"])
+  assert.deepEqual(await readdir(folder.path), ["entries.csv.part"])
+  isSlow = false
+  assert.equal((await tallystick(args, environment)).code, 0)
+  assert.deepEqual(await readdir(folder.path), ["entries.csv"])
+  assert.equal(await readFile(file, "utf8"), "one\r\ntwo\r\n")
 })
 
 test("events export: on a full disk no file looks complete", async () => {

@@ -3,11 +3,13 @@
 
 import { createHash, type Hash } from "node:crypto"
 import { createReadStream, existsSync, statSync } from "node:fs"
-import { open, rm } from "node:fs/promises"
+import { open, rename, rm, type FileHandle } from "node:fs/promises"
+import { dirname } from "node:path"
 import type { EntriesExport, ExportEnd, ListedEntry } from "@tallystick/client"
 import type { ExportFormat } from "@tallystick/client/wire"
 import { isJsonObject, parseJson } from "@tallystick/proof"
 import { StartError } from "../error.ts"
+import { syncPath } from "../runtime/durable-file.ts"
 import type { Filter } from "./events-list-command.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { counted, type Terminal } from "./terminal.ts"
@@ -73,20 +75,47 @@ export async function exportEvents(
     return broken > 0 ? exitCodes.broken : exitCodes.good
   }
   if (output === undefined) return write((bytes) => terminal.write(bytes))
+  return format === "jsonl" ? await grow(output, isThere, before, write) : await make(output, write)
+}
+
+/** Writes a file of JSON lines, whose last line says that it is complete. */
+async function grow(
+  output: string,
+  isThere: boolean,
+  before: Lines,
+  write: (to: Write) => Promise<number>,
+): Promise<number> {
   await using file = await open(output, isThere ? "a" : "ax", 0o600)
+  // The last line may lack only its newline.
+  if ((await file.stat()).size < before.bytes) await file.appendFile("\n")
+  await file.truncate(before.bytes)
+  return await filled(file, write)
+}
+
+/**
+ * Writes a file of another format, which looks complete wherever it ends. So it gets its name last:
+ * a kill leaves `<output>.part` behind, which the next run replaces.
+ */
+async function make(output: string, write: (to: Write) => Promise<number>): Promise<number> {
+  const part = `${output}.part`
   try {
-    // The last line may lack only its newline.
-    if ((await file.stat()).size < before.bytes) await file.appendFile("\n")
-    await file.truncate(before.bytes)
-    // Writes all of it or throws. A single write stores only a part if the disk has no more room.
-    const code = await write((bytes) => file.appendFile(bytes))
-    await file.sync()
+    await using file = await open(part, "w", 0o600)
+    const code = await filled(file, write)
+    if (existsSync(output)) throw new StartError(`another program has made ${output} meanwhile`)
+    await rename(part, output)
+    syncPath(dirname(output))
     return code
   } catch (error) {
-    // An incomplete file in these formats looks complete, so remove it.
-    if (format !== "jsonl") await rm(output)
+    await rm(part, { force: true })
     throw error
   }
+}
+
+async function filled(file: FileHandle, write: (to: Write) => Promise<number>): Promise<number> {
+  // Writes all of it or throws. A single write stores only a part if the disk has no more room.
+  const code = await write((bytes) => file.appendFile(bytes))
+  await file.sync()
+  return code
 }
 
 function refuseWrong(

@@ -224,11 +224,12 @@ function addExport(events: ProgramCommand, terminal: Terminal): void {
     .notes(`
 The file has what was recorded when the export began, archived entries too, unless --storage says otherwise. Each export is recorded in the ledger. The
 last line of jsonl has the number of lines and the SHA-256 of all before it; the command checks it, and \`sha256sum\` can later. A file of csv or parquet
-that is cut short is removed. In csv, a cell that a spreadsheet would take for a formula has a ' in front.
+has the suffix .part until it is complete. In csv, a cell that a spreadsheet would take for a formula has a ' in front.
 
 ${keyHelp("read")}
 
-Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was recorded; 1 it is not complete.
+Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was recorded; 1 it is not complete. Only jsonl has 3: in csv and parquet
+the column \`integrity\` says it.
 
 Example:
   $ tallystick events export acme --format parquet --output entries.parquet
