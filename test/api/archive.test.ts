@@ -1,11 +1,13 @@
 import assert from "node:assert/strict"
-import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { engineSettings } from "../engine.ts"
+import { verifyArchive } from "../../packages/server/src/operator/archive.ts"
+import { databaseOf, engineSettings } from "../engine.ts"
 import { metric } from "../metrics.ts"
-import { tallystick } from "../program.ts"
+import { program, tallystick } from "../program.ts"
 import {
   eventually,
   makeWorkspace,
@@ -148,6 +150,54 @@ test("small workspaces are archived too: whole stretches by the service, the res
   await expectFound(last, tiny, 1)
   await expectChain(last.root, small.id, receipts)
   await expectChain(last.root, tiny.id, few)
+})
+
+test("archive verify: what is archived or restored meanwhile is no fault, and no file to delete", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service, { hotDays: 0 })
+  const before = await writeMany(workspace, 100)
+  assert.equal(await service.end(), 0)
+  const { data } = service
+  const settings = { ...settingsOf(service), ...(await engineSettings(data)) }
+  assert.equal((await tallystick(["archive", "now"], settings)).code, 0)
+  await using later = await startService({ data })
+  const writer = later.client(workspace.writer.bearer)
+  const receipts = [...before, ...(await writeMany({ ...workspace, writer }, 100))]
+  assert.equal(await later.end(), 0)
+
+  /** Verifies, and runs another command after the first segment. */
+  const verifiedDuring = async (command: string) => {
+    const environment = { PATH: process.env["PATH"], ...settings }
+    return verifyArchive({ data, databaseUrl: await databaseOf(data) }, (_, segments) => {
+      if (segments > 1) return
+      const { status } = spawnSync(process.execPath, [program, "archive", command], {
+        env: environment,
+      })
+      assert.equal(status, 0)
+    })
+  }
+  const none = { faults: [], strays: [], isInUse: false }
+  assert.deepEqual(await verifiedDuring("now"), { ...none, segments: 1 })
+  assert.equal(filesOf(service).length, 2)
+  assert.deepEqual(await verifiedDuring("restore"), { ...none, segments: 1 })
+  assert.deepEqual(filesOf(service), [])
+
+  // A killed write leaves a file.
+  await using last = await startService({ data })
+  const { ledgerId } = (await last.root.get(workspace.path)).json<{ ledgerId: string }>()
+  const stray = `${ledgerId}/${"0".repeat(12)}-${"0".repeat(64)}.jsonl.zst`
+  mkdirSync(join(data, "archive", ledgerId), { recursive: true })
+  writeFileSync(join(data, "archive", stray), "")
+  const running = await tallystick(["archive", "verify"], settings)
+  assert.deepEqual(
+    [running.code, running.errors.includes(`${stray} yet; before you delete it,`)],
+    [0, true],
+    running.errors,
+  )
+  await expectChain(last.root, workspace.id, receipts)
+  assert.equal(await last.end(), 0)
+  const stopped = await tallystick(["archive", "verify"], settings)
+  assert.match(stopped.errors, /; you may delete it before the next start/)
 })
 
 /** The last sequence in a segment; 0 if there is none. */

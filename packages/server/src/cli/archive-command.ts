@@ -31,7 +31,11 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
   else say(`${found.segments} segments were read, and every body in them hashed again.\n`)
   for (const fault of found.faults) remark(`tallystick: ${fault}\n`)
   for (const stray of found.strays)
-    remark(`tallystick: no entry records ${stray}; nothing reads it, and you may delete it\n`)
+    remark(
+      found.isInUse
+        ? `tallystick: no entry records ${stray} yet; before you delete it, run this again while the service is stopped\n`
+        : `tallystick: no entry records ${stray}, so nothing reads it; you may delete it before the next start, which may record it\n`,
+    )
   return found.faults.length === 0 ? 0 : 1
 }
 

@@ -11,7 +11,7 @@ import { checkSegment } from "../store/archive/archive-segment.ts"
 import { ArchiveFailure, type ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
-import { openSnapshot, openStopped } from "../store/open-offline.ts"
+import { isInUse, openSnapshot, openStopped } from "../store/open-offline.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Snapshot } from "../store/offline.ts"
 import type { Workspace } from "../store/documents.ts"
@@ -52,11 +52,16 @@ export interface VerifiedArchive {
   readonly segments: number
   /** One sentence for each fault. */
   readonly faults: readonly string[]
-  /** Files of these ledgers that no entry records. Nothing reads them. */
+  /** Files of these ledgers that no entry records. */
   readonly strays: readonly string[]
+  /** Whether a service or a command was using the data, which may still record a stray. */
+  readonly isInUse: boolean
 }
 
-/** Reads every segment, and hashes every body in it again. The service may run. */
+/**
+ * Reads every segment, and hashes every body in it again. The service may run: what it archives,
+ * rewrites or removes meanwhile is neither a fault nor a stray.
+ */
 export async function verifyArchive(
   place: StorePlace,
   progress: (workspace: string, segments: number) => void,
@@ -65,32 +70,47 @@ export async function verifyArchive(
   await using storage = closing(openArchive(archiveOf(place), systemClock))
   const all = { segments: 0, faults: [] as string[], strays: [] as string[] }
   for (const workspace of await allWorkspaces(snapshot.registry))
-    await verifyWorkspace(snapshot, storage, workspace, all, progress)
-  return all
+    await verifyWorkspace({ place, snapshot, storage }, workspace, all, progress)
+  return { ...all, isInUse: await isInUse(place) }
+}
+
+interface VerifyingParts {
+  readonly place: StorePlace
+  readonly snapshot: Snapshot
+  readonly storage: ArchiveStorage
 }
 
 async function verifyWorkspace(
-  { journal, registry }: Snapshot,
-  storage: ArchiveStorage,
+  { place, snapshot: { journal, registry }, storage }: VerifyingParts,
   { id, value }: Workspace,
   all: { segments: number; faults: string[]; strays: string[] },
   progress: (workspace: string, segments: number) => void,
 ): Promise<void> {
-  const segments = await createSegmentDirectory(registry).list(id)
-  for (const segment of segments) {
+  for (const segment of await createSegmentDirectory(registry).list(id)) {
     const { fault } = await checkSegment(storage, segment, (sequence, count) =>
       journal.records(id, sequence, count),
     ).catch(unreadable)
+    // Who replaces a segment reads the new file back.
+    if (fault !== undefined && !(await recordedNow(place, id)).has(segment.file)) continue
     if (fault !== undefined)
       all.faults.push(
         `${id}: the segment of entries ${segment.first} to ${segment.last} ${fault}: ${segment.file}`,
       )
     progress(id, ++all.segments)
   }
-  const recorded = new Set(segments.map(({ file }) => file))
+  const files: string[] = []
   for (const { ledgerId } of [value, ...(value.former ?? [])])
-    for await (const { name } of storage.list(`${ledgerId}/`))
-      if (!recorded.has(name)) all.strays.push(name)
+    for await (const { name } of storage.list(`${ledgerId}/`)) files.push(name)
+  // A file is written before it is recorded.
+  const recorded = await recordedNow(place, id)
+  all.strays.push(...files.filter((name) => !recorded.has(name)))
+}
+
+/** The files that a workspace has at this moment, later than the snapshot. */
+async function recordedNow(place: StorePlace, workspace: string): Promise<ReadonlySet<string>> {
+  await using now = closing(await openSnapshot(place))
+  const segments = await createSegmentDirectory(now.registry).list(workspace)
+  return new Set(segments.map(({ file }) => file))
 }
 
 /** If one segment cannot be read, the others are still checked. */
