@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
+import { once } from "node:events"
 import {
   chmod,
   chown,
@@ -663,6 +664,12 @@ test("reindex: rebuilds the index and the search, and everything is found and ve
     checked.output,
     /Run tallystick reindex, which makes both again from the entries\.\n$/,
   )
+  const unread = spawn(process.execPath, [program, "fsck"], {
+    env: { PATH: process.env["PATH"], TALLYSTICK_DATA: first.data },
+    stdio: ["ignore", "ignore", "pipe"],
+  })
+  unread.stderr.destroy()
+  assert.deepEqual(await once(unread, "exit"), [3, null], "whoever reads its errors")
   for (const file of ["index.db", "search.db"]) await rm(join(first.data, file))
   const done = await tallystick(["reindex"], { TALLYSTICK_DATA: first.data })
   assert.deepEqual([done.code, done.errors], [0, ""])

@@ -156,6 +156,8 @@ program
 addRecoveryCommands(program, terminal)
 
 process.stdout.on("error", endWithout)
+// Nobody reads it any more. The command goes on, and its exit code says how it ended.
+process.stderr.on("error", () => {})
 
 try {
   await keptAlive(program.parseAsync())
