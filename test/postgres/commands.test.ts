@@ -15,7 +15,7 @@ import { reindex } from "../../packages/server/src/operator/reindex.ts"
 import { openAnew, openStopped, openWhole } from "../../packages/server/src/store/open-offline.ts"
 import { requireNoCommand } from "../../packages/server/src/store/open.ts"
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
-import { expectChain } from "../chain.ts"
+import { expectChain, type MintedReceipt } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { onOwnServer, startPostgres } from "../postgres-server.ts"
@@ -152,6 +152,40 @@ test("a service does not start while a command has the database alone, nor anoth
   }
   const service = await start(place, rootKey)
   assert.equal(await service.end(), 0)
+})
+
+test("a service that was away for long does not come back while a command has the database alone", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const url = await server.createDatabase()
+  const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
+  await using service = await start(place)
+  const acme = await makeWorkspace(service)
+  const receipts = await writeMany(acme, 3)
+  const write = () => acme.writer.write(eventFor(acme.id))
+  service.process.kill("SIGSTOP")
+  await sql(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'tallystick' AND datname = current_database()`,
+  )
+  {
+    // Its leases run out.
+    await using _alone = closing(
+      await openStopped({ data: place.TALLYSTICK_DATA, databaseUrl: url }),
+    )
+    service.process.kill("SIGCONT")
+    const endMs = systemClock.elapsed() + 3000
+    while (systemClock.elapsed() < endMs) {
+      const refused = await write()
+      assert.deepEqual([refused.status, refused.json().error], [503, "ledger_unavailable"])
+      await systemClock.sleep(100)
+    }
+  }
+  const later = await eventually("it to go on", async () => {
+    const reply = await write()
+    return reply.status === 202 ? reply.json<MintedReceipt>() : undefined
+  })
+  await expectChain(acme.reader, acme.id, [...receipts, later])
 })
 
 test("a starting service and a command that begin at once do not both use the database", async (t) => {

@@ -174,7 +174,7 @@ async function withArchiver(
   // Throws if there is no ledger. Otherwise the next line would make one.
   await (await openStopped(options)).close()
   return await withOfflineStore(options, async (store) => {
-    await using filing = closing(await openFiling(options))
+    await using filing = closing(await openFiling({ ...options, isAlone: true }))
     await using storage = closing(openArchive(archiveOf(options), systemClock))
     const keyring = await openKeyring(store.registry, options.secrets)
     const parts = {

@@ -20,7 +20,6 @@ import { openStopped, openWhole } from "../store/open-offline.ts"
 import {
   openFiling,
   openSignedHeads,
-  openWatched,
   placeName,
   readSignedHeads,
   type ListedHeads,
@@ -28,7 +27,7 @@ import {
 } from "../store/open.ts"
 import type { Workspace } from "../store/documents.ts"
 import type { Checkpoint } from "../store/index-state.ts"
-import type { Journal, JournalReader, Store } from "../store/store.ts"
+import type { Journal, JournalReader, Store, WatchedStore } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { allWorkspaces, endsBefore } from "./check-store.ts"
 import { openOffline } from "./offline-ledger.ts"
@@ -60,11 +59,13 @@ export async function copyLedger(options: CopyOptions): Promise<CopyResult> {
   const checkpoints = await checkpointsOf(from, workspaces)
   const copied = await copyEntries(options, source, workspaces)
   await copyDocuments(to, source)
-  for (const trouble of await reindex(to, limits, ({ workspace, done, entries }) =>
-    progress(`${workspace}: indexed ${done} of ${entries}`),
+  for (const trouble of await reindex(
+    to,
+    limits,
+    ({ workspace, done, entries }) => progress(`${workspace}: indexed ${done} of ${entries}`),
+    ({ index }) => putCheckpoints(index, checkpoints),
   ))
     throw new StartError(`the copy fails its integrity check: ${trouble}`)
-  await putCheckpoints(to, checkpoints)
   return { workspaces: workspaces.length, ...copied }
 }
 
@@ -106,7 +107,7 @@ async function copyEntries(
   workspaces: readonly Workspace[],
 ): Promise<Pick<CopyResult, "entries" | "before">> {
   await using target = closing(await openOffline({ ...to, limits }))
-  await using filing = closing(await openFiling(to))
+  await using filing = closing(await openFiling({ ...to, isAlone: true }))
   if (target.readOnly !== undefined)
     throw new StartError(`nothing can be copied into ${placeName(to)}: ${target.readOnly}`)
   await assertNoOther(target, workspaces, to)
@@ -146,7 +147,7 @@ async function copyHeads(
   to: LedgerPlace,
   workspaces: readonly Workspace[],
 ): Promise<void> {
-  await using target = closing(await openSignedHeads(to.heads, to))
+  await using target = closing(await openSignedHeads(to.heads, { ...to, isAlone: true }))
   for (const { origin } of workspaces.flatMap((workspace) => epochsOf(workspace)))
     for (const { heads } of signed) {
       const head = heads.get(origin)
@@ -280,13 +281,12 @@ async function checkpointsOf(
 
 /** The index has just been made again, so it has none. */
 async function putCheckpoints(
-  to: StorePlace,
+  index: WatchedStore["index"],
   checkpoints: readonly SignedCheckpoint[],
 ): Promise<void> {
-  await using target = closing(await openWatched(to))
   for (const { workspace, epoch, checkpoint } of checkpoints)
     assert(
-      await target.index.putCheckpoint(workspace, epoch, 0, checkpoint),
+      await index.putCheckpoint(workspace, epoch, 0, checkpoint),
       "an index that was made anew has no checkpoint",
     )
 }

@@ -53,7 +53,7 @@ export async function openOffline(config: StoreConfig): Promise<Store> {
   }
   const alone = await requireStopped(config)
   try {
-    const store = await openStore(config, onDeath)
+    const store = await openStore({ ...config, isAlone: true }, onDeath)
     return {
       ...store,
       async close() {

@@ -24,16 +24,21 @@ export interface Progress {
   readonly entries: number
 }
 
-/** Returns a sentence for each workspace with a broken chain. Its tree ends before the break. */
+/**
+ * Returns a sentence for each workspace with a broken chain. Its tree ends before the break. `then`
+ * is called while nobody else can use the data, unless there is such a sentence.
+ */
 export async function reindex(
   place: StorePlace,
   limits: Limits,
   progress: (progress: Progress) => void,
+  then: (watched: WatchedStore) => Promise<void> = async () => {},
 ): Promise<readonly string[]> {
   await using store = closing(await openAnew(place))
   const troubles: string[] = []
   for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
     troubles.push(...(await reindexOne(store, workspace, limits, progress)))
+  if (troubles.length === 0) await then(store.watched)
   return troubles
 }
 

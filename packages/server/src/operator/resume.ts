@@ -165,7 +165,7 @@ async function openEpochs(
     )
   const opened = new Map<string, string>()
   await using store = closing(await openOffline({ ...place, limits }))
-  await using heads = closing(await openSignedHeads(headsPath, place))
+  await using heads = closing(await openSignedHeads(headsPath, { ...place, isAlone: true }))
   const ledger = offlineLedger(limits, store, keyring)
   for (const { document, found, checkpoint } of ending) {
     const { size, root, againstSigned, signed } = found

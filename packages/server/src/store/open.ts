@@ -23,6 +23,8 @@ export interface StorePlace {
   readonly databaseUrl?: string | undefined
   /** Absent: in the data folder. */
   readonly archive?: ArchivePlace | undefined
+  /** For a command that has the database alone (`requireStopped`): others are refused meanwhile. */
+  readonly isAlone?: boolean
 }
 
 export function archiveOf({ data, archive }: StorePlace): ArchivePlace {
@@ -44,11 +46,11 @@ export async function openStore(
   onDeath: (cause: Error) => void,
   progress?: (done: number, entries: number) => void,
 ): Promise<Store> {
-  const { data, databaseUrl, limits } = config
+  const { data, databaseUrl, limits, isAlone } = config
   const archive = archiveOf(config)
   return databaseUrl === undefined
     ? openSqlite({ data, limits, archive }, onDeath, progress)
-    : (await postgres()).openPostgres({ databaseUrl, limits, archive }, onDeath)
+    : (await postgres()).openPostgres({ databaseUrl, limits, archive, isAlone }, onDeath)
 }
 
 /**
@@ -79,7 +81,7 @@ export async function openFiling(place: StorePlace): Promise<FilingStore> {
   const store =
     databaseUrl === undefined
       ? openSqliteFiling(data)
-      : (await postgres()).openPostgresFiling(databaseUrl)
+      : (await postgres()).openPostgresFiling(databaseUrl, place.isAlone)
   return withArchive(store, archiveOf(place), systemClock)
 }
 
@@ -133,7 +135,12 @@ export async function tellSignedHeads(path: string, { databaseUrl }: StorePlace)
 }
 
 /** The heads that were signed by this server and by all that share its database. */
-export async function openSignedHeads(path: string, { databaseUrl }: StorePlace): Promise<Heads> {
+export async function openSignedHeads(
+  path: string,
+  { databaseUrl, isAlone }: StorePlace,
+): Promise<Heads> {
   const file = await openHeads(path)
-  return databaseUrl === undefined ? file : (await postgres()).openPostgresHeads(databaseUrl, file)
+  return databaseUrl === undefined
+    ? file
+    : (await postgres()).openPostgresHeads(databaseUrl, file, isAlone)
 }

@@ -6,7 +6,14 @@ import { StartError } from "../../error.ts"
 import { leaseMs } from "./leases.ts"
 import { newestLayout } from "./migrate.ts"
 import { closing } from "../../runtime/closing.ts"
-import { openTool, serviceName, type Queries, type ToolConnection } from "./connection.ts"
+import {
+  lockKey,
+  openTool,
+  passLock,
+  serviceName,
+  type Queries,
+  type ToolConnection,
+} from "./connection.ts"
 
 const hasLedger = "SELECT to_regclass('tallystick.leases') IS NOT NULL"
 const layout = "SELECT number FROM tallystick.layout"
@@ -19,10 +26,7 @@ const lookEveryMs = 100
 /** The server notices a closed connection only after a short time. */
 const closedWithinMs = 2000
 
-/** "tallysti": the key of an advisory lock. Each database has its own. */
-const lockKey = "x'74616c6c79737469'::bigint"
 const lock = `SELECT pg_try_advisory_xact_lock(${lockKey})`
-const passLock = `SELECT pg_try_advisory_xact_lock_shared(${lockKey})`
 /**
  * The lock ends with its transaction, because a pooler keeps sessions. The role may have a timeout.
  */
@@ -37,8 +41,8 @@ export interface Alone {
  * Throws if a service or another command uses the database. The leases of a killed service run out
  * within seconds.
  *
- * A command locks, and then looks for connections; a service connects, and then looks at the lock.
- * So of two that begin at once, at least one sees the other.
+ * A command locks, and then looks for connections; a service connects, and then looks at the lock,
+ * with each connection. So of two that begin at once, at least one sees the other.
  */
 export async function requireAlone(url: string): Promise<Alone> {
   const tool = await openTool(url)

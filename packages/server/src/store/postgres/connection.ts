@@ -34,6 +34,8 @@ export interface DatabaseConfig {
   readonly connections: number
   /** Whether it writes only derived data: then its commits do not wait for the disk. */
   readonly isDerived?: boolean
+  /** Whether it belongs to a command that has the database alone. */
+  readonly isAlone?: boolean | undefined
 }
 
 /**
@@ -97,7 +99,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   const waitUntilBack = async (): Promise<void> => {
     while (away !== undefined && !closing) {
       await clock.sleep(askAgainMs)
-      if (await answers(config.url)) away = undefined
+      if (await answers(config)) away = undefined
     }
   }
   const connected = async (): Promise<PoolClient> => {
@@ -163,7 +165,21 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   }
 }
 
-function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool {
+/** "tallysti": the key of the advisory lock of a command. Each database has its own. */
+export const lockKey = "x'74616c6c79737469'::bigint"
+/** False while a command has the database alone. The lock ends with its transaction. */
+export const passLock = `SELECT pg_try_advisory_xact_lock_shared(${lockKey})`
+
+/**
+ * A service looks at the lock with each connection, because it may have lost all of them for so long
+ * that a command found it stopped.
+ */
+async function requireNoCommand(client: ClientBase): Promise<void> {
+  const [row] = await ask(client, passLock, [])
+  if (row?.[0] !== true) throw new Error("a command of tallystick has the database alone")
+}
+
+function openPool({ url, connections, isDerived = false, isAlone }: DatabaseConfig): Pool {
   const pool = new Pool({
     Client: BinaryClient,
     ...clientOf(url, connectTimeoutMs, answerTimeoutMs),
@@ -173,6 +189,7 @@ function openPool({ url, connections, isDerived = false }: DatabaseConfig): Pool
     // A connection for which this fails is not used.
     async onConnect(client) {
       await client.query(isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`)
+      if (isAlone !== true) await requireNoCommand(client)
     },
   })
   // A broken connection leaves the pool. A statement that is under way on it fails. The next query
@@ -199,15 +216,15 @@ function clientOf(url: string, connectMs: number, answerMs: number) {
 }
 
 /**
- * Whether a new connection can be made and answers, or fails only because there are too many
+ * Whether a new connection can be made and used, or fails only because there are too many
  * connections.
  */
-async function answers(url: string): Promise<boolean> {
+async function answers({ url, isAlone }: DatabaseConfig): Promise<boolean> {
   const client = new BinaryClient(clientOf(url, connectTimeoutMs, connectTimeoutMs))
   client.on("error", () => {})
   try {
     await client.connect()
-    await client.query("SELECT 1")
+    await (isAlone === true ? client.query("SELECT 1") : requireNoCommand(client))
     return true
   } catch (error) {
     return isOfCount(error)

@@ -20,8 +20,8 @@ export async function openPostgresAnew(url: string): Promise<DerivedStore> {
     await alone.close()
     throw error
   }
-  const watched = openPostgresWatched(url)
-  const filing = openPostgresFiling(url)
+  const watched = openPostgresWatched(url, true)
+  const filing = openPostgresFiling(url, true)
   return {
     watched,
     filing,

@@ -15,7 +15,7 @@ import type { Heads } from "../heads.ts"
 import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../store.ts"
 import { leavesFrom } from "../leaf-reader.ts"
-import { openDatabase } from "./connection.ts"
+import { openDatabase, type DatabaseConfig } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
 import { sizeOf, stateOf } from "./database-state.ts"
 import { pollGrowth } from "./growth-poll.ts"
@@ -29,7 +29,8 @@ import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader
 import { findingsOf, indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 
-export interface PostgresConfig extends Pick<Config, "limits" | "archive"> {
+export interface PostgresConfig
+  extends Pick<Config, "limits" | "archive">, Pick<DatabaseConfig, "isAlone"> {
   readonly databaseUrl: string
 }
 
@@ -40,18 +41,18 @@ const threadConnections = 3
 
 /** Calls `onDeath` when a thread has died. */
 export async function openPostgres(
-  { databaseUrl: url, limits, archive }: PostgresConfig,
+  { databaseUrl: url, limits, archive, isAlone }: PostgresConfig,
   onDeath: (cause: Error) => void,
 ): Promise<Store> {
   const { isCluster } = await migrate(url)
   const options: ReaderOptions = {
-    database: { url, connections: threadConnections },
+    database: { url, connections: threadConnections, isAlone },
     limits,
     archive,
   }
   const start = () => startThread<ReaderQuestions>(readerModule, options, { onDeath })
   const [lists, searches] = [startWhenAsked(start), startWhenAsked(start)]
-  const database = openDatabase({ url, connections: limits.databaseConnectionsMax })
+  const database = openDatabase({ url, connections: limits.databaseConnectionsMax, isAlone })
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
   const growth = createGrowth(patient(registry, systemClock))
   const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
@@ -123,8 +124,8 @@ function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
 }
 
 /** For the program that watches, after the serving program has opened the database. */
-export function openPostgresWatched(url: string): WatchedStore {
-  const database = openDatabase({ url, connections: threadConnections, isDerived: true })
+export function openPostgresWatched(url: string, isAlone?: boolean): WatchedStore {
+  const database = openDatabase({ url, connections: threadConnections, isDerived: true, isAlone })
   const leases = createLeases(database, "watch", systemClock)
   return {
     journal: journalReads(database),
@@ -139,8 +140,8 @@ export function openPostgresWatched(url: string): WatchedStore {
 }
 
 /** For the program that files, after the serving program has opened the database. */
-export function openPostgresFiling(url: string): FilingStore {
-  const database = openDatabase({ url, connections: threadConnections, isDerived: true })
+export function openPostgresFiling(url: string, isAlone?: boolean): FilingStore {
+  const database = openDatabase({ url, connections: threadConnections, isDerived: true, isAlone })
   const leases = createLeases(database, "file", systemClock)
   const journal = journalReads(database)
   return {
@@ -169,8 +170,8 @@ export function openPostgresReading(url: string): ReadStore {
 }
 
 /** The heads in the database, in addition to this server's own file. */
-export function openPostgresHeads(url: string, file: Heads): Heads {
-  const database = openDatabase({ url, connections: 1 })
+export function openPostgresHeads(url: string, file: Heads, isAlone?: boolean): Heads {
+  const database = openDatabase({ url, connections: 1, isAlone })
   const heads = sharedHeads(database, file, systemClock)
   return {
     ...heads,
