@@ -687,6 +687,9 @@ test(
       await done(["resume", "--check"], elsewhere),
       new RegExp(`${acme.id}: .* and 312 were signed; it would continue in a new epoch, 2`),
     )
+    const { code, output } = await tallystick(["doctor"], { ...elsewhere, TALLYSTICK_PORT: "1" })
+    assert.equal(code, 1)
+    assert.match(output, /^bad +checkpoints .* and 312 were signed$/m)
     const said = await done(["resume"], older)
     assert.match(said, new RegExp(`${acme.id}: .* and 312 were signed; it continues in epoch 2`))
     await using resumed = await start(older, service.rootKey)

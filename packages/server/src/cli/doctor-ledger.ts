@@ -18,6 +18,7 @@ import { isSealedBy } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSnapshot } from "../store/open-offline.ts"
+import { largestHeads } from "../store/open.ts"
 import type { Workspace } from "../store/documents.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { counted } from "./terminal.ts"
@@ -103,11 +104,12 @@ async function checkChains(
 }
 
 async function checkHeads(
-  { heads: path }: Config,
+  config: Config,
   { journal }: Snapshot,
   workspaces: readonly Workspace[],
 ): Promise<Verdict> {
-  const heads = await readHeads(path)
+  const path = config.heads
+  const heads = await largestHeads(path, config)
   let signed = 0
   let hashed = 0
   for (const workspace of workspaces) {
@@ -131,7 +133,7 @@ async function checkHeads(
         "stop the service, keep this data unchanged, and run tallystick fsck",
       )
   }
-  const missing = missingOf(heads, workspaces)
+  const missing = missingOf(await readHeads(path), workspaces)
   if (missing.length > 0)
     return (workspaces.length === 0 ? bad : warn)(
       `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
