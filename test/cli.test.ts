@@ -708,6 +708,23 @@ test("compact: refuses while a service runs, and says what it gave back", async 
   assert.equal(found.status, 200)
 })
 
+test("backup: with a secret that does not open the copy there is none", async () => {
+  await using service = await startProgram()
+  await makeWorkspace(service)
+  const settings = { TALLYSTICK_DATA: service.data }
+  const backups = join(dirname(service.data), "backups")
+  const made = await tallystick(["backup", join(backups, "good")], settings)
+  assert.deepEqual([made.code, made.errors], [0, ""])
+  // As if the secret had been rotated meanwhile.
+  await writeFile(join(service.data, "secret"), "ab".repeat(32))
+  const refused = await tallystick(["backup", join(backups, "bad")], settings)
+  assert.deepEqual([refused.code, refused.output], [1, ""])
+  assert.match(refused.errors, /\/secret does not open the copy, so no backup was made: /)
+  assert.deepEqual(await readdir(backups), ["good"])
+  const without = await tallystick(["backup", join(backups, "bare"), "--without-secrets"], settings)
+  assert.deepEqual([without.code, without.errors], [0, ""])
+})
+
 test("reindex: does not change a folder without a ledger", async () => {
   await using folder = await makeFolder()
   const file = await folder.file("other.txt", "mine")

@@ -13,15 +13,17 @@ import { syncPath } from "../runtime/durable-file.ts"
 import { makeFolder } from "../runtime/make-folder.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
+import { knownSecrets } from "./secret-files.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { noteBackup, type LastBackup } from "../store/last-backup.ts"
-import type { ArchivePlace } from "../config.ts"
+import { ConfigError, type ArchivePlace } from "../config.ts"
 import { withArchive } from "../store/archive/archived-bodies.ts"
 import { archiveIn } from "../store/archive/open-archive.ts"
 import { closing } from "../runtime/closing.ts"
 import type { Snapshot } from "../store/offline.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
 import type { Head } from "../store/entries.ts"
+import { openKeyring } from "../workspace/stored-keyring.ts"
 
 export interface BackupOptions {
   readonly data: string
@@ -83,6 +85,7 @@ export async function backUp({
     const place = hasArchive ? archiveIn(fresh) : archive
     const checked = await check(fresh, place, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
+    await requireOpening(data, fresh)
     syncPath(fresh)
     if (existsSync(path))
       throw new StartError(
@@ -187,6 +190,28 @@ function unlike(what: string): StartError {
   return new StartError(
     `the copy has ${what}: it differs from the original, and was removed. Look at the disk`,
   )
+}
+
+/** The secret may have been rotated since the copy began, or be one that nobody uses any more. */
+async function requireOpening(data: string, fresh: string): Promise<void> {
+  await using snapshot = closing(openSqliteSnapshot(fresh))
+  try {
+    const { secret, previous } = knownSecrets({ ...nothingGiven, data: fresh })
+    if (secret !== undefined) await openKeyring(snapshot.registry, { secret, previous })
+  } catch (cause) {
+    if (!(cause instanceof StartError || cause instanceof ConfigError)) throw cause
+    throw new StartError(
+      `${join(data, "secret")} does not open the copy, so no backup was made: if the secret was rotated at this moment, run it again; if the service has its secret from elsewhere, remove that file, or add --without-secrets`,
+      { cause },
+    )
+  }
+}
+
+const nothingGiven = {
+  secret: undefined,
+  previousSecret: undefined,
+  rootKey: undefined,
+  previousRootKey: undefined,
 }
 
 /** The secrets of the folder, if it has any. */
