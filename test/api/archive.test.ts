@@ -8,6 +8,7 @@ import { verifyArchive } from "../../packages/server/src/operator/archive.ts"
 import { databaseOf, engineSettings } from "../engine.ts"
 import { metric } from "../metrics.ts"
 import { program, tallystick } from "../program.ts"
+import { damage } from "../promises/damaged.ts"
 import {
   eventually,
   makeWorkspace,
@@ -100,6 +101,7 @@ test("old entries are archived and read as before; without the archive, reads an
   assert.deepEqual(filesOf(later), [])
   const now = await archive("now")
   assert.match(now.output, /^Archived \d{4} entries/, now.errors)
+  assert.equal(now.code, 0, now.errors)
   assert.equal((await tallystick(["fsck"], settings)).code, 0)
   // A file that was changed is named with its entries, by both.
   const [file = ""] = filesOf(later)
@@ -198,6 +200,35 @@ test("archive verify: what is archived or restored meanwhile is no fault, and no
   assert.equal(await last.end(), 0)
   const stopped = await tallystick(["archive", "verify"], settings)
   assert.match(stopped.errors, /; you may delete it before the next start/)
+})
+
+test("archive now: what is due and stays is counted, and damage is no success", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service, { hotDays: 0 })
+  const receipts = await writeMany(workspace, 100)
+  assert.equal(await service.end(), 0)
+  const settings = { ...settingsOf(service), ...(await engineSettings(service.data)) }
+  const now = () => tallystick(["archive", "now"], settings)
+  // It also removes the checkpoints.
+  assert.equal((await tallystick(["reindex"], settings)).code, 0)
+  const unsigned = await now()
+  assert.deepEqual([unsigned.code, unsigned.output], [0, "Archived 0 entries.\n"])
+  assert.match(
+    unsigned.errors,
+    new RegExp(`: ${workspace.id}: no checkpoint covers 10\\d due entries yet;`),
+  )
+
+  await using again = await startService({ data: service.data })
+  await expectChain(again.root, workspace.id, receipts)
+  assert.equal(await again.end(), 0)
+  damage(service.data, receipts[50]?.receipt ?? "", "a byte of the body")
+  const damaged = await tallystick(["archive", "now"], {
+    ...settings,
+    TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1",
+  })
+  assert.equal(damaged.code, 1)
+  assert.match(damaged.output, /^Archived 1\d\d entries/)
+  assert.match(damaged.errors, new RegExp(`: ${workspace.id}: 1 entry cannot be archived`))
 })
 
 /** The last sequence in a segment; 0 if there is none. */

@@ -9,7 +9,7 @@ import {
 } from "../operator/archive.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { requiredSecrets } from "../operator/secret-files.ts"
-import { configOf, jsonText, type Terminal } from "./terminal.ts"
+import { configOf, counted, jsonText, type Terminal } from "./terminal.ts"
 
 export async function runArchiveStatus(terminal: Terminal, json: boolean): Promise<void> {
   const workspaces = await archiveStatus(configOf(terminal))
@@ -39,11 +39,25 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
   return found.faults.length === 0 ? 0 : 1
 }
 
-export async function runArchiveNow(terminal: Terminal): Promise<void> {
-  const entries = await archiveNow(optionsOf(terminal))
+/** Returns the exit code: 1 if damaged entries stay in the database. */
+export async function runArchiveNow(terminal: Terminal): Promise<number> {
+  const { entries, staying } = await archiveNow(optionsOf(terminal))
   terminal.progress("")
-  terminal.say(`Archived ${entries} entries.\n`)
+  terminal.say(`Archived ${entriesOf(entries)}.\n`)
+  for (const { workspace, unsigned, damaged } of staying) {
+    if (unsigned > 0)
+      terminal.remark(
+        `tallystick: ${workspace}: no checkpoint covers ${counted(unsigned, "due entry", "due entries")} yet; start the service, which signs one\n`,
+      )
+    if (damaged > 0)
+      terminal.remark(
+        `tallystick: ${workspace}: ${entriesOf(damaged)} cannot be archived; tallystick fsck names what was changed\n`,
+      )
+  }
+  return staying.some(({ damaged }) => damaged > 0) ? 1 : 0
 }
+
+const entriesOf = (count: number): string => counted(count, "entry", "entries")
 
 export async function runArchiveRestore(terminal: Terminal): Promise<void> {
   const entries = await restoreArchive(optionsOf(terminal))

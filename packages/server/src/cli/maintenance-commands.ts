@@ -91,11 +91,13 @@ function addArchive(program: ProgramCommand, terminal: Terminal): void {
     })
   archive
     .command("now")
-    .description("archive everything that is due, while the service is stopped")
+    .description(
+      "archive everything that is due, while the service is stopped; exit code 1 if a damaged entry stays",
+    )
     .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick archive now")
     .action(async () => {
       const { runArchiveNow } = await import("./archive-command.ts")
-      await runArchiveNow(terminal)
+      process.exitCode = await runArchiveNow(terminal)
     })
   archive
     .command("restore")

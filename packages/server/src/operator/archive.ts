@@ -14,6 +14,7 @@ import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { isInUse, openSnapshot, openStopped } from "../store/open-offline.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Snapshot } from "../store/offline.ts"
+import { destroyedBodies } from "../store/destroyed.ts"
 import type { Workspace } from "../store/documents.ts"
 import type { FilingStore } from "../store/store.ts"
 import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
@@ -124,12 +125,27 @@ export interface ArchiveChangeOptions extends OfflineOptions {
   readonly progress: (workspace: string, entries: number) => void
 }
 
-/**
- * Archives everything that is due, also less than a full segment. Returns the number of entries.
- */
-export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
-  return withArchiver(options, async (parts, workspace, filing) => {
-    await packDue(filing, workspace.id, dueMsOf(workspace, systemClock))
+export interface ArchivedNow {
+  readonly entries: number
+  /** The workspaces with due entries that stay in the database. */
+  readonly staying: readonly StayingEntries[]
+}
+
+export interface StayingEntries {
+  readonly workspace: string
+  /** Entries that no signed checkpoint covers. */
+  readonly unsigned: number
+  /** Entries whose bodies do not match their records. */
+  readonly damaged: number
+}
+
+/** Archives everything that is due, also less than a full segment. */
+export async function archiveNow(options: ArchiveChangeOptions): Promise<ArchivedNow> {
+  const staying: StayingEntries[] = []
+  const entries = await withArchiver(options, async (parts, workspace, filing) => {
+    const dueMs = dueMsOf(workspace, systemClock)
+    const { sequence: last = 1 } = (await filing.journal.head(workspace.id)) ?? {}
+    await packDue(filing, workspace.id, dueMs)
     const asked = {
       partialMs: 0,
       ends: new Map<string, number>(),
@@ -139,8 +155,39 @@ export function archiveNow(options: ArchiveChangeOptions): Promise<number> {
     // The first sweep notes where the frames end; nobody packs more meanwhile.
     const first = await archiveDue(parts, workspace, asked)
     const second = await archiveDue(parts, workspace, asked)
+    // The last entry is never packed.
+    const due = await lastBefore(filing, workspace.id, dueMs, 0, last - 1)
+    const left = await stayingOf(filing, workspace.id, due)
+    if (left.unsigned + left.damaged > 0) staying.push(left)
     return first.entries + second.entries
   })
+  return { entries, staying }
+}
+
+/** Those of the first `due` entries that are neither archived nor destroyed. */
+async function stayingOf(
+  filing: FilingStore,
+  workspace: string,
+  due: number,
+): Promise<StayingEntries> {
+  const { registry } = filing
+  const { covered } = await settledOf(filing, workspace)
+  const signed = Math.min(due, covered)
+  const segments = await createSegmentDirectory(registry).list(workspace)
+  const gone = await destroyedBodies(registry, workspace, { first: 1, last: signed })
+  const away = [...segments.map(({ first, last }) => [first, last] as const), ...gone]
+  return { workspace, unsigned: due - signed, damaged: signed - countOf(away, signed) }
+}
+
+/** How many of the sequences up to this one are in some of these ranges. */
+function countOf(ranges: readonly (readonly [number, number])[], upTo: number): number {
+  let [count, end] = [0, 0]
+  for (const [first, last] of ranges.toSorted(([one], [other]) => one - other)) {
+    const [from, to] = [Math.max(first, end + 1), Math.min(last, upTo)]
+    count += Math.max(0, to - from + 1)
+    end = Math.max(end, to)
+  }
+  return count
 }
 
 /** Packs all entries that were recorded before this, also without a segment of the search. */
