@@ -145,7 +145,7 @@ export function createSegmentArchiving(
         const some = frames.slice(at, at + restoredAtOnce)
         await content.putFrames(
           workspace,
-          some.map((frame) => upToNext(frame, there)),
+          some.map((frame) => asThere(frame, there)),
         )
         await turn()
       }
@@ -209,11 +209,10 @@ function hasAll(kept: Frame | undefined, { bytes }: Frame): boolean {
   return opened.indexes.every((index) => has.has(index))
 }
 
-/** A segment does not know that a frame in the database begins before its own next one. */
-function upToNext(frame: Frame, there: readonly Frame[]): Frame {
-  const end = frame.first + frame.count
-  const next = there.find(({ first }) => first > frame.first && first < end)
-  return next === undefined ? frame : { ...frame, count: next.first - frame.first }
+/** A frame that the database still has may end with entries whose bodies are destroyed. */
+function asThere(frame: Frame, there: readonly Frame[]): Frame {
+  const same = there.find(({ first }) => first === frame.first)
+  return same === undefined ? frame : { ...frame, count: same.count }
 }
 
 /** The frames of a segment's entries that the database still has. */

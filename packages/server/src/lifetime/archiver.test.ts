@@ -77,6 +77,11 @@ async function openHouse(
     async frames() {
       return (await filing.content.frames(workspace.id, 0, Infinity)).map(({ first }) => first)
     },
+    /** The first and last entries of these frames. */
+    async spans() {
+      const frames = await filing.content.frames(workspace.id, 0, Infinity)
+      return frames.map(({ first, count }) => [first, first + count - 1])
+    },
     /** Of a process for which the frame of the first entry is damaged. */
     damaged: createSegmentArchiving(
       {
@@ -374,6 +379,27 @@ test("bodies that a recorded segment around them lacks stay in the database", as
     await house.expectFiles([], "taken back")
     assert.deepEqual(await house.lacking(), [])
   }
+})
+
+test("a restored frame does not span entries that are not packed", async (t) => {
+  await using house = await openHouse(t, [
+    [1, 65],
+    [71, 192],
+  ])
+  await house.recordOver(1, 192)
+  await house.archive()
+  const [segment] = (await house.archive()).segments
+  assert.ok(segment !== undefined)
+  await restoreSegment(house, workspace, segment)
+  assert.deepEqual(await house.spans(), [
+    [1, 64],
+    [65, 65],
+    [71, 128],
+    [129, 192],
+  ])
+  await house.pack([66, 70])
+  await house.archive()
+  assert.deepEqual(await house.lacking(), [])
 })
 
 test("a segment that a dead process has recorded is finished behind frames that are not archived", async (t) => {

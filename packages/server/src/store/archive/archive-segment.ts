@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import { parseRecord, recordBytes } from "@tallystick/proof"
-import { fits, frameEntries, frameOfStaying, openFrame } from "../body-frame.ts"
+import { fits, frameEntries, frameOfStaying, openFrame, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Log } from "../epochs.ts"
@@ -155,7 +155,10 @@ export function segmentPrefix({
 export interface CheckedSegment {
   /** A phrase that follows "the segment". Undefined if there is no fault. */
   readonly fault: string | undefined
-  /** Its frames, in the form of the journal. */
+  /**
+   * Its frames, in the form of the journal, each up to its last body. Entries after that are
+   * destroyed, or were not packed when an older version made the segment.
+   */
   readonly frames: readonly Frame[]
 }
 
@@ -185,15 +188,15 @@ export async function checkSegment(
     if (first > segment.last || end > segment.last + 1)
       return broken("has more entries than it should")
     const bytes = content.subarray(range.start, range.end)
-    const fault = faultOf(bytes, index, await recordsFrom(first, end - first))
-    if (fault !== undefined) return broken(fault)
-    frames.push({ first, count: end - first, bytes })
+    const opened = openedOf(bytes, index, await recordsFrom(first, end - first))
+    if (typeof opened === "string") return broken(opened)
+    frames.push({ first, count: (opened.indexes.at(-1) ?? index) - index + 1, bytes })
   }
   assert(frames.length > 0, "a segment has a body")
   return { fault: undefined, frames }
 }
 
-function faultOf(bytes: Uint8Array, firstIndex: number, records: Uint8Array): string | undefined {
+function openedOf(bytes: Uint8Array, firstIndex: number, records: Uint8Array): OpenFrame | string {
   const opened = openFrame(bytes)
   if (typeof opened === "string") return `has a frame that ${opened}`
   for (const index of opened.indexes) {
@@ -205,5 +208,5 @@ function faultOf(bytes: Uint8Array, firstIndex: number, records: Uint8Array): st
     if (!fits(fields, salted))
       return `has a body that the entry with index ${index} does not commit to`
   }
-  return undefined
+  return opened
 }
