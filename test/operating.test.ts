@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
 import { freePort } from "./free-port.ts"
-import { tallystick } from "./program.ts"
+import { program, run, tallystick } from "./program.ts"
 import { eventFor, logKeyOf, makeWorkspace, startService, settingsOf } from "./service.ts"
 
 // Commands for an operator of a running service: config, doctor, completion, rotate.
@@ -119,6 +119,12 @@ test(
       (await readdir(service.data)).filter((name) => name.startsWith("doctor")),
       [],
     )
+    // In a container, the next process has the number of one that was killed.
+    const script = 'echo kept > "$TALLYSTICK_DATA/doctor.$$"; exec "$@"'
+    const again = await run("sh", ["-c", script, "sh", process.execPath, program, "doctor"], {
+      environment: { PATH: process.env["PATH"], ...settings },
+    })
+    assert.equal(again.code, 0, again.output)
     assert.equal(await service.end(), 0)
 
     // Each of these is done, found, named, and undone.
