@@ -1,10 +1,12 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test, type TestContext } from "node:test"
+import { expectChain } from "../chain.ts"
 import { compileCache } from "../program.ts"
+import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
@@ -105,6 +107,41 @@ function freshPath(t: TestContext): string {
   t.after(() => rmSync(folder, { recursive: true }))
   return join(folder, "data.heads")
 }
+
+test(
+  "an export has no checkpoint before the names of its files are on the disk",
+  { skip },
+  async (t) => {
+    await using service = await startService()
+    const acme = await makeWorkspace(service)
+    const receipts = await writeMany(acme, 3)
+    await eventually("a checkpoint", async () =>
+      (await acme.reader.get(`${acme.path}/tlog/checkpoint`)).status === 200 ? true : undefined,
+    )
+    await expectChain(acme.reader, acme.id, receipts)
+    assert.equal(await service.end(), 0)
+    const exporting = `
+import { exportLedger } from ${JSON.stringify(join(sources, "operator", "export.ts"))}
+try {
+  await exportLedger({
+    data: ${JSON.stringify(service.data)},
+    workspace: ${JSON.stringify(acme.id)},
+    folder: process.argv[1],
+    announce: async () => {},
+    progress() {},
+  })
+  process.stdout.write("exported")
+} catch (error) {
+  process.stdout.write(error.code)
+}`
+    const folder = join(freshPath(t), "..", "export")
+    for (const unsynced of ["bodies", "disclosures", "tile/0", "tile/entries", "."]) {
+      assert.equal(run(exporting, folder, join(folder, unsynced)), "EIO", unsynced)
+      assert.equal(existsSync(join(folder, "checkpoint")), false, unsynced)
+    }
+    assert.equal(run(exporting, folder, undefined), "exported", "the canary: nothing fails")
+  },
+)
 
 test("nothing is signed that the heads file could not be synced for", { skip }, (t) => {
   const path = freshPath(t)

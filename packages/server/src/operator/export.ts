@@ -3,7 +3,7 @@
 // one adds new entries. The checkpoint is written last, after everything that it covers.
 
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import {
   bodiesPath,
   bundle,
@@ -24,7 +24,7 @@ import {
   type Tile,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../store/opened-entry.ts"
-import { writeSynced } from "../runtime/durable-file.ts"
+import { syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolder } from "../runtime/make-folder.ts"
 import { readIfThere } from "../runtime/read-if-there.ts"
 import { StartError } from "../error.ts"
@@ -113,8 +113,11 @@ async function exportFormer(
 
 function signOff(files: Folder, vkey: string, note?: string): void {
   files.put(packPaths.policy, Buffer.from(formatTrustPolicy(vkey)))
+  // Before the names that say that everything is there, all others are on the disk.
+  files.syncNames()
   files.put(packPaths.vkey, Buffer.from(`${vkey}\n`))
   if (note !== undefined) files.put(packPaths.checkpoint, Buffer.from(note))
+  files.syncNames()
 }
 
 async function writeEntries(
@@ -193,6 +196,8 @@ interface Folder {
   put(path: string, content: Uint8Array): void
   /** Writes the entries of one tile. Returns how many of them are new. */
   putGroup(group: number, entries: readonly Stored[], hashes: Uint8Array): number
+  /** Syncs the folders, also those that an interrupted export made. */
+  syncNames(): void
   /** Removes partial tiles that a larger tile has replaced. */
   dropPartials(size: number): void
 }
@@ -207,7 +212,8 @@ function openFolder(
   const read = (path: string): Buffer | undefined => readIfThere(at(path))
   const put = (path: string, content: Uint8Array): void => {
     makeFolder(dirname(at(path)))
-    // Every file is synced, because a checkpoint on the disk must never cover entries that are not.
+    // Every file is synced, and its name later, because a checkpoint on the disk must never cover
+    // entries that are not.
     writeSynced(`${at(path)}.new`, content)
     renameSync(`${at(path)}.new`, at(path))
   }
@@ -242,6 +248,12 @@ function openFolder(
       put(tilePath("entries", group, width), bundle(entries.map(({ record }) => record)))
       put(tilePath(0, group, width), hashes)
       return Math.max(0, Math.min(width, group * tileWidth + width - had))
+    },
+    syncNames() {
+      const below = readdirSync(folder, { recursive: true, withFileTypes: true })
+      for (const one of below) if (one.isDirectory()) syncPath(join(one.parentPath, one.name))
+      syncPath(folder)
+      syncPath(dirname(resolve(folder)))
     },
     dropPartials: (of) => dropPartials(folder, of),
   }
