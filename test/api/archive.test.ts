@@ -108,6 +108,10 @@ test("old entries are archived and read as before; without the archive, reads an
   writeFileSync(join(later.data, "archive", file), "this is no segment".repeat(1000))
   const damaged = await archive("verify")
   assert.equal(damaged.code, 1)
+  assert.match(
+    damaged.output,
+    /^1 of \d+ segments? cannot be read, or are not what was recorded\.\n$/,
+  )
   assert.match(damaged.errors, /the segment of entries \d+ to \d+ (is not the file|cannot be read)/)
   assert.notEqual((await tallystick(["fsck"], settings)).code, 0)
 })

@@ -28,7 +28,14 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
   )
   progress("")
   if (json) say(jsonText(found))
-  else say(`${found.segments} segments were read, and every body in them hashed again.\n`)
+  else {
+    const { length: wrong } = found.faults
+    say(
+      wrong === 0
+        ? `Read ${counted(found.segments, "segment")}, and hashed every body again.\n`
+        : `${wrong} of ${counted(found.segments, "segment")} cannot be read, or are not what was recorded.\n`,
+    )
+  }
   for (const fault of found.faults) remark(`tallystick: ${fault}\n`)
   for (const stray of found.strays)
     remark(

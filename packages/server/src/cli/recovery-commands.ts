@@ -73,7 +73,7 @@ function addExport(program: ProgramCommand, terminal: Terminal): void {
     )
     .notes(`
 The export covers all entries up to the last checkpoint. A running service records the export first; the command asks it with the instance key
-in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and disclosures (sealed fields) are in separate files, so that you
+in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, no entry is written. Bodies and disclosures (sealed fields) are in separate files, so that you
 can leave either out.
 
 Example:
