@@ -227,6 +227,10 @@ test(
       NODE_OPTIONS: `--import=${clock}`,
     })
     assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
+    const lost = await diagnose({ ...settings, TALLYSTICK_HEADS: join(folder.path, "lost") })
+    assert.deepEqual([lost.code, lost.looks["checkpoints"]?.state], [0, "warn"])
+    assert.match(lost.looks["checkpoints"]?.found ?? "", /so entries may be missing there$/)
+
     const text = await tallystick(["doctor"], settings)
     assert.equal(text.code, 0)
     assert.match(text.output, /^warn {2}service .*\n +→ if it should run, start it/m)

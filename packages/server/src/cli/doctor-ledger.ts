@@ -99,7 +99,7 @@ async function checkChains(
       return bad(wrong, "stop the service, keep this data unchanged, and restore a backup")
   }
   return ok(
-    `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} pass their integrity check`,
+    `the last entries of ${counted(workspaces.length, "workspace")}, up to ${limits.recheckEntries} of each, pass their integrity check`,
   )
 }
 
@@ -139,11 +139,14 @@ async function checkHeads(
       `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
       "if this is the wrong disk or part of the data is missing, put it back; if you gave these ledgers up, remove their lines from that file",
     )
+  if (signed < workspaces.length)
+    return warn(
+      `nothing says what was signed of ${counted(workspaces.length - signed, "workspace")}, so entries may be missing there`,
+      `a service signs what is new within a second, and lists it in ${path}; if that file was lost or is another one, put the right one back`,
+    )
   const by =
     hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
-  return ok(
-    `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`,
-  )
+  return ok(`nothing that was signed is missing in ${counted(signed, "workspace")}${by}`)
 }
 
 /** For one workspace. Hashing them takes some tenths of a second. */
