@@ -8,6 +8,7 @@ import {
   cp,
   mkdtemp,
   mkdtempDisposable,
+  open,
   readdir,
   readFile,
   rename,
@@ -33,6 +34,7 @@ import {
   logKeyOf,
   makeWorkspace,
   settingsOf,
+  writeMany,
   type Service,
   type Workspace,
 } from "./service.ts"
@@ -723,6 +725,36 @@ test("backup: with a secret that does not open the copy there is none", async ()
   assert.deepEqual(await readdir(backups), ["good"])
   const without = await tallystick(["backup", join(backups, "bare"), "--without-secrets"], settings)
   assert.deepEqual([without.code, without.errors], [0, ""])
+})
+
+test("a damaged page of the journal is one sentence for every command", async () => {
+  await using service = await startProgram()
+  await writeMany(await makeWorkspace(service), 3)
+  assert.equal(await service.end(), 0)
+  const path = join(service.data, "journal.db")
+  using journal = new DatabaseSync(path)
+  journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+  const { page } =
+    journal.prepare("SELECT min(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'").get() ?? {}
+  const { page_size: bytes } = journal.prepare("PRAGMA page_size").get() ?? {}
+  journal.close()
+  await using file = await open(path, "r+")
+  await file.write(Buffer.alloc(200, 0xff), 0, 200, Number(page) * Number(bytes))
+  for (const args of [
+    ["serve"],
+    ["backup", `${service.data}-copy`],
+    ["resume"],
+    ["compact"],
+    ["reindex"],
+  ]) {
+    const { code, output, errors } = await tallystick(args, settingsOf(service))
+    assert.deepEqual([code, output], [1, ""], args.join(" "))
+    assert.match(
+      errors,
+      /^tallystick: [^\n]*database disk image is malformed[^\n]*\n$/,
+      args.join(" "),
+    )
+  }
 })
 
 test("reindex: does not change a folder without a ledger", async () => {

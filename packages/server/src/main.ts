@@ -24,8 +24,9 @@ const { version } = JSON.parse(
 ) as { version: string }
 
 let needsReader = true
-/** SQLite's code of a full disk. */
+/** SQLite's code of a full disk, and those of a file that cannot be read or is damaged. */
 const sqliteFull = 13
+const sqliteUnreadable: readonly number[] = [10, 11, 26]
 
 /** Calls `taken` when standard output has taken all of it. */
 function output(content: string | Uint8Array, taken = () => {}): void {
@@ -170,7 +171,7 @@ try {
     error instanceof ArchiveFailure ||
     isArchiveAway(error) ||
     isOfTheSystem(error) ||
-    (error instanceof Error && isDiskFull(error))
+    (error instanceof Error && (isDiskFull(error) || isUnreadable(error)))
   terminal.remark(
     expected
       ? `tallystick: ${sentenceOf(error)}\n`
@@ -201,6 +202,8 @@ function inOneLine(text: string): string {
 
 function sentenceOf(error: Error): string {
   if (isArchiveAway(error)) return whatIsAway(error)
+  if (isUnreadable(error))
+    return `a file of the data cannot be read (${error.message}): keep the data unchanged, look at the disk, and restore a backup; index.db and search.db may be removed, because a start makes them again`
   return isDiskFull(error)
     ? "the disk of the data is full, or nearly: make room, and run this again"
     : error.message
@@ -209,7 +212,16 @@ function sentenceOf(error: Error): string {
 /** The service's reserve is used up, or SQLite reports that the disk is full. */
 function isDiskFull(error: unknown): boolean {
   if (error instanceof LedgerError) return error.code === "storage_full"
-  return error instanceof Error && "errcode" in error && error.errcode === sqliteFull
+  return sqliteCodeOf(error) === sqliteFull
+}
+
+function isUnreadable(error: unknown): boolean {
+  return sqliteUnreadable.includes(sqliteCodeOf(error) ?? 0)
+}
+
+/** The kind of an error of SQLite, without the details in its higher bits. */
+function sqliteCodeOf(error: unknown): number | undefined {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined
 }
 
 /** Names the first file that cannot be read. */
