@@ -1034,8 +1034,10 @@ function registryKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-/** Work that a stopped service left to the next start; few small entries. */
+/** Segments of one level. Those that the service has made depend on how fast it was. */
 async function makeSegments(data: string, workspace: string, level: number): Promise<void> {
+  using search = new DatabaseSync(join(data, "search.db"))
+  dropSegments(search)
   const filing = openSqliteFiling(data)
   const end = (await filing.journal.head(workspace))?.sequence ?? 0
   for (let k = 0; lastOf({ level, k }) <= end; k++) {
@@ -1269,8 +1271,12 @@ function cut(files: Files, isThorough: boolean): ReturnType<Act> {
 function forget({ index, search, data }: Files): void {
   for (const table of ["positions", "trees", "tiles", "checkpoints"])
     index.exec(`DELETE FROM ${table}`)
-  for (const table of ["segments", "parts"]) search.exec(`DELETE FROM ${table}`)
+  dropSegments(search)
   writeFileSync(`${data}.heads`, "")
+}
+
+function dropSegments(search: DatabaseSync): void {
+  for (const table of ["segments", "parts"]) search.exec(`DELETE FROM ${table}`)
 }
 
 function flippedIndex(
