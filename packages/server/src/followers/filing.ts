@@ -246,10 +246,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
     return undefined
   }
 
-  /**
-   * Makes a segment of at least this level, or a smaller one if the entries are large. Returns
-   * whether there was one to make.
-   */
+  /** Makes the largest segment that is there to be made. Returns whether there was one. */
   async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
     try {
       // Another process may have filed since.

@@ -1,8 +1,8 @@
 // Packs the bodies of entries into frames (store/content-keeper.ts) once nothing reads them one
 // after another any more: a signed checkpoint covers them, and segments of the search have them and
-// the rest of their 4,096, or they are old. Oldest first, some stretches at a
-// time, with pauses, because a commit waits while a stretch is stored. The pauses are longer under
-// load, because packing can wait and writers cannot.
+// the rest of their 4,096, or they are old. Oldest first, some stretches at a time, with pauses,
+// because a commit waits while a stretch is stored. The pauses are longer under load, because
+// packing can wait and writers cannot.
 
 import type { Clock } from "../clock.ts"
 import { detailOf } from "../error.ts"
