@@ -102,11 +102,11 @@ export const defaultLimits = {
    * pieces of this size: a segment of a million entries has some 60 MB.
    */
   mergedBytesMax: 4 * 1024 * 1024,
-  /** How often the thread that makes segments is told of new entries: a segment needs thousands. */
+  /** How often the thread that makes segments is told of new entries: a segment needs hundreds. */
   fileEveryMs: 250,
   /**
-   * Entries that wait for a search segment are packed at this age without one: a workspace may
-   * never have enough entries for a segment.
+   * Entries are packed at this age even if the 4,096 that they belong to are not full: a workspace
+   * may never have so many.
    */
   packAfterMs: 86_400_000,
   /** How often the archiver looks for due entries: they have waited for days already. */

@@ -131,6 +131,8 @@ test("entries wait a second at most until they fill a usual segment, if the ones
   await grow(usual, 2 * usual - 1)
   assert.equal(await keptOf(house, "acme"), "1.0")
   await grow(2 * usual - 1, 2 * usual + 300)
+  await untilKept(house, "acme", "1.0 1.1")
+  await settled()
   assert.equal(await keptOf(house, "acme"), "1.0 1.1", "the next ones wait again")
   // A second later, and nothing more was written.
   house.wakeAll()
