@@ -402,6 +402,8 @@ const acceptsOther = new Set([
 function eventsOf({ body, operation, isTorn }: Asked, reply: Reply): readonly Sent[] {
   // How much of a torn request arrived is unknown.
   if (isTorn || body === undefined || acceptsOther.has(operation)) return []
+  // An event that is too large is not read, so the text may not be JSON there.
+  if (reply.text.includes('"payload_too_large"')) return []
   const sent = JSON.parse(body.toString())
   if (operation === "POST /v1/events")
     return [{ ...reply.json<Omit<Sent, "event">>(), event: sent }]

@@ -131,6 +131,8 @@ test("a refusal names the place of the first fault, and the rest is not read", a
     ['{"events":[1]', "invalid_json", "the body ends before its JSON does"],
     ['{"events":[1]}x', "invalid_json", "the body is not JSON: see byte 15"],
     ['{"events":[1 2]}', "invalid_json", "the body is not JSON: see byte 14"],
+    ['{"events":[1,{"a":1,"a":2 x}]}', "invalid_json", "events[1] is not JSON"],
+    ['{"events":[{"__proto__":1,"a},{":[1}]}', "invalid_json", "events[0] is not JSON"],
   ]
   for (const [text, code, detail] of cases)
     assert.deepEqual(await inPieces(text), { code, detail }, text)

@@ -6,7 +6,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import type { Pace } from "../runtime/pace.ts"
-import { NotJson, parseStrict, type JsonLimits } from "./json.ts"
+import { isJson, NotJson, parseStrict, type JsonLimits } from "./json.ts"
 
 export interface BatchBodyRules {
   readonly limits: JsonLimits
@@ -92,8 +92,11 @@ function readItem(text: Scanner, end: ValueEnd, place: number, rules: BatchBodyR
   try {
     return parseStrict(item, limits, ["events", place])
   } catch (error) {
-    if (error instanceof LedgerError && !(error instanceof NotJson)) return error
-    throw error
+    if (!(error instanceof LedgerError) || error instanceof NotJson) throw error
+    // A rule may be broken before the text stops being JSON, and then it may end anywhere.
+    if (isJson(item)) return error
+    if (text.next() === undefined) text.fail()
+    throw new NotJson(`events[${place}] is not JSON`)
   }
 }
 

@@ -51,6 +51,11 @@ export function parseStrict(
     : new Reader(text, limits, within).read()
 }
 
+/** Whether JSON.parse accepts the text, even if `parseStrict` refuses it. */
+export function isJson(bytes: Buffer): boolean {
+  return parse(bytes.toString()) !== undefined
+}
+
 function parse(text: string): Made | undefined {
   try {
     return JSON.parse(text) as Made // JSON.parse makes nothing else.
