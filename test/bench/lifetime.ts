@@ -7,7 +7,16 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { join } from "node:path"
 import { measureDisk } from "./disk.ts"
 import type { Load } from "./load.ts"
-import { makeWriter, metric, rootKey, runLoad, startService, type Program } from "./programs.ts"
+import {
+  makeWriter,
+  metric,
+  rootKey,
+  runLoad,
+  settled,
+  startService,
+  stillMs,
+  type Program,
+} from "./programs.ts"
 import { median, quantile } from "../median.ts"
 
 interface Lifetime {
@@ -281,20 +290,8 @@ async function* expiring(service: Program, path: string): AsyncGenerator<Row> {
 
 // -------------------------------------------------------------------------------------------------
 
-const stillMs = 4000
 /** How long archiving may take to begin. */
 const beginsMs = 90_000
-
-/** When a metric has not changed for a while. */
-async function settled({ url }: Program, name: string): Promise<void> {
-  let last = await metric(url, name)
-  for (let sinceMs = performance.now(); performance.now() - sinceMs < stillMs;) {
-    await sleep(100)
-    const now = await metric(url, name)
-    if (now !== last) sinceMs = performance.now()
-    last = now
-  }
-}
 
 interface Page {
   readonly total: number

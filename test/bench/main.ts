@@ -28,6 +28,7 @@ import {
   metric,
   runFsck,
   runLoad,
+  settled,
   startBare,
   startService,
   type Program,
@@ -330,13 +331,17 @@ async function growth(): Promise<void> {
     `kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`,
   )
   await derived(data)
-  disk(data)
+  disk(data, "after the load")
+  service = await startService(data)
+  await settled(service, "tallystick_packed_entries_total")
+  await service.stop()
+  disk(data, "some time later, when its bodies are packed")
 }
 
 /** Of the load generator's events. */
-function disk(data: string): void {
+function disk(data: string, when: string): void {
   say(
-    `\nbytes on the disk for an event, whose request has a body of ${eventBody("large", 500_000).length} bytes with two personal fields\n`,
+    `\nbytes on the disk for an event, whose request has a body of ${eventBody("large", 500_000).length} bytes with two personal fields, ${when}\n`,
   )
   say("| what | bytes |")
   say("| --- | --- |")

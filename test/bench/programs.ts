@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
 import { sampleOf } from "../metrics.ts"
 import type { ByHand } from "./by-hand.ts"
 import type { FsckMeasured } from "./fsck.ts"
@@ -147,6 +148,20 @@ async function said(
 /** One metric of a service, by its name and labels. */
 export async function metric(url: string, name: string): Promise<number> {
   return sampleOf(await (await fetch(`${url}/metrics`)).text(), name)
+}
+
+/** How long a metric must be still to be settled. */
+export const stillMs = 4000
+
+/** When a metric has not changed for a while. */
+export async function settled({ url }: Program, name: string): Promise<void> {
+  let last = await metric(url, name)
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < stillMs;) {
+    await sleep(100)
+    const now = await metric(url, name)
+    if (now !== last) sinceMs = performance.now()
+    last = now
+  }
 }
 
 /** A workspace with a key that may write and read. */
