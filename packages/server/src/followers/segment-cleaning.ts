@@ -2,6 +2,7 @@
 // no file has it.
 
 import type { Limits } from "../limits.ts"
+import { firstWhere } from "../runtime/first-where.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
 import { createSegmentBuilder, type SegmentBuilder } from "../store/search/segment-builder.ts"
 import {
@@ -221,11 +222,5 @@ function within(
 
 /** Whether a sorted list has a number in this range. */
 function isAmong(sorted: Float64Array, first: number, last: number): boolean {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle] ?? 0) < first) low = middle + 1
-    else high = middle
-  }
-  return low < sorted.length && (sorted[low] ?? 0) <= last
+  return (sorted[firstWhere(sorted, (one) => one >= first)] ?? Infinity) <= last
 }
