@@ -1,7 +1,7 @@
 // What an erasure would destroy, and the parts that erasures work with.
 
 import type { Pace } from "../runtime/pace.ts"
-import type { ErasureSubject } from "../store/documents.ts"
+import type { Person } from "../store/documents.ts"
 import type { ErasuresFile } from "../store/erasures-file.ts"
 import type { Store } from "../store/store.ts"
 import type { AdminParts } from "../workspace/admin-entries.ts"
@@ -18,7 +18,7 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
   /** The ids of the holds on these entries, or on the person. */
   readonly holdsOn: (
     workspace: string,
-    subject: ErasureSubject,
+    subject: Person,
     sequences: readonly number[],
     signal?: AbortSignal,
   ) => Promise<readonly string[]>

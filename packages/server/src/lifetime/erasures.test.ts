@@ -22,7 +22,7 @@ import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
-import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
+import type { ErasureScope, Person } from "../store/documents.ts"
 import { StartError } from "../error.ts"
 import { eraseAgain } from "./erase-again.ts"
 import { startErasing } from "./erasing.ts"
@@ -76,7 +76,7 @@ function openHouse(
       const [entry] = await served.journal.at(workspace.id, [sequence])
       return entry ?? assert.fail(`entry ${sequence} is missing`)
     },
-    async erase(subject: ErasureSubject, scope: ErasureScope = "fields") {
+    async erase(subject: Person, scope: ErasureScope = "fields") {
       const request = { subject, scope, reason: "asked by letter" }
       const { id, value } = await erasures.request(by, workspace, request)
       await erasures.carryOut(workspace)

@@ -15,7 +15,7 @@ import {
   created,
   type ErasureDocument,
   type ErasureScope,
-  type ErasureSubject,
+  type Person,
   type Document,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
@@ -39,7 +39,7 @@ import { actOf, destroyedIn, ownEntries, sequencesIn, targetOf } from "./erasure
 import { recordEach, recordPart, recordParts } from "./erasure-recording.ts"
 
 export interface ErasureRequest {
-  readonly subject: ErasureSubject
+  readonly subject: Person
   readonly scope: ErasureScope
   readonly reason: string
   readonly reference?: string | undefined

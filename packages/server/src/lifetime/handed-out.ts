@@ -3,7 +3,7 @@
 
 import { openEntry } from "../store/opened-entry.ts"
 import { every } from "../store/all-documents.ts"
-import type { ErasureSubject, HandedOut, TokenBound } from "../store/documents.ts"
+import type { Person, HandedOut, TokenBound } from "../store/documents.ts"
 import type { Journal, Registry } from "../store/store.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"
 import { sequencesOf, type SubjectSource } from "./subject-entries.ts"
@@ -23,7 +23,7 @@ export async function handedOut(
   source: HandedOutSource,
   workspace: string,
   sequences: ReadonlySet<number>,
-  subject: ErasureSubject | undefined,
+  subject: Person | undefined,
 ): Promise<HandedOut> {
   const packs = await packsWith(source, workspace, sequences)
   const tokens = await tokensFor(source, workspace, { sequences, subject, packs: new Set(packs) })
@@ -53,7 +53,7 @@ async function packsWith(
 
 interface GivenAway {
   readonly sequences: ReadonlySet<number>
-  readonly subject: ErasureSubject | undefined
+  readonly subject: Person | undefined
   readonly packs: ReadonlySet<string>
 }
 

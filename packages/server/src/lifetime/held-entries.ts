@@ -3,7 +3,7 @@
 
 import { wantedIn } from "../query/entry-filter.ts"
 import type { Pace } from "../runtime/pace.ts"
-import type { HeldSubject, HoldScope } from "../store/documents.ts"
+import type { Person, HoldScope } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import { findableOf, matches, type Findable } from "../store/search/matching.ts"
 import { filedOf } from "../store/search/searchable-fields.ts"
@@ -46,7 +46,7 @@ function coverOf(scope: HoldScope): Cover {
   return ({ body }, findable) => body !== undefined && matches(findable, wanted)
 }
 
-function concerns({ id, types }: HeldSubject, { actor, target }: Findable["filed"]): boolean {
+function concerns({ id, types }: Person, { actor, target }: Findable["filed"]): boolean {
   return [actor, target].some(
     (party) => party.id === id && (types === undefined || types.includes(party.type)),
   )

@@ -8,7 +8,7 @@ import { every } from "../store/all-documents.ts"
 import {
   changed,
   created,
-  type HeldSubject,
+  type Person,
   type HoldDocument,
   type HoldScope,
   type Document,
@@ -45,7 +45,7 @@ export interface Holds {
   /** The ids of the holds on a person, or on one of these entries, as they are stored now. */
   among(
     workspace: string,
-    subject: HeldSubject,
+    subject: Person,
     sequences: readonly number[],
     signal?: AbortSignal,
   ): Promise<readonly string[]>
@@ -164,7 +164,7 @@ export async function activeHolds(
 }
 
 /** Whether a hold on a person and an erasure of a person may be about the same one. */
-function concernsPerson(scope: HoldScope, { id, types }: HeldSubject): boolean {
+function concernsPerson(scope: HoldScope, { id, types }: Person): boolean {
   if (!("subject" in scope) || scope.subject.id !== id) return false
   const held = scope.subject.types
   return held === undefined || types === undefined || held.some((type) => types.includes(type))

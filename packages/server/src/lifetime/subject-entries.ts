@@ -13,7 +13,7 @@ import type { Pace } from "../runtime/pace.ts"
 import { disclosureDigest } from "../runtime/sha256.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
-import type { ErasureScope, ErasureSubject } from "../store/documents.ts"
+import type { ErasureScope, Person } from "../store/documents.ts"
 import type { Finder, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
@@ -51,7 +51,7 @@ export interface PersonSource extends SubjectSource {
 
 export interface SubjectAsked {
   readonly workspace: string
-  readonly subject: ErasureSubject
+  readonly subject: Person
   readonly scope: ErasureScope
   /** The entries after the first and up to the last of these sequences. */
   readonly after: number
@@ -103,7 +103,7 @@ export async function* sequencesOf(
  * Searches for entries that may be about the person. They ignore case, so they find more than exact
  * matches.
  */
-function searchesFor({ id }: ErasureSubject): readonly Wanted[] {
+function searchesFor({ id }: Person): readonly Wanted[] {
   const value = shortened(id)
   const isPrefix = value.length < id.length
   const terms: Term[] = (["actor", "target"] as const).map((field) => {
@@ -130,7 +130,7 @@ function shortened(id: string): string {
 /** Undefined if nothing of the entry must be destroyed, or nothing is left. */
 function personalIn(
   entry: Stored | undefined,
-  subject: ErasureSubject,
+  subject: Person,
   scope: ErasureScope,
 ): Personal | undefined {
   const body = entry && intactBody(entry)
@@ -160,7 +160,7 @@ function personalIn(
     : { sequence, isBody: false, digests: disclosures.map(disclosureDigest) }
 }
 
-function isSubject(party: Json | undefined, { id, types }: ErasureSubject): boolean {
+function isSubject(party: Json | undefined, { id, types }: Person): boolean {
   if (!isJsonObject(party) || party["id"] !== id) return false
   const { type } = party
   return types === undefined || (typeof type === "string" && types.includes(type))
@@ -171,7 +171,7 @@ const tokenActs: readonly Json[] = ["security.token.create", "security.token.rev
 /** The token for the person's activity that an entry of the service is about. */
 function tokenIn(
   { action, target, metadata }: JsonObject,
-  subject: ErasureSubject,
+  subject: Person,
 ): NamingDocument | undefined {
   if (!tokenActs.includes(action ?? null) || !isJsonObject(target)) return undefined
   const bound = isJsonObject(metadata) ? metadata["subject"] : undefined
@@ -197,7 +197,7 @@ function documentIn({ action, target }: JsonObject): NamingDocument | undefined 
 function namedIn(
   entry: Stored,
   body: JsonObject,
-  { id }: ErasureSubject,
+  { id }: Person,
   scope: ErasureScope,
 ): readonly string[] {
   if (scope === "fields" && documentIn(body) !== undefined) return []

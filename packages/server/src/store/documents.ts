@@ -278,11 +278,11 @@ export interface KeyringDocument {
 export type HoldScope =
   /** A filter of entries, in the form of the API. */
   | { readonly filter: JsonObject }
-  | { readonly subject: HeldSubject }
+  | { readonly subject: Person }
   | { readonly receiptIds: readonly string[] }
 
-/** The id of an actor or target, and its types; absent: any. */
-export interface HeldSubject {
+/** Every actor and target with this id, of any type if `types` is absent. */
+export interface Person {
   readonly id: string
   readonly types?: readonly string[]
 }
@@ -372,12 +372,6 @@ export function segmentDocumentId({
  */
 export type ErasureScope = "fields" | "entries"
 
-/** Without types, it matches any type of actor or target. */
-export interface ErasureSubject {
-  readonly id: string
-  readonly types?: readonly string[]
-}
-
 /** A request to erase a person, and how far it has come (lifetime/erasures.ts). */
 export interface ErasureDocument {
   /**
@@ -393,7 +387,7 @@ export interface ErasureDocument {
   /**
    * Removed once everything is recorded, if whole entries are erased: the ledger forgets the id.
    */
-  readonly subject?: ErasureSubject
+  readonly subject?: Person
   /** The ids of the holds that it waits for. */
   readonly holds?: readonly string[]
   /** Entries up to this sequence have been looked at. */
