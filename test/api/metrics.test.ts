@@ -225,6 +225,7 @@ test("requests, refusals, replays and errors are counted, and buckets add up", a
   const key = crypto.randomUUID()
   for (let time = 0; time < 3; time++)
     await writer.write(eventFor(id, { action: "auth.login" }), key)
+  assert.equal((await writer.write(eventFor(id, { source: "cron" }))).status, 400)
   await anonymous.post("/v1/session", { email: "nobody@example.com", password: "not the password" })
   const now = await read()
   const grown = (name: string): number => (now.get(name) ?? 0) - (before.get(name) ?? 0)
@@ -234,6 +235,7 @@ test("requests, refusals, replays and errors are counted, and buckets add up", a
   const route = 'route="/v1/events",method="POST",status="202"'
   const series = "tallystick_request_duration_seconds"
   assert.equal(grown(`${series}_count{${route}}`), 3)
+  assert.equal(grown(`${series}_count{${route.replace("202", "400")}}`), 1)
   const buckets = [...now]
     .filter(([name]) => name.startsWith(`${series}_bucket`) && name.includes(route))
     .map(([, count]) => count)

@@ -12,12 +12,11 @@ import {
   type Service,
 } from "../service.ts"
 import { exchange, request } from "./raw.ts"
-import { samplesOf, type Samples } from "../metrics.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What operators and their machines ask: health, readiness, metrics, limits, the description. Every
-// limit that is shown is enforced.
+// What operators and their machines ask: health, readiness, limits. Every limit that is shown is
+// enforced. The metrics are in metrics.test.ts, the description in openapi.test.ts.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -62,64 +61,7 @@ test("healthz and readyz report a process that lives and can append", async () =
   assert.ok(checks.length >= 2)
 })
 
-test("limits are those of docs/configuration.md", async () => {
-  await expectRows([
-    {
-      as: anonymous,
-      ask: "GET /v1/limits",
-      gets: 200,
-      shows: {
-        eventBytesMax: 262_144,
-        batchBytesMax: 8_388_608,
-        batchEventsMax: 1000,
-        batchObjectsMax: 1_000_000,
-        depthMax: 32,
-        stringBytesMax: 65_536,
-        headersBytesMax: 16_384,
-        uriBytesMax: 8192,
-        headersTimeoutMs: 10_000,
-        bodyTimeoutMs: 30_000,
-        queuedEventsMax: 5000,
-      },
-    },
-  ])
-})
-
 // Metrics -----------------------------------------------------------------------------------------
-
-test("metrics count requests and entries, in Prometheus format", async () => {
-  const read = async (): Promise<Samples> => {
-    const reply = await anonymous.get("/metrics")
-    assert.match(reply.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
-    return samplesOf(reply.text)
-  }
-  const before = await read()
-  const key = crypto.randomUUID()
-  await acme.writer.write(eventFor(acme.id), key)
-  await acme.writer.write(eventFor(acme.id), key)
-  await acme.writer.write(eventFor(acme.id, { source: "cron" }))
-  await acme.writer.write(eventFor(acme.id, { action: "auth.login" }))
-  const now = await read()
-  const grown = (name: string): number => (now.get(name) ?? 0) - (before.get(name) ?? 0)
-  assert.equal(grown('tallystick_entries_total{lane="operations"}'), 1)
-  assert.equal(grown('tallystick_entries_total{lane="security"}'), 1)
-  assert.equal(grown("tallystick_replays_total"), 1)
-  assert.equal(
-    grown(
-      'tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="202"}',
-    ),
-    3,
-  )
-  assert.equal(
-    grown(
-      'tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="400"}',
-    ),
-    1,
-  )
-  assert.ok(grown("tallystick_commit_entries_sum") >= 2)
-  assert.equal(now.get("tallystick_integrity_failures_total"), 0)
-  assert.ok((now.get("process_resident_memory_bytes") ?? 0) > 10_000_000)
-})
 
 test("no metric names a tenant or has a value that a stranger can choose", async () => {
   const strange = ["/v1/strange-path-1", "/v1/workspaces/strange-workspace", "/strange%20path-2"]
@@ -127,7 +69,8 @@ test("no metric names a tenant or has a value that a stranger can choose", async
   await anonymous.ask("DELETE", "/v1/events")
   const minted = await writeEvent(acme)
   await acme.reader.get(`${acme.path}/receipts/${minted.receipt}`)
-  const { text } = await anonymous.get("/metrics")
+  const { headers, text } = await anonymous.get("/metrics")
+  assert.match(headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
   for (const one of [
     "strange",
     acme.id,
@@ -139,70 +82,6 @@ test("no metric names a tenant or has a value that a stranger can choose", async
     service.data,
   ])
     assert.ok(!text.includes(one), one)
-})
-
-// The description ---------------------------------------------------------------------------------
-
-test("the description has the paths and parameters of docs/api.md", () => {
-  const { paths } = service.described.document
-  for (const [method, path] of [
-    ["post", "/v1/events"],
-    ["post", "/v1/events/batch"],
-    ["post", "/v1/consents"],
-    ["get", "/v1/workspaces/{workspaceId}/receipts/{receiptId}"],
-    ["get", "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof"],
-  ] as const) {
-    assert.ok(paths[path]?.[method], `${method} ${path}`)
-  }
-  const headers = paths["/v1/events"].post.parameters.filter(
-    (one: { in: string }) => one.in === "header",
-  )
-  const names: readonly string[] = headers.map(({ name }: { name: string }) => name.toLowerCase())
-  for (const name of [
-    "idempotency-key",
-    "x-service-environment",
-    "x-service-server",
-    "x-request-id",
-    "x-session-id",
-    "x-trace-id",
-  ]) {
-    assert.ok(names.includes(name), name)
-  }
-})
-
-test("the description says which credential each endpoint takes", () => {
-  const { paths, components } = service.described.document
-  const security = (path: string, method: string): unknown => paths[path][method].security
-  const ofReaders = [
-    { apiKey: ["read"] },
-    { apiKey: ["admin"] },
-    { session: ["viewer"] },
-    { session: ["admin"] },
-  ]
-  assert.deepEqual(security("/v1/events", "post"), [{ apiKey: ["write"] }])
-  assert.deepEqual(security("/v1/workspaces/{workspaceId}", "get"), ofReaders)
-  const receipt = [...ofReaders, { scopedToken: ["receipt"] }, { scopedToken: ["evidence"] }, {}]
-  assert.deepEqual(security("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get"), receipt)
-  const activity = [{ scopedToken: ["activity"] }, { tokenParameter: ["activity"] }]
-  assert.deepEqual(security("/v1/workspaces/{workspaceId}/activity", "get"), activity)
-  const policy = [...ofReaders, { scopedToken: ["policy"] }, { tokenParameter: ["policy"] }, {}]
-  assert.deepEqual(
-    security("/v1/workspaces/{workspaceId}/published-policy/{version}", "get"),
-    policy,
-  )
-  assert.deepEqual(security("/v1/workspaces", "post"), [
-    { apiKey: ["instance"] },
-    { session: ["instance"] },
-  ])
-  assert.deepEqual(security("/v1/session", "get"), [{ session: [] }])
-  assert.deepEqual(security("/v1/session", "post"), [{}])
-  assert.deepEqual(security("/healthz", "get"), [{}])
-  assert.deepEqual(Object.keys(components.securitySchemes), [
-    "apiKey",
-    "scopedToken",
-    "tokenParameter",
-    "session",
-  ])
 })
 
 // Limits that are set -----------------------------------------------------------------------------
