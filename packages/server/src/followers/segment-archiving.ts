@@ -6,6 +6,7 @@
 import { strict as assert } from "node:assert"
 import { parseRecord } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
+import { isArchiveAway } from "../error.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { ArchiveFailure } from "../store/archive/archive-storage.ts"
 import {
@@ -20,7 +21,9 @@ import {
 } from "../store/archive/archive-segment.ts"
 import { openFrame } from "../store/body-frame.ts"
 import type { Frame, SequenceRange } from "../store/content-keeper.ts"
+import { bodiless, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
+import type { Stored } from "../store/entries.ts"
 import {
   findDueFrames,
   readBytes,
@@ -55,15 +58,17 @@ export interface SegmentArchiving {
    */
   drop(workspace: string, segment: ArchiveSegmentDocument, isChecked: boolean): Promise<boolean>
   /**
-   * Rewrites a segment without the bodies of these entries. Undefined if none is left, and the same
-   * segment if it has none of them. Only frames with some of them are packed again. The others were
-   * checked when the file was recorded, whose hash is compared.
+   * Rewrites a segment without the bodies of these entries. Undefined if none is left, or if a
+   * restore was killed after it had deleted the file; the same segment if it has none of them. Only
+   * frames with some of them are packed again. The others were checked when the file was recorded,
+   * whose hash is compared.
    */
   without(
+    workspace: string,
     segment: ArchiveSegmentDocument,
     gone: readonly SequenceRange[],
   ): Promise<ArchiveSegmentDocument | undefined>
-  /** Checks a segment, and puts its frames back into the database. */
+  /** Checks a segment, and puts its frames back into the database, on the disk. Idempotent. */
   restore(workspace: string, segment: ArchiveSegmentDocument): Promise<void>
   /** The names of all files at this segment's place: its own, former ones, and strays. */
   files(place: ArchiveSegmentDocument): Promise<readonly string[]>
@@ -72,6 +77,8 @@ export interface SegmentArchiving {
 }
 
 const restoredAtOnce = 4
+/** Entries that are read at once, to see whether a segment is restored. */
+const readEntries = 500
 /** Pause between two steps, because a commit waits during each. */
 const pauseMs = 4
 
@@ -129,26 +136,23 @@ export function createSegmentArchiving(
       await dropFrames(workspace, { first, last: segment.last })
       return staying.length > 0
     },
-    async without(segment, gone) {
+    async without(workspace, segment, gone) {
+      const found = await writing.read(segment).catch(writing.unlessRestored(workspace, segment))
+      if (found === undefined) return undefined
       const before = beforeOf(segment)
       const indexes = new Set<number>()
       for (const { first, last } of gone)
         for (let sequence = first; sequence <= last; sequence++) indexes.add(sequence - 1 - before)
-      const made = await segmentWithout(segment, await writing.read(segment), indexes, turn)
+      const made = await segmentWithout(segment, found, indexes, turn)
       if (made !== undefined && made.document !== segment) await writing.put(made)
       return made?.document
     },
     async restore(workspace, segment) {
-      const { frames } = await writing.checked(workspace, segment)
-      const there = await framesIn(store, workspace, segment)
-      for (let at = 0; at < frames.length; at += restoredAtOnce) {
-        const some = frames.slice(at, at + restoredAtOnce)
-        await content.putFrames(
-          workspace,
-          some.map((frame) => asThere(frame, there)),
-        )
-        await turn()
-      }
+      const checked = writing.checked(workspace, segment)
+      const found = await checked.catch(writing.unlessRestored(workspace, segment))
+      if (found === undefined) return
+      await putBack(store, workspace, found.frames, await framesIn(store, workspace, segment))
+      while (!(await content.clearLog())) await clock.sleep(pauseMs)
     },
     files: (place) =>
       Array.fromAsync(storage.list(segmentPrefix(place).prefix, true), ({ name }) => name),
@@ -158,7 +162,8 @@ export function createSegmentArchiving(
   }
 }
 
-function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage) {
+function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
+  const { journal } = store
   const failure = ({ file }: ArchiveSegmentDocument, fault: string) =>
     new ArchiveFailure(`${storage.name}: the segment ${file} ${fault}`)
   const check = (workspace: string, segment: ArchiveSegmentDocument): Promise<CheckedSegment> =>
@@ -181,6 +186,13 @@ function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage)
     },
     read,
     put,
+    /** Handles a failure to read a segment. Rethrows it, unless a killed restore is the cause. */
+    unlessRestored:
+      (workspace: string, segment: ArchiveSegmentDocument) =>
+      async (error: unknown): Promise<undefined> => {
+        const isFailure = error instanceof ArchiveFailure
+        if (!isFailure || !(await isRestored(store, storage, workspace, segment))) throw error
+      },
     async write({ frames, ledger }: DueFrames): Promise<WrittenSegment> {
       const made = makeSegment(frames, ledger.ledgerId, ledger)
       assert(made !== undefined, "a frame that is kept has a body")
@@ -195,6 +207,36 @@ function createSegmentWriting({ journal }: FramedStore, storage: ArchiveStorage)
   }
 }
 
+/**
+ * Whether a restore was killed after it had deleted the file: there is none, and the database has
+ * all of its bodies.
+ */
+async function isRestored(
+  { journal, registry }: FramedStore,
+  storage: ArchiveStorage,
+  workspace: string,
+  { file, first, last }: ArchiveSegmentDocument,
+): Promise<boolean> {
+  if ((await storage.get(file, { start: 0, end: 1 })) !== undefined) return false
+  for (let after = first - 1; after < last;) {
+    const limit = Math.min(readEntries, last - after)
+    const entries = await journal.after(workspace, after, limit).catch(nothingIfAway)
+    const lacking = bodiless(entries)
+    const goneAt = await readGone(registry, workspace, lacking)
+    const end = entries.at(-1)
+    if (end === undefined || lacking.some((sequence) => goneAt(sequence)?.what !== "body"))
+      return false
+    after = end.sequence
+  }
+  return true
+}
+
+/** The journal looks for bodies in the archive too. */
+function nothingIfAway(error: unknown): readonly Stored[] {
+  if (!isArchiveAway(error)) throw error
+  return []
+}
+
 /** The sequence before the first one of its ledger. */
 function beforeOf(segment: ArchiveSegmentDocument): number {
   return segment.first - 1 - segmentPrefix(segment).index
@@ -207,6 +249,22 @@ function hasAll(kept: Frame | undefined, { bytes }: Frame): boolean {
   if (typeof opened === "string") return own !== undefined
   const has = typeof own === "object" ? new Set(own.indexes) : new Set()
   return opened.indexes.every((index) => has.has(index))
+}
+
+async function putBack(
+  { content }: FramedStore,
+  workspace: string,
+  frames: readonly Frame[],
+  there: readonly Frame[],
+): Promise<void> {
+  for (let at = 0; at < frames.length; at += restoredAtOnce) {
+    const some = frames.slice(at, at + restoredAtOnce)
+    await content.putFrames(
+      workspace,
+      some.map((frame) => asThere(frame, there)),
+    )
+    await turn()
+  }
 }
 
 /** A frame that the database still has may end with entries whose bodies are destroyed. */

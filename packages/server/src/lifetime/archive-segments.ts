@@ -184,7 +184,7 @@ interface SegmentState {
   readonly gone: readonly SequenceRange[]
 }
 
-/** A segment and its replacement: none if all of it is destroyed. */
+/** A segment and its replacement: none if all of it is destroyed, or in the database again. */
 interface Rewritten extends SegmentState {
   readonly document: ArchiveSegmentDocument | undefined
 }
@@ -207,7 +207,7 @@ async function rewriteSome(
     const { segment, gone } = state
     const isAll = gone.some(({ first, last }) => first <= segment.first && last >= segment.last)
     try {
-      const document = isAll ? undefined : await archiving.without(segment, gone)
+      const document = isAll ? undefined : await archiving.without(workspace.id, segment, gone)
       rewritten.push({ ...state, document })
     } catch (error) {
       const now = await stateOf(registry, workspace.id, place)
@@ -285,13 +285,14 @@ function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boole
   }
 }
 
-/** Puts the bodies of a segment back into the database, and then ends the segment. */
+/** Puts the bodies of a segment back into the database, and then ends the segment. Idempotent. */
 export async function restoreSegment(
   parts: SegmentParts,
   workspace: Document<"workspace">,
   segment: ArchiveSegmentDocument,
 ): Promise<void> {
   await parts.archiving.restore(workspace.id, segment)
-  await recordRemoval(parts, workspace, segment)
+  // The file is deleted first, because an erasure would not find one that no document names.
   await parts.archiving.discard(await parts.archiving.files(segment))
+  await recordRemoval(parts, workspace, segment)
 }

@@ -10,6 +10,7 @@ import { defaultLimits } from "../limits.ts"
 import { createArchivedBodies, withArchived } from "../store/archive/archived-bodies.ts"
 import { makeSegment } from "../store/archive/archive-segment.ts"
 import { openFolderStorage } from "../store/archive/folder-storage.ts"
+import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { created, segmentDocumentId, type ArchiveSegmentDocument } from "../store/documents.ts"
@@ -73,6 +74,7 @@ async function openHouse(
       const ranges = bodies.map(([first, last]) => ({ first, last }))
       await filing.content.destroyBodies(workspace.id, ranges)
     },
+    segments: () => createSegmentDirectory(registry).list(workspace.id),
     /** The first entries of the frames in the database. */
     async frames() {
       return (await filing.content.frames(workspace.id, 0, Infinity)).map(({ first }) => first)
@@ -400,6 +402,60 @@ test("a restored frame does not span entries that are not packed", async (t) => 
   await house.pack([66, 70])
   await house.archive()
   assert.deepEqual(await house.lacking(), [])
+})
+
+test("a restore that is killed leaves no file that no segment names, and can be repeated", async (t) => {
+  for (const moment of ["before the file is deleted", "after it"]) {
+    await using house = await openHouse(t)
+    const { archiving, archive } = house
+    const [segment] = (await archive()).segments
+    assert.ok(segment !== undefined)
+    const killed: SegmentArchiving = {
+      ...archiving,
+      async discard(files) {
+        if (moment === "after it") await archiving.discard(files)
+        assert.fail("killed")
+      },
+    }
+    const restore = async (by = archiving) => {
+      for (const one of await house.segments())
+        if (one.first === segment.first)
+          await restoreSegment({ ...house, archiving: by }, workspace, one)
+    }
+    await assert.rejects(restore(killed), /killed/)
+    // An erasure finds all that has its content by the segments.
+    await house.destroy([[segment.first, segment.first + 9]])
+    await house.remove(await house.segments())
+    await house.expectFiles(await house.segments(), moment)
+    await restore()
+    await house.expectFiles(await house.segments(), moment)
+    assert.equal((await house.lacking()).length, 10, "nothing else is lost")
+  }
+})
+
+test("a restore that is killed after it has deleted a file is finished by the next one", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving, archive, storage } = house
+  const { segments } = await archive()
+  for (const segment of segments) {
+    const parts = {
+      ...house,
+      archiving: { ...archiving, files: async () => assert.fail("killed") },
+    }
+    await assert.rejects(restoreSegment(parts, workspace, segment), /killed/)
+    await storage.delete(segment.file)
+    await restoreSegment(house, workspace, segment)
+  }
+  assert.deepEqual(await house.segments(), [])
+  assert.deepEqual(await house.lacking(), [])
+  // Bodies that are nowhere else are not taken for restored ones.
+  const [again] = (await archive()).segments
+  assert.ok(again !== undefined)
+  const content = await storage.get(again.file, { start: 0, end: again.bytes })
+  assert.ok(content !== undefined)
+  await storage.delete(again.file)
+  await assert.rejects(restoreSegment(house, workspace, again), /is not in the archive/)
+  await storage.put(again.file, content)
 })
 
 test("a segment that a dead process has recorded is finished behind frames that are not archived", async (t) => {

@@ -69,7 +69,10 @@ export function createContentKeeper(database: Database): ContentKeeper {
       }),
     async putFrames(workspace, frames) {
       for (const frame of frames)
-        await database.within((queries) => putBack(queries, workspace, frame))
+        await database.within(async (queries) => {
+          await queries.rows(waitForDisk)
+          await putBack(queries, workspace, frame)
+        })
     },
     destroyBodies: (workspace, ranges) =>
       database.within(async (queries) => {
