@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import test, { after } from "node:test"
+import { isPostgresInUse } from "../../packages/server/src/store/postgres/alone.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 import { eventually } from "../service.ts"
@@ -88,4 +89,24 @@ test("a connection that could not be told to wait for the disk is not used", asy
   )
   assert.equal(row?.[0], "on")
   await database.close()
+})
+
+test("parameters of the address replace no setting of ours, and commands still find the service", async () => {
+  const url = new URL(await postgres.createDatabase())
+  const setting = async (name: string): Promise<unknown> => {
+    const [row] = await database.rows("SELECT current_setting($1)", [name])
+    return row?.[0]
+  }
+  url.search =
+    "application_name=mine&statement_timeout=0&options=-c%20work_mem=1234kB%20-c%20jit=on"
+  const database = openDatabase({ url: url.href, connections: 1 })
+  assert.deepEqual(
+    await Promise.all(["work_mem", "jit", "enable_seqscan", "statement_timeout"].map(setting)),
+    ["1234kB", "off", "off", "6s"],
+  )
+  assert.equal(await isPostgresInUse(url.href), true)
+  await database.close()
+  // A command does not take itself for a service.
+  url.search = "application_name=tallystick"
+  await eventually("nobody uses it", async () => !(await isPostgresInUse(url.href)) || undefined)
 })

@@ -182,8 +182,12 @@ async function requireNoCommand(client: ClientBase): Promise<void> {
 function openPool({ url, connections, isDerived = false, isAlone }: DatabaseConfig): Pool {
   const pool = new Pool({
     Client: BinaryClient,
-    ...clientOf(url, connectTimeoutMs, answerTimeoutMs),
-    options: isDerived ? `${planning} ${waitForNothing}` : planning,
+    ...clientOf(
+      url,
+      connectTimeoutMs,
+      answerTimeoutMs,
+      isDerived ? `${planning} ${waitForNothing}` : planning,
+    ),
     max: connections,
     idleTimeoutMillis: idleMs,
     // A connection for which this fails is not used.
@@ -201,17 +205,39 @@ function openPool({ url, connections, isDerived = false, isAlone }: DatabaseConf
   return pool
 }
 
-function clientOf(url: string, connectMs: number, answerMs: number) {
+function clientOf(url: string, connectMs: number, answerMs: number, options = planning) {
   return {
-    connectionString: url,
-    application_name: serviceName,
+    ...addressOf(url, serviceName, options),
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementTimeoutMs,
     lock_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
     query_timeout: answerMs,
-    options: planning,
     keepAlive: true,
+  }
+}
+
+const ownParameters = [
+  "application_name",
+  "options",
+  "statement_timeout",
+  "lock_timeout",
+  "idle_in_transaction_session_timeout",
+  "query_timeout",
+]
+
+/**
+ * The address of the database, without parameters that would replace ours: commands find a service
+ * by its name, and its plans and timeouts must hold. Further `options` are kept.
+ */
+export function addressOf(url: string, name: string, options = "") {
+  const address = new URL(url)
+  const further = address.searchParams.get("options") ?? ""
+  for (const parameter of ownParameters) address.searchParams.delete(parameter)
+  return {
+    connectionString: address.href,
+    application_name: name,
+    options: `${further} ${options}`.trim(),
   }
 }
 
@@ -258,10 +284,8 @@ export async function openTool(
   { still = false, name = "tallystick command" } = {},
 ): Promise<ToolConnection> {
   const client = new BinaryClient({
-    connectionString: url,
-    application_name: name,
+    ...addressOf(url, name, planning),
     connectionTimeoutMillis: connectTimeoutMs,
-    options: planning,
     keepAlive: true,
   })
   // If the connection is lost, the next statement reports that.
