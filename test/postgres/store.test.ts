@@ -20,7 +20,9 @@ import {
 } from "../../packages/server/src/store/contract/segments-contract.ts"
 import type { OpenedStore } from "../../packages/server/src/store/contract/stories.ts"
 import { systemClock } from "../../packages/server/src/clock.ts"
+import { LedgerError } from "../../packages/server/src/error.ts"
 import { openDatabase, openTool } from "../../packages/server/src/store/postgres/connection.ts"
+import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
 import { pollGrowth } from "../../packages/server/src/store/postgres/growth-poll.ts"
 import {
   openPostgres,
@@ -103,6 +105,40 @@ test("groups of several workspaces share a transaction, and a lost race is linke
   for (const workspace of workspaces) await expectChain(served.journal, workspace)
   await close()
 })
+
+// A cluster allows no triggers.
+const onOneServer = { skip: process.env["TEST_CITUS_URL"] !== undefined }
+
+test(
+  "an append that takes too long is refused, but on a cluster its outcome is unknown",
+  onOneServer,
+  async () => {
+    const url = await server.createDatabase()
+    const { close } = await openStore(url)
+    const database = openDatabase({ url, connections: 2 })
+    const parts = { database, limits: defaultLimits, clock: systemClock, seen: () => {} }
+    await askDatabase(
+      url,
+      `CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN PERFORM pg_sleep(20); RETURN NEW; END $$;
+     CREATE TRIGGER slowly BEFORE INSERT ON tallystick.entries EXECUTE FUNCTION slowly()`,
+    )
+    const append = (workspace: string, isCluster: boolean) => {
+      const from = genesisOf(workspace)
+      const { entries } = entriesAfter(workspace, from, ["first"])
+      return createJournal({ ...parts, isCluster }).append({ workspace, from, entries })
+    }
+    const isRefused = (code: string) => (error: unknown) =>
+      error instanceof LedgerError ? error.code === code : code === "unknown"
+    await Promise.all([
+      assert.rejects(append("a", false), isRefused("overloaded")),
+      // The node of the workspace may have committed when the coordinator gives up.
+      assert.rejects(append("b", true), isRefused("unknown")),
+    ])
+    await database.close()
+    await close()
+  },
+)
 
 test("a damaged frame is named with the entries whose bodies it has, and hides no others", async () => {
   const url = await server.createDatabase()

@@ -66,6 +66,9 @@ const conflictState = "TS409"
 /** A violation of the unique index of keys. */
 const usedState = "23505"
 
+/** A statement has taken too long. */
+const timedOut = "57014"
+
 /** After these errors nothing was recorded, and each group may succeed alone. */
 const apartStates = /^(23505|40001|40P01|55P03)$/
 /** How long a commit that waits for another server's commit may delay those of other workspaces. */
@@ -117,11 +120,14 @@ async function appendTogether(
   } catch (error) {
     if (apartStates.test(codeOf(error))) return groups.map((group) => appendAlone(parts, group))
     for (const group of groups) parts.seen(group)
-    throw refusalOf(error) ?? error
+    throw refusalOf(error, parts.isCluster) ?? error
   }
 }
 
-async function appendAlone({ database, seen }: JournalParts, group: Group): Promise<Outcome> {
+async function appendAlone(
+  { database, isCluster, seen }: JournalParts,
+  group: Group,
+): Promise<Outcome> {
   try {
     const [row = []] = await database.unsafe(appendGroup, valuesOf(group))
     if (row[0] === "done") {
@@ -135,7 +141,7 @@ async function appendAlone({ database, seen }: JournalParts, group: Group): Prom
     if (place !== undefined) return { kind: "conflict", place }
     const used = codeOf(error) === usedState ? await usedOutcome(database, group) : undefined
     if (used !== undefined) return used
-    throw refusalOf(error) ?? error
+    throw refusalOf(error, isCluster) ?? error
   }
 }
 
@@ -255,14 +261,16 @@ function conflictOf(error: unknown): number | undefined {
  * The refusal for an error after which nothing was recorded. After any other error, such as one at
  * the commit, that is unknown.
  */
-function refusalOf(error: unknown): LedgerError | undefined {
+function refusalOf(error: unknown, isCluster: boolean): LedgerError | undefined {
   const code = codeOf(error)
   if (code === "53100")
     return new LedgerError("storage_full", "the database's disk is full; nothing was recorded", {
       cause: error,
     })
-  // Deadlocks, and timeouts of locks and statements.
-  if (/^(40001|40P01|55P03|57014)$/.test(code))
+  // A coordinator gives up a statement that its node may have committed, or commits meanwhile.
+  if (code === timedOut && isCluster) return undefined
+  // Deadlocks, and timeouts of locks and statements. No timeout ends a commit.
+  if (/^(40001|40P01|55P03)$/.test(code) || code === timedOut)
     return new LedgerError("overloaded", "the database is too busy; nothing was recorded", {
       cause: error,
     })
