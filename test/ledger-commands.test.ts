@@ -732,14 +732,17 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   // A service may answer with anything: another receipt, a changed entry, no answer about a receipt.
   const answerOf = async (name: string) => (await reader.get(`${path}/receipts/${name}`)).text
   const [right, wrong] = [await answerOf(receipt), await answerOf(other.receipt)]
+  const foreign =
+    /^tallystick: the answer has status 200 and is not one of a Tallystick service; is http.* its address/
   for (const [answer, code, said] of [
     [wrong, 3, /^rcp_\w+: NOT GENUINE\n/],
     [right.replaceAll("inv_9", "inv_8"), 3, /^rcp_\w+: NOT GENUINE\n {2}content does not hold/],
     [right.replace('"lane":"operations"', '"lane":"\u009b2J"'), 3, /: NOT GENUINE\n/],
     ['{"receipt":{},"entry":{}}', 2, /^rcp_\w+: not checked\n {2}it has no proof/],
-    ["[]", 1, /^tallystick: the service's answer is not about a receipt\n$/],
-    ["null", 1, /^tallystick: the service's answer is not about a receipt\n$/],
-    ["<html>", 1, /^tallystick: the answer has status 200 and is not JSON; is http.* its address/],
+    ["{}", 1, /^tallystick: the service's answer is not about a receipt\n$/],
+    ["[]", 1, foreign],
+    ["null", 1, foreign],
+    ["<html>", 1, foreign],
   ] as const) {
     await using lying = await startLying(answer)
     const url = ["--url", lying.url]
@@ -791,16 +794,20 @@ test("a missing or wrong address or key is one sentence that says what to set, a
   // Another service at the given address.
   await using other = await startLying("{}")
   const elsewhere = { ...good, TALLYSTICK_URL: other.url }
-  const commands = ["list", "tail", "values", "timeline", "put"].map((name) => ["events", name, id])
+  const wrong =
+    /^tallystick: (the answer does not come from|.*is not one of) a Tallystick service; is/
   await Promise.all(
-    [...commands, ["events", "put", id, ...complete]].map(async ([...args]) => {
-      if (args[1] === "values") args.push("actor")
-      const { code, output, errors } = await tallystick(args, elsewhere, { input: "{}\n" })
-      assert.deepEqual([code, output], [1, ""], args.join(" "))
-      assert.match(
-        errors,
-        /^tallystick: the answer does not come from a Tallystick service; is the ad/,
-      )
+    [
+      ...["list", "tail", "timeline", "put", "export"].map((name) => [name, id]),
+      ["values", id, "actor"],
+      ["export", id, "--format", "csv"],
+      ["put", id, ...complete],
+    ].map(async (args) => {
+      const run = await tallystick(["events", ...args], elsewhere, { input: "{}\n" })
+      const { code, output, errors } = run
+      // A write may have been recorded, whoever answered.
+      assert.deepEqual([code, output], [args.includes("--action") ? 2 : 1, ""], args.join(" "))
+      assert.match(errors, wrong)
     }),
   )
 

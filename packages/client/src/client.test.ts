@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createClient, type ClientOptions } from "./index.ts"
+import { createClient, type Client, type ClientOptions, type ListedEntry } from "./index.ts"
 import { event, failure } from "./test-calls.ts"
 
 // Calls over a scripted network, with time and randomness under the test's control. test/api tests
@@ -158,11 +158,17 @@ test("the error of a failed batch has all its keys, so that it can be retried", 
 
 test("waits double up to their maximum, with full jitter, and honour Retry-After", async () => {
   const busy = Array.from({ length: 6 }, () => problem(503, "ledger_unavailable"))
-  const doubling = network([...busy, json(202, {})], { waitMs: 100, waitMaxMs: 1000 })
+  const doubling = network([...busy, json(202, { receipt: "rcp_1" })], {
+    waitMs: 100,
+    waitMaxMs: 1000,
+  })
   await doubling.client.events.write(event)
   assert.deepEqual(doubling.waits, [50, 100, 200, 400, 500, 500])
 
-  const asked = network([problem(429, "rate_limited", { "retry-after": "3" }), json(202, {})])
+  const asked = network([
+    problem(429, "rate_limited", { "retry-after": "3" }),
+    json(202, { receipt: "rcp_1" }),
+  ])
   await asked.client.events.write(event)
   assert.deepEqual(asked.waits, [3050])
 
@@ -242,6 +248,54 @@ test("a call that must not run twice is retried only if the service refused it b
   ])
   await client.apiKeys.create("acme", key)
   assert.equal(sent.length, 3)
+})
+
+test("a write that another program answers has an unknown outcome, and is no success", async () => {
+  const consent = {
+    workspaceId: "acme",
+    subject: { id: "usr_1", email: "ada@example.com" },
+    mode: "explicit",
+    policyVersion: 1,
+    surface: "form",
+  } as const
+  const receipt = { receipt: "rcp_1" }
+  const writes: readonly (readonly [(client: Client) => Promise<unknown>, readonly unknown[]])[] = [
+    [({ events }) => events.write(event), [{ receipt: 5 }, { receipt }]],
+    [({ consents }) => consents.record(consent), [{ receipt: null }, receipt]],
+    [
+      ({ events }) => events.writeBatch([event, event]),
+      [{ results: [] }, { results: [{ receipt }] }, { results: [{ receipt }, {}] }],
+    ],
+  ]
+  for (const [write, answers] of writes)
+    for (const answer of [...answers, {}, [], null, "ok", 5]) {
+      const { client, sent } = network([json(200, answer)])
+      const { code, status, outcome } = await failure(write(client))
+      const said = JSON.stringify(answer)
+      assert.deepEqual([code, status, outcome], ["unexpected_answer", 200, "unknown"], said)
+      assert.equal(sent.length, 1, said)
+    }
+})
+
+test("a read that another program answers fails and says so, instead of ending or waiting", async () => {
+  const entries = (iteration: AsyncGenerator<ListedEntry>) => Array.fromAsync(iteration)
+  const reads: readonly ((client: Client) => Promise<unknown>)[] = [
+    ({ workspaces }) => workspaces.get("acme"),
+    ({ service }) => service.readiness(),
+    ({ apiKeys }) => Array.fromAsync(apiKeys.each("acme")),
+    ({ events }) => entries(events.each("acme")),
+    ({ events }) => entries(events.follow("acme")),
+    ({ events }) => entries(events.exportEach("acme")),
+    ({ events }) => events.export("acme", { format: "csv" }),
+  ]
+  const answers = ["<html>", "", "null", "5\n", "[]", '{"sequence":1}\n']
+  for (const [at, read] of reads.entries())
+    for (const answer of at === 0 ? answers.slice(0, -1) : answers) {
+      const { client, sent } = network([new Response(answer)])
+      const { code, status } = await failure(read(client))
+      assert.deepEqual([code, status], ["unexpected_answer", 200], `${at} ${answer}`)
+      assert.equal(sent.length, 1, `${at} ${answer}`)
+    }
 })
 
 test("a 4xx is not retried, nor is an unreadable answer", async () => {
@@ -336,9 +390,13 @@ test("an id cannot change the path around it", async () => {
 })
 
 test("every write has the client's context, and a call's own takes precedence", async () => {
-  const { client, sent } = network([json(202, {}), json(202, { results: [] })], {
-    context: { environment: "production", server: "web-1" },
-  })
+  const receipt = { receipt: "rcp_1" }
+  const { client, sent } = network(
+    [json(202, { receipt }), json(202, { results: [{ receipt }] })],
+    {
+      context: { environment: "production", server: "web-1" },
+    },
+  )
   await client.consents.record(
     {
       workspaceId: "acme",
@@ -426,6 +484,9 @@ test("the client refuses a request that it cannot send, and does not show the ke
     "https://a/#b",
     "ftp://a",
     "https://ada:secret@a",
+    "http://a:99999",
+    "http://a b",
+    "http://[::1",
   ])
     assert.throws(() => createClient({ baseUrl }), {
       name: "TallystickError",
@@ -486,13 +547,15 @@ test("names of members arrive as they were sent", async () => {
     assert.deepEqual(events.map(names), [expected])
   }
 
-  const lines = network([new Response(`${texts.join("\n")}\n{"end":{"count":2}}\n`)])
+  const headers = { "x-ledger-sequence": "9" }
+  const lines = network([new Response(`${texts.join("\n")}\n{"end":{"count":2}}\n`, { headers })])
   const exported = await Array.fromAsync(lines.client.events.exportEach("acme"))
   assert.deepEqual(exported.map(names), sent)
 
   const stream = texts.map((text, at) => `id: ${at}\nevent: entry\ndata: ${text}\n\n`).join("")
   const followed: (readonly string[])[] = []
-  for await (const entry of network([new Response(stream)]).client.events.follow("acme"))
+  const feed = new Response(stream, { headers: { "content-type": "text/event-stream" } })
+  for await (const entry of network([feed]).client.events.follow("acme"))
     if (followed.push(names(entry)) === 2) break
   assert.deepEqual(followed, sent)
 })

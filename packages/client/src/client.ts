@@ -83,8 +83,18 @@ export function createClient({
 
 /** Checked here, because a call would take it for a network error and retry. */
 function requireUrl(baseUrl: string): void {
-  if (baseUrl === "" || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)) return
+  const hasForm = /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)
+  if (baseUrl === "" || (hasForm && canParse(baseUrl))) return
   throw invalidRequest(
     "baseUrl must be an http or https URL without credentials, query and fragment, or empty",
   )
+}
+
+/** `URL.canParse` is younger than some browsers that we promise. */
+function canParse(url: string): boolean {
+  try {
+    return new URL(url).host !== ""
+  } catch {
+    return false
+  }
 }

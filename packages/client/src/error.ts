@@ -69,12 +69,13 @@ const refusedBeforeRecording: readonly string[] = [
   "shutting_down",
 ]
 
-/** Turns an error answer into an error. The body may come from a proxy. */
+/** Turns an answer that is no success into an error. It may come from a proxy or another program. */
 export function failureOf(response: Response, body: string): TallystickError {
   const problem = problemOf(body)
-  const { status, headers } = response
+  const { ok, status, headers } = response
   const isRejected =
-    status < 500 || (problem !== undefined && refusedBeforeRecording.includes(problem.error))
+    (!ok && status < 500) ||
+    (problem !== undefined && refusedBeforeRecording.includes(problem.error))
   return new TallystickError({
     code: problem?.error ?? "unexpected_answer",
     detail:

@@ -1,6 +1,6 @@
 // Entries as they are recorded, over connections that may be cut at any time.
 
-import { abortedBy, brokenAnswer, TallystickError } from "./error.ts"
+import { abortedBy, brokenAnswer, failureOf, TallystickError } from "./error.ts"
 import { parsed, path, type Call } from "./call.ts"
 import type { Effects } from "./effects.ts"
 import { messagesOf } from "./event-stream.ts"
@@ -35,7 +35,7 @@ export async function* follow(
         query,
         headers: { accept: "text/event-stream", "last-event-id": after },
       },
-      async (response) => response.body,
+      streamOf,
       { ...options, signal: AbortSignal.any([signal, left.signal]) },
     )
     try {
@@ -54,4 +54,11 @@ export async function* follow(
     if (signal.aborted) throw abortedBy(signal, "rejected")
     await sleep(random() * waitMs, signal)
   }
+}
+
+/** Another program's answer would be a stream without entries, opened again and again. */
+async function streamOf(response: Response): Promise<Response["body"]> {
+  if (/^text\/event-stream\b/.test(response.headers.get("content-type") ?? "")) return response.body
+  await response.body?.cancel()
+  throw failureOf(response, "")
 }

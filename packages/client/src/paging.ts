@@ -11,6 +11,7 @@ export async function* eachOf<Page, Item, Cursor, Query extends { readonly curso
 ): AsyncGenerator<Item, void, undefined> {
   for (let asked = query; ;) {
     const { items, next } = read(await page(asked))
+    if (!Array.isArray(items)) throw brokenAnswer("the page has no items")
     yield* items
     if (next === undefined) return
     // A repeated cursor would never end.

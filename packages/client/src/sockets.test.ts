@@ -57,9 +57,11 @@ test("without a limit of time, a call waits for its answer", async () => {
   assert.equal(answer.keyId, "one")
 })
 
+const begun = "HTTP/1.1 200 OK\r\nX-Ledger-Sequence: 9\r\nContent-Length: 900\r\n\r\n{}\n"
+
 test("an export that its caller gives up ends as aborted", async () => {
   await using server = await listen((socket) => {
-    socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}\n"))
+    socket.once("data", () => socket.write(begun))
   })
   const client = createClient({ baseUrl: `http://127.0.0.1:${server.port}` })
   const giveUp = new AbortController()

@@ -1,3 +1,4 @@
+import { isObject } from "@tallystick/proof"
 import { jsonOf, type Call } from "./call.ts"
 import type { CallOptions } from "./exchange.ts"
 import type { Provenance, Receipt } from "./wire.ts"
@@ -40,7 +41,7 @@ export async function writeOne<Answer>(
 ): Promise<Written> {
   const headers = { ...contextHeaders({ ...usual, ...context }), "idempotency-key": idempotencyKey }
   const read = async (response: Response): Promise<Written> => ({
-    receipt: receiptOf(await jsonOf<Answer>(response)),
+    receipt: receiptOf(await jsonOf<Answer>(response, (answer) => isReceipt(receiptOf(answer)))),
     replayed: response.headers.get("idempotency-replayed") === "true",
     idempotencyKey,
   })
@@ -49,6 +50,11 @@ export async function writeOne<Answer>(
     read,
     options,
   )
+}
+
+/** An answer without one may come from another program, which recorded nothing. */
+export function isReceipt(value: unknown): boolean {
+  return isObject(value) && typeof value["receipt"] === "string"
 }
 
 export function contextHeaders({

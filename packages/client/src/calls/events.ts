@@ -1,5 +1,6 @@
 import {
   contextHeaders,
+  isReceipt,
   writeOne,
   type Context,
   type WriteOptions,
@@ -76,7 +77,13 @@ export function eventCalls(
         isRepeatable: true,
         idempotencyKeys,
       } as const
-      const { results } = await call.exchange(request, jsonOf<BatchAnswer>, options)
+      const isOne = ({ results }: BatchAnswer): boolean =>
+        Array.isArray(results) && results.length === events.length && results.every(isResult)
+      const { results } = await call.exchange(
+        request,
+        (response) => jsonOf<BatchAnswer>(response, isOne),
+        options,
+      )
       return results.map((result, at) => ({ ...result, idempotencyKey: idempotencyKeys[at] ?? "" }))
     },
 
@@ -112,4 +119,8 @@ export function eventCalls(
     ): AsyncGenerator<ListedEntry, void, undefined> =>
       eachEntry(query, (asked) => list(workspaceId, asked, options)),
   }
+}
+
+function isResult(result: BatchResult): boolean {
+  return "error" in result || isReceipt(result.receipt)
 }

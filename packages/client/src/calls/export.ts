@@ -1,5 +1,12 @@
+import { isObject } from "@tallystick/proof"
 import { parsed, path, type Call } from "../call.ts"
-import { abortedBy, brokenAnswer, networkFailureOf, type TallystickError } from "../error.ts"
+import {
+  abortedBy,
+  brokenAnswer,
+  failureOf,
+  networkFailureOf,
+  type TallystickError,
+} from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { EventsExportQuery, ExportEnd, ListedEntry } from "../wire.ts"
 
@@ -28,11 +35,16 @@ export function exportCalls(call: Call) {
         query: { ...query },
         headers: { accept: "*/*" },
       },
-      async ({ headers, body }) => ({
-        sequence: Number(headers.get("x-ledger-sequence")),
-        receipt: headers.get("x-ledger-receipt") ?? "",
-        bytes: bytesOf(body, options?.signal),
-      }),
+      async (response) => {
+        const { headers, body } = response
+        const sequence = headers.get("x-ledger-sequence")
+        if (sequence === null) throw failureOf(response, await response.text())
+        return {
+          sequence: Number(sequence),
+          receipt: headers.get("x-ledger-receipt") ?? "",
+          bytes: bytesOf(body, options?.signal),
+        }
+      },
       options,
     )
   return {
@@ -101,7 +113,7 @@ async function* linesOf(
     unread = lines.pop() ?? ""
     for (const line of lines) {
       const read = parsed<ListedEntry | ExportEnd>(line)
-      if (read === undefined) throw cutShort()
+      if (!isObject(read)) throw cutShort()
       yield read
     }
   }

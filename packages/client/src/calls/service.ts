@@ -1,4 +1,4 @@
-import type { Call } from "../call.ts"
+import { parsed, type Call } from "../call.ts"
 import { failureOf } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { Health, Limits, Readiness, System } from "../wire.ts"
@@ -40,6 +40,7 @@ export function serviceCalls(call: Call) {
  */
 async function readinessOf(response: Response): Promise<Readiness> {
   const text = await response.text()
-  if (response.ok || text.startsWith('{"ready":')) return JSON.parse(text) as Readiness // the service's promise, as with every answer
+  const answer = parsed<Readiness | null>(text)
+  if (typeof answer?.ready === "boolean") return answer
   throw failureOf(response, text)
 }

@@ -12,7 +12,7 @@ import {
   type Limits,
   type Problem,
 } from "@tallystick/client"
-import { canonicalize, printable, printableJson, type JsonObject } from "@tallystick/proof"
+import { assert, canonicalize, printable, printableJson, type JsonObject } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { readInput, type InputLine } from "./event-input.ts"
 import { eventOf, fieldsOf, type EventFields, type EventOptions } from "./event-options.ts"
@@ -96,7 +96,6 @@ async function putOne(
       event,
       idempotencyKey === undefined ? {} : { idempotencyKey },
     )
-    requireAnswer(typeof written.receipt.receipt === "string")
     say(json ? `${printableJson(written)}\n` : `${printable(written.receipt.receipt)}\n`)
     if (written.replayed) remark("tallystick: it was recorded before; this is its receipt\n")
     return exitCodes.recorded
@@ -208,8 +207,7 @@ async function putBatch(
   return items.map(({ line, problem }): Result => {
     if (problem !== undefined) return { line, ...problem }
     const { value: outcome } = next.next()
-    if (outcome === undefined)
-      throw new StartError("the service answered for fewer events than it was sent")
+    assert(outcome !== undefined, "each event of a batch has an outcome")
     if (!("error" in outcome)) return { line, ...outcome }
     // The user counts lines, so remove the place in the batch from the message.
     return { line, ...outcome, detail: outcome.detail.replace(/^events\[\d+\][. ]/, "") }

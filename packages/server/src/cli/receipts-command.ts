@@ -68,8 +68,8 @@ async function sealedAnswer(
   receiptId: string,
 ): Promise<ReceiptAnswer> {
   const answer = await receipts.get(workspaceId, receiptId)
-  // The answer may be anything, even `null`.
-  if ((answer as ReceiptAnswer | null)?.proof?.tlogProof !== null) return answer
+  // The answer may be any object.
+  if ((answer as Partial<ReceiptAnswer>).proof?.tlogProof !== null) return answer
   try {
     await receipts.proof(workspaceId, receiptId)
   } catch (error) {
