@@ -11,7 +11,8 @@ import { ownLeases } from "../store/growth.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { hashOfHeader, packSegment } from "../store/search/segment-format.ts"
 import type { Wanted } from "../store/search/search.ts"
-import type { SegmentKeeper } from "../store/search/segments.ts"
+import { firstOf, sizeOf } from "../store/search/segment-plan.ts"
+import type { SegmentKeeper, SegmentName } from "../store/search/segments.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
@@ -438,6 +439,39 @@ test("a large merge is stored in pieces, and is repeated after an interruption a
   await expectChain(store.served.journal, "acme")
 })
 
+test("a small merge leaves the pieces of a large one that is under way", async () => {
+  const store = openMemory()
+  await write(store.served, "acme", names(16 * usual + 15 * 256))
+  for (let k = 0; k < 16; k++) await keepSegment(store, "acme", { level: 1, k })
+  for (let k = 0; k < 15; k++) await keepSegment(store, "acme", { level: 0, k: 256 + k })
+  let pieces = 0
+  const house = openHouse({
+    store,
+    mergedBytesMax: 0,
+    segments: (it) => ({
+      ...it,
+      async stage(workspace, name, ...asked) {
+        await it.stage(workspace, name, ...asked)
+        if (name.level === 1 || ++pieces > 1) return
+        await write(store.served, "acme", names(256, 16 * usual + 15 * 256))
+        house.loop.poke(["acme"])
+        // The step ends.
+        house.wakeAll()
+      },
+    }),
+  })
+  house.loop.poke(["acme"])
+  await untilKept(house, "acme", "2.0 1.16")
+  assert.deepEqual(
+    house.reports.filter(({ kind }) => kind === "failed"),
+    [],
+  )
+  assert.equal(await totalOf(house, "acme"), 17 * usual)
+  await house.loop.close()
+  assert.equal(await store.filing.segments.sweep("acme"), false)
+  await expectChain(store.served.journal, "acme")
+})
+
 test("pieces of a merge that began before something was destroyed are removed", async () => {
   const gone = { actor: [7], target: [], bodies: [] }
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
@@ -626,8 +660,23 @@ async function writeUsual({ served }: Pick<House, "served">, count: number): Pro
   )
 }
 
-async function keepSmall({ filing }: House, workspace: string, k: number): Promise<void> {
-  const builder = createSegmentBuilder(k * 256 + 1, 256)
-  for (const entry of await filing.journal.after(workspace, k * 256, 256)) builder.add(entry)
-  await filing.segments.put(workspace, { level: 0, k }, packSegment(builder.finish()), [])
+async function keepSmall(house: House, workspace: string, k: number): Promise<void> {
+  await keepSegment(house, workspace, { level: 0, k })
+}
+
+async function keepSegment(
+  { filing }: Pick<MemoryStore, "filing">,
+  workspace: string,
+  name: SegmentName,
+): Promise<void> {
+  const [first, size] = [firstOf(name), sizeOf(name.level)]
+  const builder = createSegmentBuilder(first, size)
+  while (builder.count < size)
+    for (const entry of await filing.journal.after(
+      workspace,
+      first - 1 + builder.count,
+      Math.min(1000, size - builder.count),
+    ))
+      builder.add(entry)
+  await filing.segments.put(workspace, name, packSegment(builder.finish()), [])
 }

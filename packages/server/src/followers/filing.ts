@@ -300,7 +300,9 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   ): AsyncGenerator<undefined, void> {
     const { parts, staged } = yield* mergeInPieces({ segments, clock, limits }, workspace, planned)
     await keep(workspace, planned, parts, staged)
-    yield* sweep(workspace)
+    // A large merge that is under way has stored parts, and sweeps at its end.
+    const isLarge = planned.name.level > usualLevel
+    if (isLarge || growing?.workspace !== workspace) yield* sweep(workspace)
   }
 
   /** Sources that a merge has absorbed, or parts of an interrupted merge. */
