@@ -334,8 +334,10 @@ async function growth(): Promise<void> {
   disk(data, "after the load")
   service = await startService(data)
   await settled(service, "tallystick_packed_entries_total")
+  say("\nonce the bodies are packed:")
+  await queries(service.url, writer, written)
   await service.stop()
-  disk(data, "some time later, when its bodies are packed")
+  disk(data, "once the bodies are packed")
 }
 
 /** Of the load generator's events. */

@@ -1,6 +1,7 @@
 // Reading while somebody writes: pages of every kind at random depths of a large workspace, each
 // with its exact total.
 
+import { randomUUID } from "node:crypto"
 import { Agent, request } from "node:http"
 import type { Load } from "./load.ts"
 import { rootKey, runLoad } from "./programs.ts"
@@ -59,7 +60,7 @@ export async function measureQueries(
   // a second of a core.
   const ended = new AbortController()
   const load = { url, connections: 16, batch: 0, perSecond: 2000, writers: [writer] }
-  const writing = runLoad({ ...load, seconds: 3600, run: `beside-${entries}-key` }, ended.signal)
+  const writing = runLoad({ ...load, seconds: 3600, run: `beside-${randomUUID()}` }, ended.signal)
   const latencies: Latencies[] = []
   for (const kind of kinds)
     latencies.push(await measure(url, kind, Math.max(20, Math.round(kind.count * scale))))
