@@ -5,10 +5,10 @@
 import { isLoopback } from "./framing.ts"
 
 /**
- * `trim` also removes a no-break space, and so would make a cookie that another host of the domain
- * has set look like one with the prefix.
+ * Not `trim`: that also removes a no-break space, and so would make a cookie that another host of
+ * the domain has set look like one with the prefix.
  */
-const isAscii = /^[\t -~]*$/
+const blanksAround = /^[\t ]+|[\t ]+$/g
 
 export interface SessionCookie {
   /** The token in a Cookie header. Undefined if there is none or more than one. */
@@ -35,9 +35,8 @@ export function sessionCookie(publicUrl: string): SessionCookie {
       if (header === undefined) return undefined
       const values = header.split(";").flatMap((pair) => {
         const at = pair.indexOf("=")
-        return at > 0 && isAscii.test(pair) && pair.slice(0, at).trim() === name
-          ? [pair.slice(at + 1).trim()]
-          : []
+        if (at < 0 || pair.slice(0, at).replaceAll(blanksAround, "") !== name) return []
+        return [pair.slice(at + 1).replaceAll(blanksAround, "")]
       })
       return values.length === 1 ? values[0] : undefined
     },
