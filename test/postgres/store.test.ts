@@ -24,6 +24,8 @@ import { LedgerError } from "../../packages/server/src/error.ts"
 import { openDatabase, openTool } from "../../packages/server/src/store/postgres/connection.ts"
 import { createJournal } from "../../packages/server/src/store/postgres/journal.ts"
 import { pollGrowth } from "../../packages/server/src/store/postgres/growth-poll.ts"
+import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
+import { registryOf } from "../../packages/server/src/store/postgres/registry.ts"
 import {
   openPostgres,
   openPostgresFiling,
@@ -139,6 +141,29 @@ test(
     await close()
   },
 )
+
+test("very many documents are counted without holding a connection all the time", async () => {
+  const url = await server.createDatabase()
+  await migrate(url)
+  await askDatabase(
+    url,
+    `INSERT INTO tallystick.documents (workspace_id, kind, id, version, created, value)
+     SELECT CASE WHEN i % 5 = 0 THEN 'other' ELSE 'acme' END, 'token', 'token' || i, 1, i, '{}'
+     FROM generate_series(1, 25000) i`,
+  )
+  const database = openDatabase({ url, connections: 1 })
+  const registry = registryOf(database)
+  const answered: string[] = []
+  const counting = registry.count("token", "acme").then((count) => {
+    answered.push("counted")
+    return count
+  })
+  await registry.workspaceOf("token", "none")
+  answered.push("read")
+  assert.equal(await counting, 20_000)
+  assert.deepEqual(answered, ["read", "counted"])
+  await database.close()
+})
 
 test("a damaged frame is named with the entries whose bodies it has, and hides no others", async () => {
   const url = await server.createDatabase()

@@ -2,6 +2,7 @@
 // workspace.
 
 import { parseJson } from "@tallystick/proof"
+import { countDocuments, countedAtOnce } from "../counted-documents.ts"
 import type { Documents, DocumentKind, Document } from "../documents.ts"
 import type { Registry } from "../store.ts"
 import type { Queries, Row } from "./connection.ts"
@@ -12,8 +13,10 @@ const oneDocument = `SELECT ${columns}, d.value FROM tallystick.documents d
   WHERE d.workspace_id = $1 AND d.kind = $2 AND d.id = $3`
 const placeOfCredential =
   "SELECT workspace_id FROM tallystick.directory WHERE kind = $1 AND id = $2 LIMIT 1"
-const countOfDocuments =
-  "SELECT count(*) FROM tallystick.documents WHERE workspace_id = $1 AND kind = $2"
+const countAfter = `SELECT count(*), max(id) FROM (
+    SELECT id FROM tallystick.documents WHERE workspace_id = $1 AND kind = $2 AND id > $3
+    ORDER BY id LIMIT ${countedAtOnce}
+  ) counted`
 
 /** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
 const listBytesMax = 1024 * 1024
@@ -59,10 +62,14 @@ export function registryOf(database: Queries): Registry {
           : await database.rows(listOfWorkspace, [workspace, created, id, limit, kind])
       return rows.map(documentOf) as never
     },
-    async count(kind, workspace) {
-      const [row] = await database.rows(countOfDocuments, [workspace, kind])
-      return Number(row?.[0])
-    },
+    count: (...asked) =>
+      countDocuments(
+        async (kind, workspace, after) => {
+          const [[count, last] = []] = await database.rows(countAfter, [workspace, kind, after])
+          return { count: Number(count), last: String(last) }
+        },
+        ...asked,
+      ),
   }
 }
 

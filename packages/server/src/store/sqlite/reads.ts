@@ -15,6 +15,7 @@ import type { CredentialUse, Audit, Checkpoint, TileName, Tree } from "../index-
 import type { JournalReader } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes, type Head, type Stored } from "../entries.ts"
+import { countedAtOnce, type CountedAfter } from "../counted-documents.ts"
 import { consecutiveReads } from "./consecutive-reads.ts"
 import { atMost } from "./database.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
@@ -177,32 +178,6 @@ export function documentReads(journal: DatabaseSync) {
       const counted = count.get(kind, workspace, id)
       return { count: Number(counted?.["count"]), last: String(counted?.["last"]) }
     },
-  }
-}
-
-/** Some of the documents behind an id, and the last of them. */
-interface CountedAfter {
-  readonly count: number
-  readonly last: string
-}
-
-/** Takes a millisecond. A workspace has up to ten million tokens. */
-const countedAtOnce = 10_000
-
-/** Counts in steps, so that other reads do not wait for all of them. */
-export async function countDocuments(
-  countAfter: (
-    ...asked: Parameters<ReturnType<typeof documentReads>["countAfter"]>
-  ) => Promise<CountedAfter>,
-  kind: DocumentKind,
-  workspace: string,
-): Promise<number> {
-  let all = 0
-  for (let after = ""; ;) {
-    const { count, last } = await countAfter(kind, workspace, after)
-    all += count
-    if (count < countedAtOnce) return all
-    after = last
   }
 }
 

@@ -1,8 +1,9 @@
 // The registry, read from the journal's file.
 
 import type { DatabaseSync } from "node:sqlite"
+import { countDocuments } from "../counted-documents.ts"
 import type { Registry } from "../store.ts"
-import { countDocuments, documentReads } from "./reads.ts"
+import { documentReads } from "./reads.ts"
 
 export function registryOf(journal: DatabaseSync): Registry {
   const documents = documentReads(journal)
