@@ -1,10 +1,10 @@
 // Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts,
 // made by people who need not trust each other. A sign-in hashes e-mail and password once and uses
 // the result as the index key, so only someone who knows an account's password reaches it. The
-// index is in memory, built from the accounts' documents. Where other servers change them too, it
-// is rebuilt after a while. It finds candidates; it does not prove that a password is right.
+// index is in memory, built from the accounts' documents. Where other servers change them too, they
+// are read again after a while. It finds candidates; it does not prove that a password is right.
 
-import type { MemberDocument } from "../store/documents.ts"
+import type { Account } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
 import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
@@ -42,6 +42,8 @@ export function createLogins(
   const accounts = new Map<string, Set<string>>()
   /** Settings of e-mails whose accounts an older version made, with a random salt. */
   const former = new Map<string, string>()
+  /** The stored password of each account in the index. An account that is made anew has another. */
+  const taken = new Map<string, string>()
   let loaded: Promise<void> | undefined
   let loadedMs = 0
 
@@ -88,10 +90,13 @@ export function createLogins(
   }
 
   async function read(): Promise<void> {
-    const members: (readonly [string, MemberDocument])[] = []
-    for await (const { id, value } of every(registry, "member", instanceWorkspace))
-      members.push([id, value])
-    for (const [id, { email, ...kept }] of members.toReversed()) {
+    const members: Account[] = []
+    // Another server may have changed a few of very many, and to open a password takes long.
+    for await (const member of every(registry, "member", instanceWorkspace))
+      if (taken.get(member.id) !== member.value.password) members.push(member)
+    for (const { id, value } of members.toReversed()) {
+      const { email, ...kept } = value
+      taken.set(id, kept.password)
       const password = openPassword(keyring, kept.password)
       const login = kept.login === undefined ? undefined : openPassword(keyring, kept.login)
       const person = personOf(email)
