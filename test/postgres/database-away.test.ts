@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { failedStart } from "../crash/programs.ts"
+import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
@@ -91,6 +92,25 @@ test(
       over.abort()
       await store.close()
     }
+  },
+)
+
+test(
+  "a listener that begins while the database is away ends when it is told to",
+  onOwnServer,
+  async () => {
+    await using database = await startOwnPostgres()
+    const databaseUrl = await database.createDatabase()
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
+    await database.kill()
+    await assert.rejects(store.ready())
+    const over = new AbortController()
+    const heard = Array.fromAsync(store.grown(over.signal))
+    over.abort()
+    const late = systemClock.sleep(3000).then(() => assert.fail("it still waits for the database"))
+    assert.deepEqual((await Promise.race([heard, late])).flat(), [])
+    await store.close()
   },
 )
 

@@ -8,7 +8,8 @@ export interface Growth extends Pick<Store, "grown"> {
   report(workspace: string): void
 }
 
-export function createGrowth(registry: Pick<Registry, "list">): Growth {
+/** `registry` gives each listener its list of the workspaces, until the listener's end. */
+export function createGrowth(registry: (end: AbortSignal) => Pick<Registry, "list">): Growth {
   const listeners = new Set<(workspace: string) => void>()
   return {
     report(workspace) {
@@ -24,7 +25,7 @@ export function createGrowth(registry: Pick<Registry, "list">): Growth {
       listeners.add(tell)
       end.addEventListener("abort", () => wake())
       try {
-        yield await Array.fromAsync(every(registry, "workspace", undefined), ({ id }) => id)
+        yield await Array.fromAsync(every(registry(end), "workspace", undefined), ({ id }) => id)
         while (fresh.size > 0 || !end.aborted) {
           if (fresh.size === 0) await new Promise<void>((resolve) => (wake = resolve))
           const grown = [...fresh]

@@ -154,7 +154,7 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
   const registry = registryOf(documents)
   const journal =
     archive === undefined ? kept : withArchived(kept, createArchivedBodies(archive, registry))
-  const growth = createGrowth(registry)
+  const growth = createGrowth(() => registry)
   const index: WatchedStore["index"] = {
     position: async (workspace) => positions.get(workspace) ?? 0,
     tree: async (workspace, epoch) => derivedOf(workspace, epoch).tree,

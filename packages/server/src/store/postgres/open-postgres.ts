@@ -1,7 +1,7 @@
 // Opens the PostgreSQL driver: for the program that serves, with a pool of connections and threads
 // for searches and lists; and for the programs that watch and file, with connections of their own.
 
-import { systemClock, type Clock } from "../../clock.ts"
+import { pause, systemClock, type Clock } from "../../clock.ts"
 import type { Config } from "../../config.ts"
 import { LedgerError } from "../../error.ts"
 import { singleFlight } from "../../runtime/single-flight.ts"
@@ -54,7 +54,7 @@ export async function openPostgres(
   const [lists, searches] = [startWhenAsked(start), startWhenAsked(start)]
   const database = openDatabase({ url, connections: limits.databaseConnectionsMax, isAlone })
   const registry = cacheRegistry({ ...registryOf(database), staleMsMax }, systemClock)
-  const growth = createGrowth(patient(registry, systemClock))
+  const growth = createGrowth((end) => patient(registry, systemClock, end))
   const poll = pollGrowth(database, registry, systemClock, (workspace) => growth.report(workspace))
   const bodies = openArchivedBodies(archive, registry, systemClock)
   const stored = createJournal({
@@ -107,8 +107,8 @@ export async function openPostgres(
 
 const askAgainMs = 250
 
-/** If the database is away when a listener begins, the listener waits until it is back. */
-function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
+/** If the database is away when a listener begins, the listener waits until it is back, or ends. */
+function patient(registry: Registry, clock: Clock, end: AbortSignal): Pick<Registry, "list"> {
   return {
     async list(...asked) {
       for (;;) {
@@ -116,7 +116,8 @@ function patient(registry: Registry, clock: Clock): Pick<Registry, "list"> {
           return await registry.list(...asked)
         } catch (error) {
           if (!(error instanceof LedgerError && error.code === "ledger_unavailable")) throw error
-          await clock.sleep(askAgainMs)
+          if (end.aborted) return []
+          await pause(clock, askAgainMs, end)
         }
       }
     },

@@ -88,7 +88,7 @@ async function openLocked(
     ...asking(reader, "workspaceOf"),
     count: (...asked) => countDocuments((...some) => reader.ask("countAfter", ...some), ...asked),
   })
-  const growth = createGrowth(registry)
+  const growth = createGrowth(() => registry)
   return {
     journal: createJournal(writer, reader, tail, limits, ({ workspace, changes = [] }) => {
       registry.forget(workspace, changes)
