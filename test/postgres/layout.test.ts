@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import pg from "pg"
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
-import { startPostgres } from "../postgres-server.ts"
+import { onOwnServer, startOwnPostgres, startPostgres } from "../postgres-server.ts"
+import { eventually } from "../service.ts"
 
 // The rules that let the same tables run on one server and, distributed by workspace, on a cluster.
 
@@ -70,4 +71,20 @@ test("several processes that migrate at once leave one layout, and a newer one i
     migrate(url),
     /newer version of tallystick \(layout 99, this one knows \d+\)/,
   )
+})
+
+test("a migration whose server is killed ends with a sentence", onOwnServer, async () => {
+  await using own = await startOwnPostgres()
+  const url = await own.createDatabase()
+  await migrate(url)
+  const other = new pg.Client({ connectionString: url })
+  other.on("error", () => {})
+  await other.connect()
+  await other.query("BEGIN; LOCK TABLE tallystick.layout")
+  const migrating = assert.rejects(migrate(url), /^StartError: the database .* cannot be used: /)
+  const waiting =
+    "SELECT 1 FROM pg_stat_activity WHERE application_name = 'tallystick migration' AND wait_event_type = 'Lock'"
+  await eventually("it waits", async () => (await rowsOf(url, waiting))[0])
+  await own.kill()
+  await migrating
 })

@@ -43,6 +43,8 @@ export async function checkPostgres(url: string) {
 
 async function withClient<T>(url: string, act: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(addressOf(url, "tallystick migration"))
+  // If the connection is lost, the statement that is under way reports that, or the next one.
+  client.on("error", () => {})
   try {
     await client.connect()
     return await act(client)
