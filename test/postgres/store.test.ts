@@ -165,6 +165,20 @@ test("very many documents are counted without holding a connection all the time"
   await database.close()
 })
 
+test("two servers store last uses of the same credentials at once", async () => {
+  const url = await server.createDatabase()
+  const { served, watched, close } = await openStore(url)
+  const other = openPostgresWatched(url)
+  const uses = Array.from({ length: 300 }, (_, at) => ({ id: `key${at}`, atMs: at, from: "" }))
+  for (let round = 1; round <= 3; round++) {
+    const later = uses.map((use) => ({ ...use, atMs: use.atMs + 1000 * round }))
+    await Promise.all([watched.index.putUses(later), other.index.putUses(later.toReversed())])
+    assert.deepEqual(await served.index.uses(uses.map(({ id }) => id)), later)
+  }
+  await other.close()
+  await close()
+})
+
 test("a damaged frame is named with the entries whose bodies it has, and hides no others", async () => {
   const url = await server.createDatabase()
   const { served, filing, close } = await openFiling(url)

@@ -88,7 +88,9 @@ export function createIndex(database: Database): Index {
 
     putUses: (uses) =>
       database.within(async ({ rows }) => {
-        for (const { id, atMs, from } of uses) await rows(putUse, [id, atMs, from])
+        // In the same order in every process: otherwise two could each wait for a row of the other.
+        const sorted = uses.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        for (const { id, atMs, from } of sorted) await rows(putUse, [id, atMs, from])
       }),
   }
 }
