@@ -168,12 +168,12 @@ export class Admission {
     const counts = this.#bodiesOf(sender)
     const [all, mine] = [counts.all, counts.of(sender.name)]
     const isFirst = mine === held
-    const fits = (most: number): boolean =>
-      all + bytes <= most && (isFirst || mine + bytes <= most * shareMax)
-    if (sender.isStranger) return fits(anonymousBodyBytesAtOnceMax)
-    if (held + bytes > eventBytesMax) return fits(bodyBytesAtOnceMax * largeMax)
-    // A client that sends one event at a time is never refused.
-    return isFirst || fits(bodyBytesAtOnceMax)
+    const most = sender.isStranger ? anonymousBodyBytesAtOnceMax : bodyBytesAtOnceMax
+    const fits = (part: number): boolean =>
+      all + bytes <= most * part && (isFirst || mine + bytes <= most * part * shareMax)
+    // A client that sends one event at a time is never refused, and no network can keep the others
+    // from signing in: only connections are limited then.
+    return held + bytes > eventBytesMax ? fits(largeMax) : isFirst || fits(1)
   }
 
   #hasQueue(workspace: string, entries: number): boolean {
