@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, type Client } from "../service.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -87,6 +87,18 @@ for (const [about, by, path, length, stranger] of [
     assert.equal(again.json().error, "invalid_json")
   })
 }
+
+test("a key that is revoked while its request is on its way writes nothing", async () => {
+  const key = await makeKey(service, acme.id, { scopes: ["write"] })
+  const event = JSON.stringify(eventFor(acme.id))
+  const socket = await arriving(key, "/v1/events", event.length)
+  const [, id] = key.bearer?.split("_") ?? []
+  assert.equal((await service.root.delete(`${acme.path}/api-keys/${id}`)).status, 204)
+  socket.write(event)
+  const [said] = (await once(socket, "data")) as [Buffer]
+  assert.match(said.toString(), /^HTTP\/1.1 401 [^]*"token_revoked"/)
+  socket.destroy()
+})
 
 test("every accepted event is recorded", async () => {
   for (const { id } of [acme, other]) await expectChain(service.root, id)

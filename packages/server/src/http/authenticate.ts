@@ -34,7 +34,8 @@ export function guard(service: Guarding): Guard {
 }
 
 /**
- * Recognises the caller without counting a request: an endless stream checks its caller repeatedly.
+ * Recognises the caller without counting a request: the caller of an endless stream, or of a body
+ * that was on its way, is checked again.
  */
 export function createRecognise(service: Guarding): Guard {
   const { authenticate, rates, uses } = service

@@ -129,6 +129,8 @@ export interface RouteOptions<Access, Caller> {
     incoming: Incoming,
     endpoint: Endpoint<Access, Caller>,
   ) => Caller | Promise<Caller>
+  /** Throws if the caller has no access any more. Runs once a body that was on its way has arrived. */
+  readonly recheck?: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Promise<unknown>
   /** Admits a request with a body until it is answered. If absent, nothing is limited. */
   readonly admit?: (caller: Caller, incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Place
   /** Slices the work on large bodies. If absent, it is not sliced. */
@@ -212,7 +214,7 @@ class EndpointRoute<Access, Caller> implements Route {
     const headers = this.#checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
     const body = this.#checks.body === undefined ? none : this.#bodyOf(incoming, place)
-    const bytes = body instanceof Promise ? await body : body
+    const bytes = body instanceof Promise ? await this.#arrived(body, incoming) : body
     const turn = place?.turn()
     if (turn !== undefined) await turn
     // A body that is larger than one event is checked in slices.
@@ -251,6 +253,13 @@ class EndpointRoute<Access, Caller> implements Route {
       bytesMax: bodyBytesMax ?? this.#options.limits.eventBytesMax,
       place,
     })
+  }
+
+  /** A client may send its body for half a minute, and its credential may end meanwhile. */
+  async #arrived(body: Promise<Buffer>, incoming: Incoming): Promise<Buffer> {
+    const bytes = await body
+    await this.#options.recheck?.(incoming, this.#endpoint)
+    return bytes
   }
 
   #paceOf(place: Place | undefined): Pace {

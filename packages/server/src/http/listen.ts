@@ -4,7 +4,7 @@
 import type { Logger } from "pino"
 import type { Config } from "../config.ts"
 import { StartError } from "../error.ts"
-import { admit, guard, unknownResource } from "./authenticate.ts"
+import { admit, createRecognise, guard, unknownResource } from "./authenticate.ts"
 import type { BuiltPages } from "./built-pages.ts"
 import { sessionCookie } from "./cookie.ts"
 import { rootRoute } from "./docs.ts"
@@ -44,6 +44,7 @@ export async function listen(
       rootRoute(publicUrl),
       ...routesOf([...routes(service, version), ...pageEndpoints(service, pages)], {
         guard: guard(service),
+        recheck: createRecognise(service),
         admit: admit(service.ledger.admission),
         pace: service.pace,
         unknownResource,
