@@ -114,7 +114,7 @@ export type Report = {
 export type ReceiptOptions = {
   /**
    * Vkeys of the log and of witnesses, which the caller got independently. Malformed ones are not
-   * trusted.
+   * trusted, nor is one with the end of the line that a file has.
    */
   readonly trustedKeys?: readonly string[]
   /** Id and workspace of the requested receipt. */
