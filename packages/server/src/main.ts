@@ -79,7 +79,11 @@ program
     "on empty data, create a workspace `demo` with a key, and print how to write a first event",
     false,
   )
-  .example("TALLYSTICK_PORT=9000 tallystick serve --demo")
+  .notes(`
+Settings are environment variables, such as TALLYSTICK_PORT. \`tallystick config\` prints all with their values.
+
+Example:
+  $ TALLYSTICK_PORT=9000 tallystick serve --demo`)
   .action(async ({ demo }: { demo: boolean }) => {
     const { runServe } = await import("./cli/serve-command.ts")
     await runServe({ environment: process.env, version, demo, exit: (code) => process.exit(code) })
