@@ -398,6 +398,41 @@ test("invalid parameters are refused with their names", async () => {
   ])
 })
 
+test("times that exclude each other are refused, before a hold by them holds nothing", async () => {
+  const times = {
+    from: "2026-01-31T09:30:00.000000002Z",
+    to: "2026-01-31T10:30:00.000000001+01:00",
+  }
+  const query = new URLSearchParams(times).toString()
+  const refused = { gets: "400 invalid_field", has: ["to must not be before"] } as const
+  const reads = ["events", "events/values", "events/feed", "events/export", "consents/summary"]
+  await expectRows([
+    ...reads.map((path) => ({
+      as: acme.reader,
+      ask: `GET ${acme.path}/${path}?${path.endsWith("values") ? "field=actor&" : ""}${query}`,
+      ...refused,
+    })),
+    {
+      as: acme.reader,
+      ask: `POST ${acme.path}/evidence-packs`,
+      send: { title: "None", filter: times },
+      ...refused,
+    },
+    {
+      as: acme.reader,
+      ask: `POST ${acme.path}/events/exports`,
+      send: { format: "csv", filter: times },
+      ...refused,
+    },
+    {
+      as: root,
+      ask: `POST ${acme.path}/holds`,
+      send: { name: "Case 7", reason: "Lawsuit", filter: times },
+      ...refused,
+    },
+  ])
+})
+
 // Pages -------------------------------------------------------------------------------------------
 
 /** The usual loops, by which people read a list to its end. */

@@ -3,7 +3,7 @@
 import { parseQuery, type Query } from "@tallystick/client/grammar"
 import type { EntryFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../error.ts"
-import { instantOf } from "../store/instant.ts"
+import { instantOf, isBefore } from "../store/instant.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import type { Wanted } from "../store/search/search.ts"
 
@@ -35,6 +35,12 @@ export function wantedIn(
     ...instant("to", to),
     ...searchOf(query, at),
   }
+}
+
+/** Throws if no entry can match: a list would look empty, and a hold would hold nothing. */
+export function requireOrder({ from, to }: Pick<Wanted, "from" | "to">, at: string): void {
+  if (from !== undefined && to !== undefined && isBefore(to, from))
+    throw new LedgerError("invalid_field", `${at}to must not be before ${at}from`)
 }
 
 function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "from" | "to"> {

@@ -7,6 +7,10 @@ export interface Instant {
   readonly ns: number
 }
 
+export function isBefore(one: Instant, other: Instant): boolean {
+  return one.ms < other.ms || (one.ms === other.ms && one.ns < other.ns)
+}
+
 /** Parses a time in the API's form; undefined if the text is not in that form. */
 export function instantOf(text: string): Instant | undefined {
   const parts = form.exec(text)

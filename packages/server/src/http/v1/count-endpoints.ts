@@ -5,7 +5,7 @@ import { queryFields } from "@tallystick/client/grammar"
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
-import { instantOf } from "../../store/instant.ts"
+import { instantOf, isBefore } from "../../store/instant.ts"
 import type { Counted, Counting, Wanted } from "../../store/search/search.ts"
 import { ok } from "../endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -71,8 +71,7 @@ function timelineOf(
   { buckets: most, by }: { readonly buckets: number; readonly by: "lane" | "project" },
 ): TimelineCounting {
   assert(from !== undefined && to !== undefined, "the shape requires both")
-  if (to.ms < from.ms || (to.ms === from.ms && to.ns <= from.ns))
-    throw new LedgerError("invalid_field", "to must be later than from")
+  if (!isBefore(from, to)) throw new LedgerError("invalid_field", "to must be later than from")
   // The start of a bucket is said in UTC, whatever zone was asked for.
   if (from.ms < earliestMs || to.ms > latestMs)
     throw new LedgerError("invalid_field", "from and to must be in the years 0000 to 9999 of UTC")

@@ -4,7 +4,7 @@ import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import type { IsHeld } from "../../query/verified-entries.ts"
-import { wantedIn } from "../../query/entry-filter.ts"
+import { requireOrder, wantedIn } from "../../query/entry-filter.ts"
 import type { HoldScope, Listed } from "../../store/documents.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { required } from "../../workspace/required-document.ts"
@@ -107,7 +107,7 @@ function scopeOf({ filter, subject, receiptIds }: wire.HoldScope): HoldScope {
   if (subject !== undefined) return { subject }
   if (receiptIds !== undefined) return { receiptIds }
   // Throws for a malformed search.
-  wantedIn(filter ?? {}, undefined, "filter.")
+  requireOrder(wantedIn(filter ?? {}, undefined, "filter."), "filter.")
   // It was read from JSON.
   return { filter: { ...filter } as unknown as JsonObject }
 }

@@ -2,7 +2,7 @@
 
 import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import { searchOf, wantedIn } from "../../query/entry-filter.ts"
+import { requireOrder, searchOf, wantedIn } from "../../query/entry-filter.ts"
 import type { EntryPage, PageRequest } from "../../query/entry-queries.ts"
 import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Wanted } from "../../store/search/search.ts"
@@ -108,7 +108,9 @@ export function wantedOf(caller: Principal, asked: wire.EventsFilter, at = ""): 
   const { projectId, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
-  return wantedIn(asked, reachOf(caller), at)
+  const wanted = wantedIn(asked, reachOf(caller), at)
+  requireOrder(wanted, at)
+  return wanted
 }
 
 /** A filter in a body matches the same entries as a query with these parameters. */
