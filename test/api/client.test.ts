@@ -67,6 +67,19 @@ async function makeHouse(project = {}) {
   }
 }
 
+test("a context in any script is kept as it was given", async () => {
+  const { id } = await makeHouse()
+  const { key } = await root.apiKeys.create(id, { name: "app", scopes: ["write"] })
+  const context = { environment: "produção", server: "веб-1 🙂", sessionId: "plain" }
+  // With the real fetch, which takes a header as bytes.
+  const client = createClient({ baseUrl: service.url, key, context })
+  const { receipt } = await client.events.write(eventFor(id))
+  assert.deepEqual(receipt.provenance, { ...context, keyId: receipt.provenance?.keyId })
+  const [outcome] = await client.events.writeBatch([eventFor(id)])
+  assert.ok(outcome !== undefined && "receipt" in outcome)
+  assert.equal(outcome.receipt.provenance?.environment, context.environment)
+})
+
 test("an event is written, and its receipt verified without trusting the service", async () => {
   const { id, writer, reader } = await makeHouse()
   const written = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), {

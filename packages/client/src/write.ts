@@ -1,4 +1,4 @@
-import { isObject } from "@tallystick/proof"
+import { isObject, utf8 } from "@tallystick/proof"
 import { jsonOf, type Call } from "./call.ts"
 import type { CallOptions } from "./exchange.ts"
 import type { Provenance, Receipt } from "./wire.ts"
@@ -66,11 +66,16 @@ export function contextHeaders({
   traceparent,
 }: Context) {
   return {
-    "x-service-environment": environment,
-    "x-service-server": server,
-    "x-request-id": requestId,
-    "x-session-id": sessionId,
-    "x-trace-id": traceId,
+    "x-service-environment": headerOf(environment),
+    "x-service-server": headerOf(server),
+    "x-request-id": headerOf(requestId),
+    "x-session-id": headerOf(sessionId),
+    "x-trace-id": headerOf(traceId),
     traceparent,
   }
+}
+
+/** fetch takes a header as characters that stand for bytes. The service reads these as UTF-8. */
+function headerOf(text: string | undefined): string | undefined {
+  return text && Array.from(utf8(text), (byte) => String.fromCharCode(byte)).join("")
 }
