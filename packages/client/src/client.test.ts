@@ -476,6 +476,12 @@ test("the client refuses a request that it cannot send, and does not show the ke
     network([]).client.events.write({ ...event, metadata: { count: 1n } }),
   )
   assert.deepEqual([endless.code, endless.outcome], ["invalid_field", "rejected"])
+  // JSON.stringify would write null, and the ledger would keep it.
+  for (const number of [NaN, Infinity, -Infinity]) {
+    const call = network([]).client.events.writeBatch([{ ...event, metadata: { sums: [number] } }])
+    const { code, outcome } = await failure(call)
+    assert.deepEqual([code, outcome], ["invalid_field", "rejected"], `${number}`)
+  }
   assert.equal(sent.length, 0)
   for (const baseUrl of [
     "ledger.example.com",

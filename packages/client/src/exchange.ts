@@ -83,7 +83,8 @@ function prepared(base: string, key: string | undefined, request: Request) {
     return { url: urlOf(base, path, query), init: initOf(method, key, headers, body) }
   } catch {
     // Without the cause, which would show the header and so perhaps the key.
-    const detail = "a header has characters that headers cannot have, or the body is no JSON"
+    const detail =
+      "a header has characters that headers cannot have, or the body is no JSON (NaN is not)"
     throw invalidRequest(detail, { idempotencyKey, idempotencyKeys })
   }
 }
@@ -113,8 +114,15 @@ function initOf(
     method,
     headers: sent,
     redirect: "manual",
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body, finite) }),
   }
+}
+
+/** JSON.stringify would write null for other numbers, and the ledger would keep that. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`${name} is not finite`)
+  return value
 }
 
 async function attempt<T>(
