@@ -69,8 +69,13 @@ function methodsOf(): readonly {
   const client: Client = createClient({
     baseUrl: "http://127.0.0.1",
     async fetch(url, { method = "" } = {}) {
-      sent.push(`${method} ${new URL(url instanceof Request ? url.url : url).pathname}`)
-      return new Response(JSON.stringify({ ready: true, results: [] }))
+      const { pathname } = new URL(url instanceof Request ? url.url : url)
+      sent.push(`${method} ${pathname}`)
+      const receipt = { receipt: "rcp_1" }
+      const answer = pathname.startsWith("/v1/consents")
+        ? { receipt }
+        : { ...receipt, ready: true, results: [{ receipt }] }
+      return Response.json(answer, { headers: { "x-ledger-sequence": "1" } })
     },
   })
   const methods = Object.entries(client).flatMap(([noun, verbs]) =>
