@@ -143,6 +143,33 @@ try {
   },
 )
 
+test("restored bodies are on the disk before their archive is deleted", { skip }, async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const receipts = await writeMany(acme, 100)
+  await expectChain(acme.reader, acme.id, receipts)
+  assert.equal(await service.end(), 0)
+  const opening = `
+import { openSqliteFiling } from ${JSON.stringify(join(sources, "store", "sqlite", "open-sqlite.ts"))}
+const { content } = openSqliteFiling(process.argv[1])`
+  const packing = `${opening}
+await content.pack(${JSON.stringify(acme.id)}, 0, 64, true)
+process.stdout.write("packed")`
+  assert.equal(run(packing, service.data, undefined), "packed")
+  // Those that are there may be of a restore that was killed before they were on the disk.
+  const restoring = `${opening}
+const frames = await content.frames(${JSON.stringify(acme.id)}, 0, 1_000_000)
+try {
+  await content.putFrames(${JSON.stringify(acme.id)}, frames)
+  process.stdout.write("restored")
+} catch (error) {
+  process.stdout.write(error.message)
+}`
+  const log = join(service.data, "journal.db-wal")
+  assert.equal(run(restoring, service.data, log), "disk I/O error")
+  assert.equal(run(restoring, service.data, undefined), "restored", "the canary: nothing fails")
+})
+
 test("nothing is signed that the heads file could not be synced for", { skip }, (t) => {
   const path = freshPath(t)
   assert.equal(openAndAdvance(path, undefined), "opened advanced", "the canary: nothing fails")

@@ -152,7 +152,6 @@ export function createSegmentArchiving(
       const found = await checked.catch(writing.unlessRestored(workspace, segment))
       if (found === undefined) return
       await putBack(store, workspace, found.frames, await framesIn(store, workspace, segment))
-      while (!(await content.clearLog())) await clock.sleep(pauseMs)
     },
     files: (place) =>
       Array.fromAsync(storage.list(segmentPrefix(place).prefix, true), ({ name }) => name),

@@ -58,7 +58,10 @@ export interface ContentKeeper {
    * the range. A power cut may undo the removal.
    */
   dropBodies(workspace: string, range: SequenceRange): Promise<number>
-  /** Restores removed frames, after checking each body against its record. */
+  /**
+   * Restores removed frames, after checking each body against its record. They are on the disk on
+   * return, also those that were there before.
+   */
   putFrames(workspace: string, frames: readonly Frame[]): Promise<void>
   /** Destroys bodies, salts and disclosures. The ranges are in order and do not overlap. */
   destroyBodies(workspace: string, ranges: readonly SequenceRange[]): Promise<number>

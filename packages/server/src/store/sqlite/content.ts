@@ -15,7 +15,7 @@ import {
   type PackedEntries,
   type Step,
 } from "./content-destroying.ts"
-import { emptyLog, within } from "./database.ts"
+import { emptyLog, syncLog, within } from "./database.ts"
 import { bytes } from "./joined-entries.ts"
 import { partWrites } from "./part-tables.ts"
 import { workspaceNumbers } from "./reads.ts"
@@ -48,6 +48,7 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
       const number = numberOf(workspace)
       assert(number !== undefined, "frames are put back to a workspace that is there")
       for (const frame of given) frames.putBack(number, frame)
+      syncLog(journal)
     },
     async destroyBodies(workspace, ranges) {
       const number = numberOf(workspace)

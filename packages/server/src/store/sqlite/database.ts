@@ -118,6 +118,19 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
 }
 
 /**
+ * Syncs what was committed by a connection without an fsync for each commit: a commit with one syncs
+ * the whole log. This one changes nothing.
+ */
+export function syncLog(database: DatabaseSync): void {
+  database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;")
+  try {
+    database.exec(`PRAGMA user_version = ${versionOf(database)};`)
+  } finally {
+    database.exec("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = OFF;")
+  }
+}
+
+/**
  * Moves the log into its file and empties it, because it contains former versions of pages. Returns
  * false if a reader on another connection needs it longer than `waitMs`. Commits wait meanwhile.
  */
