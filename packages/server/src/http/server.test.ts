@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
-import { lookup } from "node:dns/promises"
+import dns, { lookup } from "node:dns/promises"
 import { once } from "node:events"
 import { METHODS, type OutgoingHttpHeaders } from "node:http"
-import { connect, type Socket } from "node:net"
+import { syncBuiltinESMExports } from "node:module"
+import { connect, createServer, type AddressInfo, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
 import { Readable } from "node:stream"
 import { setTimeout as delay } from "node:timers/promises"
@@ -221,6 +222,31 @@ test("on localhost, the server listens on every address of that name", async () 
     expected.map(({ address }) => address),
   )
 })
+
+test(
+  "on localhost, an address that another program has is not passed over",
+  secondLoopback,
+  async (t) => {
+    const notThere = "198.51.100.1"
+    const addresses = ["127.0.0.1", notThere, "127.0.0.2"].map((address) => ({ address }))
+    const { mock } = t.mock.method(dns, "lookup", async () => addresses)
+    syncBuiltinESMExports()
+    t.after(() => {
+      mock.restore()
+      syncBuiltinESMExports()
+    })
+    const other = createServer().listen(0, "127.0.0.2")
+    await once(other, "listening")
+    const { port } = other.address() as AddressInfo // it listens on no pipe
+    const opened = openServer({ bindTo: "localhost", port })
+    // A client that asks the second address would send its key to that program.
+    await assert.rejects(opened, { code: "EADDRINUSE", address: "127.0.0.2" })
+    other.close()
+    await once(other, "close")
+    await using house = await openServer({ bindTo: "localhost", port })
+    assert.equal(house.port, port, "nothing is left of the first attempt")
+  },
+)
 
 test("a client that disconnects within its body leaves nothing behind", async () => {
   await using house = await openServer()
@@ -473,7 +499,12 @@ interface House extends AsyncDisposable {
 }
 
 async function openServer(
-  options: { limits?: Partial<ServerLimits>; listenHost?: string; bindTo?: string } = {},
+  options: {
+    limits?: Partial<ServerLimits>
+    listenHost?: string
+    bindTo?: string
+    port?: number
+  } = {},
 ): Promise<House> {
   const limits = { ...testLimits, ...options.limits }
   const logged: object[] = []
@@ -577,7 +608,7 @@ async function openServer(
     },
     routesOf(endpoints, { guard, limits }),
   )
-  const port = await server.listen(options.bindTo ?? "127.0.0.1", 0)
+  const port = await server.listen(options.bindTo ?? "127.0.0.1", options.port ?? 0)
   const dial = async (from = "127.0.0.1"): Promise<Socket> => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: from })
     await new Promise((resolve) => socket.once("connect", resolve))

@@ -143,15 +143,20 @@ export class HttpServer {
     cutSlowReaders(this.server, clock, limits, (socket) => this.#connections.queuedOn(socket))
   }
 
-  /** Listens on every address of the host. Resolves with the port. */
+  /** Listens on every address of the host that this machine has. Resolves with the port. */
   async listen(host: string, port: number): Promise<number> {
     const [first = host, ...rest] = await addressesOf(host)
     const bound = await listening(this.server, first, port)
     for (const address of rest) {
       const other = createListener(asHttp, (socket) => this.server.emit("connection", socket))
-      // A name can resolve to an address that this machine does not have.
-      if ((await listening(other, address, bound).catch(() => undefined)) !== undefined)
+      try {
+        await listening(other, address, bound)
         this.#others.push(other)
+      } catch (error) {
+        if (isNotHere(error)) continue
+        await this.close()
+        throw error
+      }
     }
     return bound
   }
@@ -291,6 +296,12 @@ const asHttp = { allowHalfOpen: true, noDelay: true }
 async function addressesOf(host: string): Promise<readonly string[]> {
   if (host !== "localhost") return [host]
   return (await lookup(host, { all: true })).map(({ address }) => address)
+}
+
+/** Whether this machine does not have the address, to which a name can resolve all the same. */
+function isNotHere(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  return code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"
 }
 
 /** Resolves with the port. */
