@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -178,6 +179,35 @@ test("a file that another program writes to or replaces is not written to, and l
   assert.equal((await heads.get("a.example/1"))?.size, 5)
   heads.close()
   assert.equal(readFileSync(path, "utf8"), lineOf("a.example/2", headOf(9)))
+})
+
+test("a file that is removed or moved away while it is open is written anew, with all heads", async (t) => {
+  const path = freshPath(t)
+  const heads = await openHeads(path)
+  assert.equal(await heads.advance("a.example/1", headOf(5)), true)
+  assert.equal(await heads.advance("a.example/2", headOf(3)), true)
+  for (const [size, act] of [
+    [6, () => rmSync(path)],
+    [7, () => renameSync(path, `${path}.away`)],
+  ] as const) {
+    act()
+    assert.equal(await heads.advance("a.example/1", headOf(size)), true)
+    const kept = await readHeads(path)
+    assert.deepEqual([kept.get("a.example/1")?.size, kept.get("a.example/2")?.size], [size, 3])
+  }
+  // As where its disk is not there any more.
+  const folder = join(path, "..")
+  renameSync(folder, `${folder}.away`)
+  await assert.rejects(heads.advance("a.example/1", headOf(8)), { code: "ENOENT" })
+  renameSync(`${folder}.away`, folder)
+  assert.equal(await heads.advance("a.example/1", headOf(8)), true)
+  heads.close()
+  assert.equal((await readHeads(path)).get("a.example/1")?.size, 8)
+  // Put back by its owner, who does not know that the service goes on.
+  const again = await openHeads(path)
+  renameSync(`${path}.away`, path)
+  await assert.rejects(again.advance("a.example/1", headOf(9)), /was replaced by another program/)
+  again.close()
 })
 
 test(

@@ -11,6 +11,7 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
+  statSync,
   writeFileSync,
 } from "node:fs"
 import { dirname } from "node:path"
@@ -55,22 +56,34 @@ export async function openHeads(path: string): Promise<Heads> {
   let { file, good } = openEnd(path)
   /** A line may have been written in part. */
   let isTorn = false
+  const reopen = (): void => {
+    const before = file
+    ;({ file, good } = openEnd(path))
+    closeSync(before)
+    lines = heads.size
+    isTorn = false
+  }
   const shorten = (): void => {
     try {
       replace()
     } catch {
       // The old file has all heads. One that is mounted by itself cannot be replaced.
     }
-    const before = file
     // Also after an error: the file may have been replaced already.
-    ;({ file, good } = openEnd(path))
-    closeSync(before)
-    lines = heads.size
+    reopen()
   }
-  const append = (line: string): void => {
+  const requireOwn = (): void => {
+    // It was removed or moved away: the next start would know nothing of what was signed.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+      replace()
+      return reopen()
+    }
     const { size, nlink } = fstatSync(file)
     if (nlink === 0) throw foreign(path, "replaced")
     if (size !== good && !isTorn) throw foreign(path, "written to")
+  }
+  const append = (line: string): void => {
+    requireOwn()
     // A full disk may have stored a part of a failed line: cut the file after its last good line.
     ftruncateSync(file, good)
     if (isStale()) shorten()
