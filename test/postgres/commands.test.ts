@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { hash } from "node:crypto"
-import { mkdtempDisposable, readFile } from "node:fs/promises"
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
@@ -683,6 +683,7 @@ test(
     assert.equal(await behind.end(), 0)
     // A server whose own file lists nothing knows it from the database too.
     const elsewhere = { ...older, TALLYSTICK_HEADS: join(folder.path, "elsewhere.heads") }
+    await writeFile(elsewhere.TALLYSTICK_HEADS, "")
     assert.match(
       await done(["resume", "--check"], elsewhere),
       new RegExp(`${acme.id}: .* and 312 were signed; it would continue in a new epoch, 2`),

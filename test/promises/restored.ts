@@ -253,7 +253,7 @@ async function expectWhole(data: string): Promise<void> {
 async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
   const { data } = scene
   await putInPlace(copy, data)
-  await rm(`${data}.heads`)
+  await writeFile(`${data}.heads`, "")
   await expectEpochs(scene, 2, /the heads file does not list workspace/)
   await expectWhole(data)
 }

@@ -155,7 +155,7 @@ function addResume(program: ProgramCommand, terminal: Terminal): void {
     .option("--check", "only check, and print what would happen", false)
     .option("--json", "print the result as JSON", false)
     .notes(`
-Use the newest heads file of the original service (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
+Use the newest heads file of the original service (TALLYSTICK_HEADS): it says what was signed last. If it is lost, make an empty one. A workspace that ends exactly there
 continues in the same epoch. If a signed entry is missing, or nobody knows what was signed last, the workspace continues in a new epoch: a
 ledger with a name and a key of its own, whose first entry says where it continues from. Old entries stay, and new ones follow them. Receipts
 of lost entries stay lost, and \`verify\` says so. Data that fails its integrity check is refused.

@@ -275,6 +275,13 @@ test("a copy continues in the same epoch only if it has exactly the signed entri
   await house.close()
   assert.deepEqual(await ask(house.data, headsPath), { kind: "needless" })
 
+  // A mistyped setting. A new epoch cannot be taken back.
+  const nowhere = ask(target, `${headsPath}-mistyped`)
+  await assert.rejects(
+    nowhere,
+    /data\.heads-mistyped does not exist.*; if it is lost, make an empty/,
+  )
+
   const headsOf = (name: string, lines: readonly string[]): string => {
     const path = `${headsPath}-${name}`
     writeFileSync(path, lines.map((line) => `${line}\n`).join(""))
@@ -390,9 +397,11 @@ test("data that fails its integrity check cannot be resumed, and a new epoch nee
   await house.backUp()
   await house.close()
   const { target } = house
+  const heads = `${house.headsPath}-none`
+  writeFileSync(heads, "")
   const options = {
     data: target,
-    heads: `${house.headsPath}-none`,
+    heads,
     limits: { ...defaultLimits, diskReserveBytes: 0 },
     isTrial: false,
     progress: never,

@@ -4,6 +4,7 @@
 // under another name, whose genesis says where it continues from.
 
 import { strict as assert } from "node:assert"
+import { statsOf } from "./check-places.ts"
 import { allWorkspaces, missingOf } from "./check-store.ts"
 import { systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
@@ -68,6 +69,11 @@ interface WorkspacePlan {
 
 export async function resume(options: ResumeOptions): Promise<ResumeResult> {
   const { isTrial } = options
+  // A mistyped path would open new epochs, which nobody can take back.
+  if (statsOf(options.heads) === undefined)
+    throw new StartError(
+      `the heads file ${options.heads} does not exist: set TALLYSTICK_HEADS to the newest one of the original service; if it is lost, make an empty file of this name`,
+    )
   const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
   if (reasons.length > 0) return { kind: "refused", reasons }
