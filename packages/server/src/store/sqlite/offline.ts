@@ -1,8 +1,9 @@
 // The files for the operator's tools: while no service runs, or as a snapshot.
 
-import { existsSync } from "node:fs"
+import { existsSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
+import { syncPath } from "../../runtime/durable-file.ts"
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
@@ -57,8 +58,12 @@ export function openSqliteSnapshot(folder: string): SqliteSnapshot {
     journal: readerOf(journalReads(journal)),
     registry: registryOf(journal),
     async copyTo(target, progress) {
-      await copyDatabase(journal, join(target, "journal.db"), progress)
-      markCopy(join(target, "journal.db"))
+      const unmarked = join(target, "journal.db.unmarked")
+      await copyDatabase(journal, unmarked, progress)
+      markCopy(unmarked)
+      // A backup that is killed must not leave what looks like the original.
+      renameSync(unmarked, join(target, "journal.db"))
+      syncPath(target)
       // It could be rebuilt, except for the signatures: with them a copy can prove its entries
       // while it is read-only.
       if (index !== undefined) await copyDatabase(index, join(target, "index.db"), () => {})
