@@ -16,6 +16,7 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
 import { backUp, type BackupResult } from "./backup.ts"
+import { copyLedger } from "./copy-ledger.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
@@ -388,6 +389,23 @@ test("a copy continues in the same epoch only if it has exactly the signed entri
   await again.write(5)
   assert.equal((await expectChain(again.store.journal, "acme")).size, 36)
   await again.close()
+})
+
+test("a ledger is copied elsewhere only if something says what was signed", async () => {
+  await using house = await openHouse()
+  await house.write(3)
+  await house.close()
+  const { data, headsPath: heads, target } = house
+  const limits = { ...defaultLimits, diskReserveBytes: 0 }
+  const from = { data, heads }
+  const to = { data: target, heads: `${target}.heads` }
+  // If it were interrupted, a service could start on the copy as on an empty folder.
+  const copying = copyLedger({ from, to, secrets, limits, progress: never })
+  await assert.rejects(
+    copying,
+    /nothing says what was signed of workspace acme: set TALLYSTICK_HEADS/,
+  )
+  assert.equal(existsSync(target), false)
 })
 
 test("data that fails its integrity check cannot be resumed, and a new epoch needs the secret", async () => {

@@ -86,6 +86,11 @@ async function checkedSource(
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
     const { sequence = 0 } = (await journal.head(workspace.id)) ?? {}
+    // The heads are copied first: without them, an incomplete copy would start as an empty ledger.
+    if (!signed.some(({ heads }) => heads.has(origin)))
+      throw new StartError(
+        `nothing says what was signed of workspace ${workspace.id}: set TALLYSTICK_HEADS to the heads file of ${placeName(from)}; if it is lost, make an empty one, and start the service on it once, which signs`,
+      )
     for (const { heads } of signed) {
       const lost = endsBefore(workspace.id, sequence, before + (heads.get(origin)?.size ?? 0))
       if (lost !== undefined)
