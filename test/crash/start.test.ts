@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import {
   appendFile,
   cp,
@@ -108,6 +108,7 @@ test("after a clean stop all of the journal is in one file, which is a backup by
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   for (const file of ["journal.db", "secret"])
     await cp(join(first.data, file), join(folder.path, "data", file))
+  await cp(`${first.data}.heads`, join(folder.path, "data.heads"))
   await using copy = await startProgram({ data: join(folder.path, "data") })
   const reader = copy.client(workspace.reader.bearer)
   for (const { receipt } of writes)
@@ -300,6 +301,27 @@ test("a missing signed ledger is logged, and the others start", async () => {
     warning ?? "",
     /"level":40.*"ledgers":1.*ledgers that were signed are not in this data/,
   )
+  await writeSome(again, workspace, 3)
+  await expectChain(again.client(workspace.reader.bearer), workspace.id)
+  assert.equal(await again.end(), 0)
+})
+
+test("data without its heads file is read-only until its operator makes an empty one", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  await writeSome(first, workspace, 3)
+  assert.equal(await first.end(), 0)
+  // As with a mistyped setting: nobody would notice that the data is older than what was signed.
+  const heads = `${first.data}.elsewhere`
+  const environment = { TALLYSTICK_HEADS: heads }
+  await using mistyped = await startProgram({ data: first.data, environment })
+  const refused = await mistyped.client(workspace.writer.bearer).write(eventFor(workspace.id))
+  expectReadOnly(refused, 503)
+  assert.match(refused.text, /elsewhere does not exist.*; if it is lost, make an empty file/)
+  assert.equal(await mistyped.end(), 0)
+  assert.equal(existsSync(heads), false)
+  await writeFile(heads, "")
+  await using again = await startProgram({ data: first.data, environment })
   await writeSome(again, workspace, 3)
   await expectChain(again.client(workspace.reader.bearer), workspace.id)
   assert.equal(await again.end(), 0)

@@ -4,7 +4,7 @@
 import { join } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { statsOf } from "../operator/check-places.ts"
-import { allWorkspaces, endsBefore, missingOf } from "../operator/check-store.ts"
+import { allWorkspaces, endsBefore, missingOf, withoutHeads } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -109,6 +109,11 @@ async function checkHeads(
   workspaces: readonly Workspace[],
 ): Promise<Verdict> {
   const path = config.heads
+  if (workspaces.length > 0 && withoutHeads(path, config) !== undefined)
+    return bad(
+      `${path} does not exist, so nobody knows what was signed`,
+      "put the file back, or set TALLYSTICK_HEADS to it; if it is lost, make an empty file of this name: until then a start is read-only",
+    )
   const heads = await largestHeads(path, config)
   let signed = 0
   let hashed = 0

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
+import { statsOf } from "./check-places.ts"
 import { isArchiveAway, StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
@@ -45,8 +46,21 @@ export async function checkStore(
       `nothing is recorded in the data folder, and ${headsPath} says that something was signed: check that the disk with the data is mounted, and put the data back; to start over, remove that file`,
     )
   await recheckAll(store, workspaces, limits.recheckEntries)
-  const behind = await behindHeads(store, workspaces, heads)
-  return { workspaces, readOnly: behind ?? store.readOnly, missing }
+  const readOnly =
+    (await behindHeads(store, workspaces, heads)) ??
+    store.readOnly ??
+    (workspaces.length === 0 ? undefined : withoutHeads(headsPath, place))
+  return { workspaces, readOnly, missing }
+}
+
+/**
+ * The service makes the file before the first workspace. Where it is not there, the data may be
+ * older than what was signed. A server of a database may be new, and the database lists it too.
+ */
+export function withoutHeads(path: string, { databaseUrl }: StorePlace): string | undefined {
+  return databaseUrl !== undefined || statsOf(path) !== undefined
+    ? undefined
+    : `the heads file ${path} does not exist, so nobody knows what was signed, and the data is read-only. Put the file back, or set TALLYSTICK_HEADS to it; if it is lost, make an empty file of this name; then start again`
 }
 
 /** Origins in the heads file that no epoch of these workspaces has. */
