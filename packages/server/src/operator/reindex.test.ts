@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
-import { mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
@@ -131,3 +132,30 @@ test("reindex without a ledger creates nothing", async () => {
     /there is no ledger in/,
   )
 })
+
+test("a journal that cannot be read costs no index, which has signatures that nobody makes again", async () => {
+  const { folder, store } = await openServing()
+  await store.close()
+  const journal = join(folder, "journal.db")
+  const whole = readFileSync(journal)
+  const spoil = [
+    () => writeFileSync(journal, "no database ".repeat(1000)),
+    () => withJournal(journal, "PRAGMA user_version = 99"),
+  ]
+  for (const act of spoil) {
+    act()
+    const reindexing = reindex({ data: folder }, limits, () => {})
+    await assert.rejects(reindexing, /is not a database|newer version/)
+    assert.deepEqual(
+      ["index.db", "search.db"].filter((name) => existsSync(join(folder, name))),
+      ["index.db", "search.db"],
+    )
+    writeFileSync(journal, whole)
+  }
+  assert.deepEqual(await reindex({ data: folder }, limits, () => {}), [])
+})
+
+function withJournal(path: string, statements: string): void {
+  using database = new DatabaseSync(path)
+  database.exec(statements)
+}

@@ -28,6 +28,9 @@ export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
+    // Throws if the journal cannot be opened, which nothing could be made again from.
+    upgradeJournal(folder)
+    openForWriting(join(folder, "journal.db"), "journal", "full").close()
     for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
     prepare(folder)
     const watched = openSqliteWatched(folder)
