@@ -16,7 +16,7 @@ export interface ErasedBefore {
   readonly erasures: Pick<Erasures, "repeat">
   readonly path: string
   /** The contents of the erasures file at this path. */
-  readonly blocks: readonly ErasedBlock[]
+  readonly blocks: Iterable<ErasedBlock>
   /** Why the data is read-only. */
   readonly readOnly: string | undefined
 }
@@ -26,10 +26,10 @@ export interface ErasedBefore {
  * shown.
  */
 export async function eraseAgain(parts: ErasedBefore): Promise<void> {
-  if (parts.blocks.length === 0) return
-  for await (const { id } of every(parts.registry, "workspace", undefined)) {
+  for (const [id, open] of await openBlocks(parts)) {
     const workspace = await required(parts.registry, "workspace", id, id)
-    for (const [erasureId, blocks] of await openBlocks(parts, workspace)) {
+    for (const [erasureId, blocks] of open) {
+      if (!(await isMissing(parts, workspace, erasureId, blocks))) continue
       if (parts.readOnly !== undefined)
         throw new StartError(
           `this copy of the data still has content that was erased since it was made, as ${parts.path} says. The copy is read-only, so it is not served: ${parts.readOnly}`,
@@ -48,24 +48,40 @@ function sayDamage(error: unknown): never {
 }
 
 /**
- * By the id of the erasure: content that this data still has, where the erasure is not recorded as
- * done.
+ * By workspace and erasure, the blocks of those that are not recorded as done. The file may be long,
+ * and mostly all of its erasures are.
  */
-async function openBlocks(
-  { registry, store, blocks }: ErasedBefore,
-  workspace: Document<"workspace">,
-): Promise<readonly (readonly [string, readonly ErasedBlock[]])[]> {
-  const origins = epochsOf(workspace).map(({ origin }) => origin)
-  const own = Map.groupBy(
-    blocks.filter(({ origin }) => origins.includes(origin)),
-    ({ id }) => id,
-  )
-  const open: (readonly [string, readonly ErasedBlock[]])[] = []
-  for (const [id, some] of own) {
-    const state = (await registry.get("erasure", workspace.id, id))?.value.state
-    if (state === "done") continue
-    if (state !== undefined || (await stillThere(store.journal, workspace, some)).length > 0)
-      open.push([id, some])
+async function openBlocks({
+  registry,
+  blocks,
+}: ErasedBefore): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly ErasedBlock[]>>> {
+  const workspaces = new Map<string, string>()
+  for await (const document of every(registry, "workspace", undefined))
+    for (const { origin } of epochsOf(document)) workspaces.set(origin, document.id)
+  const open = new Map<string, Map<string, ErasedBlock[]>>()
+  for (const block of blocks) {
+    const { origin, id } = block
+    const workspace = workspaces.get(origin)
+    if (workspace === undefined || (await stateOf(registry, workspace, id)) === "done") continue
+    const own = open.get(workspace) ?? new Map<string, ErasedBlock[]>()
+    open.set(workspace, own.set(id, [...(own.get(id) ?? []), block]))
   }
   return open
+}
+
+/** Whether it is not recorded, or not carried out, and this data still has some of the content. */
+async function isMissing(
+  { registry, store }: ErasedBefore,
+  workspace: Document<"workspace">,
+  id: string,
+  blocks: readonly ErasedBlock[],
+): Promise<boolean> {
+  return (
+    (await stateOf(registry, workspace.id, id)) !== undefined ||
+    (await stillThere(store.journal, workspace, blocks)).length > 0
+  )
+}
+
+async function stateOf(registry: Registry, workspace: string, id: string) {
+  return (await registry.get("erasure", workspace, id))?.value.state
 }

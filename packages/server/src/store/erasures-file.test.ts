@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs"
@@ -19,6 +20,9 @@ function freshPath(t: TestContext): string {
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, "data.erasures")
 }
+
+const linux =
+  process.platform === "linux" ? {} : { skip: "only Linux counts the bytes that a process reads" }
 
 const block = (id: string, origin = "ledger.example/a"): ErasedBlock => ({
   origin,
@@ -35,7 +39,7 @@ test("the erasures file is next to the heads file", () => {
 
 test("an added erasure is read back once, also by a later start", (t) => {
   const path = freshPath(t)
-  assert.deepEqual(readErasures(path), [])
+  assert.deepEqual([...readErasures(path)], [])
   const file = openErasuresFile(path)
   for (const _ of [1, 2]) file.add([block("era_1")])
   file.add([block("era_1"), block("era_1", "ledger.example/b")])
@@ -44,7 +48,7 @@ test("an added erasure is read back once, also by a later start", (t) => {
   later.add([block("era_1")])
   later.add([block("era_2")])
   const expected = [block("era_1"), block("era_1", "ledger.example/b"), block("era_2")]
-  assert.deepEqual(readErasures(path), expected)
+  assert.deepEqual([...readErasures(path)], expected)
 })
 
 test("after a crash, an erasure of two epochs is listed with both or not at all", (t) => {
@@ -59,7 +63,11 @@ test("after a crash, an erasure of two epochs is listed with both or not at all"
     writeFileSync(path, whole.subarray(0, cut))
     const listed = openErasuresFile(path).has("era_2")
     assert.equal(listed, cut === whole.length)
-    assert.deepEqual(readErasures(path), listed ? [before, ...both] : [before], `cut at ${cut}`)
+    assert.deepEqual(
+      [...readErasures(path)],
+      listed ? [before, ...both] : [before],
+      `cut at ${cut}`,
+    )
   }
 })
 
@@ -69,20 +77,55 @@ test("an incomplete block after a crash is removed, and an unknown line is refus
   const whole = readFileSync(path, "utf8")
   for (let length = 1; length < whole.length; length += 7) {
     writeFileSync(path, whole + whole.slice(0, whole.length - length).replace("era_1", "era_9"))
-    assert.deepEqual(readErasures(path), [block("era_1")])
+    assert.deepEqual([...readErasures(path)], [block("era_1")])
     openErasuresFile(path).add([block("era_2")])
-    assert.deepEqual(readErasures(path), [block("era_1"), block("era_2")])
+    assert.deepEqual([...readErasures(path)], [block("era_1"), block("era_2")])
   }
   appendFileSync(path, "erasure a b\nbody x y\nend\n")
-  assert.throws(() => readErasures(path), StartError)
+  assert.throws(() => [...readErasures(path)], StartError)
 })
 
 test("a file that cannot be looked up is not taken for one that is not there", (t) => {
   const path = freshPath(t)
   // Fails for every user; a missing permission does not stop the superuser.
   symlinkSync("data.erasures", path)
-  assert.throws(() => readErasures(path), { code: "ELOOP" })
+  assert.throws(() => [...readErasures(path)], { code: "ELOOP" })
   assert.throws(() => openErasuresFile(path), { code: "ELOOP" })
+})
+
+test("an erasure is added to a long file without reading all of it again", linux, (t) => {
+  const path = freshPath(t)
+  const bodies = Array.from({ length: 10_000 }, (_, index) => ({ index, hash: "aGFzaA==" }))
+  const file = openErasuresFile(path)
+  const ids = Array.from({ length: 20 }, (_, at) => `era_${at}`)
+  for (const id of ids) file.add([{ ...block(id), bodies }])
+  const before = readBytes()
+  file.add([block("era_last")])
+  assert.ok(readBytes() - before < 10_000, `of ${statSync(path).size} bytes`)
+  assert.deepEqual(
+    Array.from(readErasures(path), ({ id, ...one }) => [id, one.bodies.length]),
+    [...ids.map((id) => [id, bodies.length]), ["era_last", 1]],
+  )
+})
+
+function readBytes(): number {
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1])
+}
+
+test("a file that is removed or replaced while it is open is continued where it ends", (t) => {
+  const path = freshPath(t)
+  const file = openErasuresFile(path)
+  file.add([block("era_1")])
+  rmSync(path)
+  file.add([block("era_2")])
+  assert.deepEqual([...readErasures(path)], [block("era_2")])
+  assert.equal(file.has("era_1"), false, "its owner lists it again")
+  file.add([block("era_1")])
+  const both = readFileSync(path, "utf8")
+  writeFileSync(path, `${both}${both.replace("era_2", "era_4")}erasure incomplete`)
+  file.add([block("era_3")])
+  const ids = Array.from(readErasures(path), ({ id }) => id)
+  assert.deepEqual(ids, ["era_2", "era_1", "era_4", "era_1", "era_3"])
 })
 
 test("a block that the disk has no room for is refused, and a later one takes its place", (t) => {
@@ -100,7 +143,7 @@ test("a block that the disk has no room for is refused, and a later one takes it
   })
   assert.notEqual(status, 0)
   assert.match(stderr, /EFBIG/)
-  assert.deepEqual(readErasures(path), [block("era_1")])
+  assert.deepEqual([...readErasures(path)], [block("era_1")])
   openErasuresFile(path).add([large])
-  assert.deepEqual(readErasures(path), [block("era_1"), large])
+  assert.deepEqual([...readErasures(path)], [block("era_1"), large])
 })
