@@ -11,7 +11,9 @@ const all: DueSegment = {
   workspace: "acme",
   after: 0,
   end: Infinity,
-  ledgers: [{ ledgerId: digest("ledger acme").toString("hex"), before: 0, last: 700 }],
+  ledgers: [
+    { ledgerId: digest("ledger acme").toString("hex"), before: 0, last: 700, hasSegments: false },
+  ],
   dueMs: 10_000,
   entriesMax: 256,
   partialDueMs: 10_000,
@@ -72,8 +74,8 @@ test("a segment has entries of one ledger, and no more than fit", async () => {
   const { look, packUpTo, drop, finish } = await openHouse()
   await packUpTo(640)
   const ledgers = [
-    { ledgerId: "the newer one", before: 128, last: 700 },
-    { ledgerId: "the older one", before: 0, last: 128 },
+    { ledgerId: "the newer one", before: 128, last: 700, hasSegments: false },
+    { ledgerId: "the older one", before: 0, last: 128, hasSegments: false },
   ]
   assert.equal(await look({ ledgers, partialDueMs: 0 }), 128)
   assert.equal(await look({ entriesMax: 200 }), 192)

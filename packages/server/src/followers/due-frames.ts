@@ -13,6 +13,8 @@ export interface ArchivedLedger {
   readonly ledgerId: string
   readonly before: number
   readonly last: number
+  /** Whether it has segments already. */
+  readonly hasSegments: boolean
 }
 
 export interface DueSegment {

@@ -101,7 +101,8 @@ export function createSegmentArchiving(
       // The same frames make the same file.
       const before = beforeOf(segment)
       const again = makeSegment(frames, segment.ledgerId, { before })
-      if (again?.document.file === segment.file) await storage.put(segment.file, again.content)
+      if (again?.document.file === segment.file)
+        await storage.put(segment.file, again.content, true)
       checked = await writing.checked(workspace, segment)
     }
     const kept = new Map(checked.frames.map((frame) => [frame.first, frame]))
@@ -144,7 +145,7 @@ export function createSegmentArchiving(
       for (const { first, last } of gone)
         for (let sequence = first; sequence <= last; sequence++) indexes.add(sequence - 1 - before)
       const made = await segmentWithout(segment, found, indexes, turn)
-      if (made !== undefined && made.document !== segment) await writing.put(made)
+      if (made !== undefined && made.document !== segment) await writing.put(made, true)
       return made?.document
     },
     async restore(workspace, segment) {
@@ -172,8 +173,8 @@ function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
     if (typeof found === "string") throw failure(segment, found)
     return found
   }
-  const put = async ({ document, content }: MadeSegment): Promise<void> => {
-    await storage.put(document.file, content)
+  const put = async ({ document, content }: MadeSegment, wasPut: boolean): Promise<void> => {
+    await storage.put(document.file, content, wasPut)
     await read(document)
   }
   return {
@@ -195,7 +196,7 @@ function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
     async write({ frames, ledger }: DueFrames): Promise<WrittenSegment> {
       const made = makeSegment(frames, ledger.ledgerId, ledger)
       assert(made !== undefined, "a frame that is kept has a body")
-      await put(made)
+      await put(made, ledger.hasSegments)
       const { document } = made
       const found = new Set(frames.flatMap(({ indexes }) => indexes))
       const missing: number[] = []

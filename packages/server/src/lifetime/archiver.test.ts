@@ -207,6 +207,24 @@ test("a destroyed segment is not taken for deleted while its disk is not mounted
   assert.equal(await storage.get(segment.file, { start: 0, end: 1 }), undefined)
 })
 
+test("nothing is archived while the disk with earlier segments is not mounted", async (t) => {
+  await using house = await openHouse(t, [[1, 64]])
+  const { folder } = house
+  while ((await house.archive()).segments.length === 0) continue
+  await house.pack([65, 128])
+  await rename(folder, `${folder}.away`)
+  await mkdir(folder)
+  await house.archive()
+  const archived = house.archive()
+  // Once it is mounted, it would hide what was written meanwhile.
+  await assert.rejects(archived, { name: "ArchiveFailure", message: /is its disk mounted\?/ })
+  assert.deepEqual(await house.frames(), [65])
+  await rmdir(folder)
+  await rename(`${folder}.away`, folder)
+  while ((await house.archive()).segments.length < 2) continue
+  assert.deepEqual(await house.lacking(), [])
+})
+
 test("a segment that another server has rewritten meanwhile is rewritten from the new one", async (t) => {
   for (const moment of [
     "before it is looked up",

@@ -148,7 +148,7 @@ export async function archiveDue(
       workspace: id,
       after,
       end: next?.first ?? Infinity,
-      ledgers: await ledgersOf(parts, workspace),
+      ledgers: await ledgersOf(parts, workspace, segments),
       dueMs,
       entriesMax: parts.limits.archiveEntriesMax,
       partialDueMs: dueMs - partialMs,
@@ -184,11 +184,17 @@ export function dueMsOf({ value }: Document<"workspace">, clock: Clock): number 
   return clock.now() - value.hotDays * dayMs
 }
 
-async function ledgersOf({ journal }: ArchiverParts, workspace: Document<"workspace">) {
+async function ledgersOf(
+  { journal }: ArchiverParts,
+  workspace: Document<"workspace">,
+  segments: readonly ArchiveSegmentDocument[],
+) {
   const { sequence: last = 0 } = (await journal.head(workspace.id)) ?? {}
+  const archived = new Set(segments.map(({ ledgerId }) => ledgerId))
   return epochsOf(workspace).map(({ ledgerId, before, end = last }) => ({
     ledgerId: toHex(ledgerId),
     before,
     last: end,
+    hasSegments: archived.has(toHex(ledgerId)),
   }))
 }

@@ -17,13 +17,17 @@ export interface ByteRange {
 export interface ArchiveStorage {
   /** Its name in messages. */
   readonly name: string
-  /** The file is on stable storage when it resolves. Idempotent. */
-  put(name: string, bytes: Uint8Array): Promise<void>
+  /**
+   * The file is on stable storage when it resolves. Idempotent. `wasPut`: something in its folder
+   * was put once, so a folder that is missing is a failure: its disk may not be mounted, and would
+   * hide the file later.
+   */
+  put(name: string, bytes: Uint8Array, wasPut?: boolean): Promise<void>
   /** Returns exactly these bytes. Undefined if there is no such file. */
   get(name: string, range: ByteRange): Promise<Uint8Array | undefined>
   /**
-   * All files whose name begins with the prefix, including remains of a killed `put`. `wasPut`:
-   * something in the folder of the prefix was put once, so a folder that is missing is a failure.
+   * All files whose name begins with the prefix, including remains of a killed `put`. `wasPut`: as
+   * for `put`.
    */
   list(prefix: string, wasPut?: boolean): AsyncIterable<StoredFile>
   /** Does nothing if there is no such file. */

@@ -23,11 +23,17 @@ export function openFolderStorage(folder: string): ArchiveStorage {
       throw new ArchiveFailure(`${name} ${what}: ${detailOf(cause)}`, { cause })
     }
   }
+  /** No `delete` removes a folder. */
+  const requireFolder = async (place: string): Promise<void> => {
+    if ((await stat(join(folder, place)).catch(ifThere)) === undefined)
+      throw new ArchiveFailure(`${name} has no folder ${place}: is its disk mounted?`)
+  }
   return {
     name,
-    put: (file, bytes) =>
+    put: (file, bytes, wasPut) =>
       attempt("cannot be written to", async () => {
         const path = join(folder, file)
+        if (wasPut === true) await requireFolder(dirname(file))
         await makeSyncedFolder(resolve(dirname(path)))
         // Two servers that share the folder may write the same file at once.
         const fresh = `${path}.${randomBytes(8).toString("hex")}${unfinished}`
@@ -55,10 +61,7 @@ export function openFolderStorage(folder: string): ArchiveStorage {
         return bytes
       }),
     async *list(prefix, wasPut) {
-      // No `delete` removes a folder.
-      const place = join(folder, dirname(prefix))
-      if (wasPut === true && (await attempt("cannot be read", () => isMissing(place))))
-        throw new ArchiveFailure(`${name} has no folder ${dirname(prefix)}: is its disk mounted?`)
+      if (wasPut === true) await attempt("cannot be read", () => requireFolder(dirname(prefix)))
       // A name contains at most one folder.
       for (const path of await attempt("cannot be listed", () => pathsIn(folder))) {
         if (!path.startsWith(prefix)) continue
@@ -109,10 +112,6 @@ async function syncFolder(path: string): Promise<void> {
 async function fileAt(folder: string, name: string): Promise<StoredFile | undefined> {
   const found = await stat(join(folder, name)).catch(ifThere)
   return found?.isFile() === true ? { name, bytes: found.size } : undefined
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  return (await stat(path).catch(ifThere)) === undefined
 }
 
 async function pathsIn(folder: string): Promise<readonly string[]> {
