@@ -23,7 +23,7 @@ import { flipped } from "../flipped.ts"
 import { listening } from "../listening.ts"
 import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
-import type { Ended } from "../program.ts"
+import { tallystick, type Ended } from "../program.ts"
 import {
   eventFor,
   eventually,
@@ -319,6 +319,12 @@ test("data without its heads file is read-only until its operator makes an empty
   expectReadOnly(refused, 503)
   assert.match(refused.text, /elsewhere does not exist.*; if it is lost, make an empty file/)
   assert.equal(await mistyped.end(), 0)
+  const checked = await tallystick(["fsck"], { TALLYSTICK_DATA: first.data, ...environment })
+  assert.equal(checked.code, 0)
+  assert.match(
+    checked.errors,
+    /elsewhere does not exist, so nothing was compared with what was signed/,
+  )
   assert.equal(existsSync(heads), false)
   await writeFile(heads, "")
   await using again = await startProgram({ data: first.data, environment })

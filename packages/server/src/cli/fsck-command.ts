@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { printable } from "@tallystick/proof"
+import { withoutHeads } from "../operator/check-store.ts"
 import {
   fsck,
   passes,
@@ -54,6 +55,10 @@ export async function checkLedger(
   asked: Pick<FsckOptions, "workspaces" | "checkpoints" | "passes"> = everything,
   json = false,
 ): Promise<number> {
+  if (withoutHeads(config.heads, config) !== undefined)
+    remark(
+      `tallystick: the heads file ${config.heads} does not exist, so nothing was compared with what was signed last: set TALLYSTICK_HEADS to it\n`,
+    )
   try {
     const found = await fsck({
       ...config,
