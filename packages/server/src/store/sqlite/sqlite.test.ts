@@ -3,10 +3,12 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import {
   closeSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeSync,
@@ -371,6 +373,23 @@ function tests(): void {
     for (const _ of [1, 2])
       await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
     alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 7")
+    await write(store.served, "acme", ["b"])
+    assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
+  })
+
+  test("nothing is acknowledged into a journal that was removed or replaced meanwhile", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    const journal = join(folder, "journal.db")
+    const aside = `${journal}.aside`
+    renameSync(journal, aside)
+    await assert.rejects(write(store.served, "acme", ["b"]), /was removed or replaced/)
+    // Such as a backup that is put in place.
+    cpSync(aside, journal)
+    for (const _ of [1, 2])
+      await assert.rejects(write(store.served, "acme", ["b"]), /was removed or replaced/)
+    renameSync(aside, journal)
     await write(store.served, "acme", ["b"])
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })

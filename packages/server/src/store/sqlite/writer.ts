@@ -1,6 +1,7 @@
 // The writer's thread: the only connection that appends to the journal. All waiting groups share one
 // transaction, and so one fsync.
 
+import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { toHex } from "@tallystick/proof"
@@ -59,10 +60,16 @@ const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
   const { folder, limits } = options
   let writer: Writer | undefined = openWriter(folder)
+  const inode = inodeOf(folder)
   let hasFailed = false
   answer<WriterQuestions>(
     {
       append({ packed, groups }) {
+        // A commit would go into a file that no start finds.
+        if (inodeOf(folder) !== inode)
+          throw new Error(
+            `journal.db in ${folder} was removed or replaced while the service runs: stop it, and put the original back`,
+          )
         if (freeBytes(folder) < limits.diskReserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
@@ -86,6 +93,11 @@ if (options !== undefined) {
     },
     () => writer?.close(),
   )
+}
+
+/** Identifies the journal's file. Undefined if there is none. */
+function inodeOf(folder: string): bigint | undefined {
+  return statSync(join(folder, "journal.db"), { bigint: true, throwIfNoEntry: false })?.ino
 }
 
 interface Writer {
