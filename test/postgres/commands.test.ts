@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { hash } from "node:crypto"
+import { existsSync } from "node:fs"
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -152,6 +153,23 @@ test("a service does not start while a command has the database alone, nor anoth
   }
   const service = await start(place, rootKey)
   assert.equal(await service.end(), 0)
+})
+
+test("a server without a secret makes none for a ledger that has one", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const url = await server.createDatabase()
+  const placeOf = (name: string): Place => ({
+    TALLYSTICK_DATA: join(folder.path, name),
+    TALLYSTICK_DATABASE_URL: url,
+  })
+  await using first = await start(placeOf("first"))
+  const second = placeOf("second")
+  await assert.rejects(
+    start(second),
+    /there is no .*secret: set it, or .* the ledger in the database has a secret/,
+  )
+  assert.equal(existsSync(second.TALLYSTICK_DATA), false)
+  assert.equal(await first.end(), 0)
 })
 
 test("a service that was away for long does not come back while a command has the database alone", async () => {

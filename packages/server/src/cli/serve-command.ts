@@ -35,7 +35,7 @@ export async function runServe({
 }: ServeCommand): Promise<Running> {
   const config = configOf({ environment })
   checkPlaces(config)
-  const secrets = keepSecrets(config)
+  const secrets = await keepSecrets(config)
   const known = [secrets.secret, secrets.previous].filter((one) => one !== undefined)
   const rootKeys = [secrets.rootKey, secrets.previousRootKey].filter((one) => one !== undefined)
   const forms = known.flatMap((one) =>

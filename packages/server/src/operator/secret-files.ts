@@ -10,6 +10,7 @@ import { statsOf } from "./check-places.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolderOf } from "../runtime/make-folder.ts"
+import { isInDatabase } from "../store/open-offline.ts"
 import { lockFolder } from "../store/sqlite/lock.ts"
 
 export interface Secrets {
@@ -27,7 +28,7 @@ type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "pr
  * Makes the secrets that neither the configuration nor the data folder has. Throws a StartError if
  * another process uses the folder: it would leave secrets there that nobody uses.
  */
-export function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Secrets {
+export async function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Promise<Secrets> {
   const missing = [
     ...(config.secret === undefined ? [[secretPath(config), makeSecret] as const] : []),
     ...(config.rootKey === undefined ? [[rootKeyPath(config), makeRootKey] as const] : []),
@@ -36,6 +37,8 @@ export function keepSecrets(config: Given & Pick<Config, "databaseUrl">): Secret
     // A new secret would open nothing of this data, and backups would include it.
     if (config.databaseUrl === undefined && existsSync(join(config.data, "journal.db")))
       requiredSecrets(config, "bring the file back; this data was made with it")
+    if (knownSecrets(config).secret === undefined && (await isInDatabase(config)))
+      requiredSecrets(config, "put the file there; the ledger in the database has a secret already")
     makeFolderOf("TALLYSTICK_DATA", config.data)
     const lock = config.databaseUrl === undefined ? lockFolder(config.data) : undefined
     try {

@@ -73,6 +73,13 @@ export async function checkServer({ databaseUrl = "" }: StorePlace): Promise<Che
   return await checkPostgres(databaseUrl)
 }
 
+/** Whether there is a database, and a service has made a ledger in it. */
+export async function isInDatabase({ databaseUrl }: StorePlace): Promise<boolean> {
+  if (databaseUrl === undefined) return false
+  const { hasPostgresLedger } = await import("./postgres/alone.ts")
+  return await hasPostgresLedger(databaseUrl)
+}
+
 /** Whether a service is using the data. */
 export async function isInUse({ data, databaseUrl }: StorePlace): Promise<boolean> {
   if (databaseUrl === undefined) return isLocked(data)

@@ -106,6 +106,12 @@ async function usesNow({ rows }: Queries) {
   return { connections: Number(connections?.[0] ?? 0), leases: Number(leases?.[0] ?? 0) }
 }
 
+export async function hasPostgresLedger(url: string): Promise<boolean> {
+  await using tool = closing(await openTool(url))
+  const [found] = await tool.rows(hasLedger)
+  return found?.[0] === true
+}
+
 /** A connection to a ledger. Throws if the database has none, or one of another layout. */
 export async function openLedger(...asked: Parameters<typeof openTool>): Promise<ToolConnection> {
   const tool = await openTool(...asked)
