@@ -157,6 +157,15 @@ export async function removeFromArchive(
   await removeDestroyed(parts, document, hit)
 }
 
+/** Removes destroyed content from the segment of the newest archived entries. */
+export async function removeFromNewest(
+  parts: SegmentParts,
+  workspace: Document<"workspace">,
+): Promise<void> {
+  const segments = await createSegmentDirectory(parts.registry).list(workspace.id)
+  await removeDestroyed(parts, workspace, segments.slice(-1))
+}
+
 /** Segments that are in memory at once, in their old and new form. */
 const rewrittenAtOnce = 4
 /** Segments whose entries commit together. */

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rename, rm, rmdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
+import { zstdDecompressSync } from "node:zlib"
 import { systemClock } from "../clock.ts"
 import { createSegmentArchiving, type SegmentArchiving } from "../followers/segment-archiving.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
@@ -18,7 +19,7 @@ import type { Journal, JournalReader } from "../store/store.ts"
 import { bodiless, destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
 import { removeDestroyed, restoreSegment } from "./archive-segments.ts"
-import { archiveDue } from "./archiver.ts"
+import { archiveDue, startArchiver } from "./archiver.ts"
 
 const workspace = testWorkspace("acme", { hotDays: 0 })
 
@@ -118,9 +119,32 @@ async function openHouse(
       const recorded = segments.map(({ file }) => file)
       assert.deepEqual(files.toSorted(), recorded.toSorted(), when)
     },
+    /** The first sweep of another process. */
+    async start() {
+      const { promise: swept, resolve, reject } = Promise.withResolvers<void>()
+      const archiver = startArchiver(parts, {
+        isOurs: async () => true,
+        isHalted: () => false,
+        report(report) {
+          if (report.kind === "not archived") reject(report.error)
+          if (report.kind === "swept") resolve()
+        },
+      })
+      await swept
+      await archiver.close()
+    },
     archive: (by = archiving) => archiveDue({ ...parts, archiving: by }, workspace, options),
+    /** The indexes of the entries whose bodies are in storage. */
+    async stored() {
+      let text = ""
+      for await (const { name, bytes } of storage.list("")) {
+        const file = await storage.get(name, { start: 0, end: bytes })
+        text += zstdDecompressSync(file ?? assert.fail(name)).toString()
+      }
+      return Array.from(text.matchAll(/","index":(\d+),"salt":/g), ([, index]) => Number(index))
+    },
     /** Another process, with larger segments, which stalls before it records the first one. */
-    async archiveLarger(stalled: () => Promise<unknown>) {
+    async archiveLarger(stalled: () => Promise<unknown>, by = archiving) {
       let isFirst = true
       const slow: Journal = {
         ...journal,
@@ -134,7 +158,8 @@ async function openHouse(
         },
       }
       const larger = { ...limits, archiveEntriesMax: 128 }
-      const other = { ...parts, ledger: openTestLedger(slow, { registry }), limits: larger }
+      const slowLedger = openTestLedger(slow, { registry })
+      const other = { ...parts, archiving: by, ledger: slowLedger, limits: larger }
       await archiveDue(other, workspace, options)
     },
     /** The entries that have no body, neither in the database nor in storage. */
@@ -172,6 +197,29 @@ test("a segment of entries that another process has just archived is not recorde
     ],
   )
   await house.expectFiles(segments, "of the faster process")
+})
+
+test("what was destroyed while a segment was recorded leaves it, even if the process dies then", async (t) => {
+  for (const [first, last] of [
+    [1, 10],
+    [1, 128],
+  ] as const) {
+    await using house = await openHouse(t)
+    const killed = async (): Promise<never> => assert.fail("killed")
+    const archived = house.archiveLarger(() => house.destroy([[first, last]]), {
+      ...house.archiving,
+      without: killed,
+      discard: killed,
+    })
+    await assert.rejects(archived, /killed/)
+    await house.start()
+    const stored = await house.stored()
+    assert.deepEqual(
+      stored.filter((index) => index < last),
+      [],
+    )
+    await house.expectFiles((await house.archive()).segments, "rewritten")
+  }
 })
 
 test("the file of a destroyed segment is deleted, even if the process dies in between", async (t) => {

@@ -11,7 +11,12 @@ import { createSegmentDirectory, segmentAt } from "../store/archive/segment-dire
 import type { ArchiveSegmentDocument, Document } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Journal } from "../store/store.ts"
-import { recordSegment, removeDestroyed, type SegmentParts } from "./archive-segments.ts"
+import {
+  recordSegment,
+  removeDestroyed,
+  removeFromNewest,
+  type SegmentParts,
+} from "./archive-segments.ts"
 
 /** The result of a sweep over all workspaces that this process follows. */
 export interface ArchiveState {
@@ -49,6 +54,8 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
   /** For each workspace, where the due frames ended that do not fill a segment. */
   const ends = new Map<string, number>()
   const incomplete = new Set<string>()
+  /** Workspaces whose newest segment has lost what was destroyed while it was recorded. */
+  const cleaned = new Set<string>()
   const ended = run()
   return {
     close() {
@@ -80,7 +87,12 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
   async function look(id: string, state: { -readonly [K in keyof ArchiveState]: number }) {
     try {
       const workspace = await registry.get("workspace", id, id)
-      if (workspace === undefined || options.isHalted(id) || !(await options.isOurs(id))) return
+      if (workspace === undefined || options.isHalted(id)) return
+      if (!(await options.isOurs(id))) {
+        cleaned.delete(id)
+        return
+      }
+      if (!cleaned.has(id)) await clean(workspace)
       const archived = await archiveDue(parts, workspace, {
         partialMs: limits.archivePartialMs,
         ends,
@@ -94,6 +106,16 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       state.overdueMs = Math.max(state.overdueMs, archived.overdueMs)
     } catch (error) {
       options.report({ kind: "not archived", workspace: id, error })
+    }
+  }
+
+  /** The process before may have died between the two. A damaged segment holds up no others. */
+  async function clean(workspace: Document<"workspace">): Promise<void> {
+    try {
+      await removeFromNewest(parts, workspace)
+      cleaned.add(workspace.id)
+    } catch (error) {
+      options.report({ kind: "not archived", workspace: workspace.id, error })
     }
   }
 }
