@@ -6,6 +6,7 @@ import test from "node:test"
 import { setImmediate } from "node:timers/promises"
 import { zstdDecompressSync } from "node:zlib"
 import type { Kind } from "@tallystick/proof"
+import type * as wire from "@tallystick/client/wire"
 import { systemClock, type Clock } from "../clock.ts"
 import { startFiling } from "../followers/filing.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
@@ -21,6 +22,10 @@ import { createExpiry } from "../lifetime/expiry.ts"
 import { createHolds } from "../lifetime/holds.ts"
 import { createPreviews, type Counting } from "../lifetime/retention-preview.ts"
 import { defaultLimits } from "../limits.ts"
+import { createEntryExporter } from "../query/entry-exporter.ts"
+import { searchOf } from "../query/entry-filter.ts"
+import { createCheckpoints } from "../query/verified-checkpoints.ts"
+import { createLeaves } from "../query/verified-leaves.ts"
 import { unpaced } from "../runtime/pace.ts"
 import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
@@ -38,7 +43,8 @@ import { createChance, seedOf, type Chance } from "../../../../test/chance.ts"
 
 // Random entries, rules, holds, erasures and days. The destroyed contents and their reasons are
 // compared with a simple list, without sequences, steps and documents. Old entries are packed and
-// archived meanwhile. Everything is interrupted at random places and repeated.
+// archived meanwhile. Everything is interrupted at random places and repeated. Searches find what is
+// left, and so does an export that began days ago.
 
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
@@ -162,6 +168,18 @@ async function openHouse(chance: Chance) {
     holdsOn: (...asked) => holds.among(...asked),
     pace: unpaced,
   })
+  const leaves = createLeaves(served, defaultLimits)
+  const isGenuine = () => assert.fail("nothing is signed")
+  const exporter = createEntryExporter({
+    ...served,
+    source: {
+      ...served,
+      leaves,
+      checkpoints: createCheckpoints({ store: served, leaves, isGenuine }),
+      haltedFrom: () => undefined,
+      suspect: (_, sequence) => assert.fail(`entry ${sequence} is broken`),
+    },
+  })
   const previews = createPreviews({ ...parts, journal, due, secret: testKeyring.secret })
   return {
     registry,
@@ -172,8 +190,11 @@ async function openHouse(chance: Chance) {
     previews,
     holds,
     erasures,
+    exporter,
+    search: served.search,
     forgotten,
     archive,
+    file: () => filed.catchUp("acme"),
     storage,
     looks: () => looks,
     acme: () => workspaces.get("acme"),
@@ -274,8 +295,13 @@ function isHeld(entry: Listed, scopes: Iterable<HoldScope>): boolean {
   return false
 }
 
-/** Repeats an interrupted run until it is finished. */
-async function toEnd(house: House, chance: Chance, run: () => Promise<unknown>): Promise<void> {
+/** Repeats an interrupted run until it is finished. `between`: what must be right after each part. */
+async function toEnd(
+  house: House,
+  chance: Chance,
+  run: () => Promise<unknown>,
+  between: () => Promise<unknown> = async () => {},
+): Promise<void> {
   for (let tries = 0; ; tries++) {
     house.cutAfter(tries < 6 ? chance.below(5) : Infinity)
     try {
@@ -283,6 +309,7 @@ async function toEnd(house: House, chance: Chance, run: () => Promise<unknown>):
       return
     } catch (error) {
       if (!(error instanceof Cut)) throw error
+      await between()
     }
   }
 }
@@ -306,7 +333,7 @@ test("a request during a run of expiry waits for that run, and nothing is read t
   await expectChain(house.journal, "acme")
 })
 
-let [archived, withoutEmail] = [0, 0]
+let [archived, withoutEmail, exported] = [0, 0, 0]
 
 for (let round = 0; round < 12; round++)
   test(`expiry and erasure destroy the same contents as a simple model (${round + 1})`, async (t) => {
@@ -317,8 +344,13 @@ for (let round = 0; round < 12; round++)
     const held = new Map<string, HoldScope>()
     let asked: readonly Asked[] = []
     let rules: readonly RetentionRule[] = []
+    let exporting: readonly number[] = []
+    const finish = (run: () => Promise<unknown>) =>
+      toEnd(house, chance, run, () => exportSome(house, exporting))
     for (let day = 0; day < 40; day++) {
       await write(house, chance, list)
+      if (chance.below(4) === 0) await house.file()
+      if (exporting.length === 0) exporting = list.map(({ sequence }) => sequence)
       const last = (await house.journal.head("acme"))?.sequence ?? 0
       if (chance.below(3) > 0) house.cover(last)
       house.pass(chance.below(30) / 10)
@@ -341,26 +373,30 @@ for (let round = 0; round < 12; round++)
         held.delete(oldest)
       }
       if (chance.below(8) === 0) asked = [...asked, await requestErasure(house, chance, list)]
-      await toEnd(house, chance, async () => house.erasures.carryOut(await house.acme()))
+      await finish(async () => house.erasures.carryOut(await house.acme()))
       asked = asked.filter((one) => !erase(one, held))
-      if (chance.below(3) === 0)
-        await toEnd(house, chance, async () => house.archive(await house.acme()))
+      if (chance.below(3) === 0) await finish(async () => house.archive(await house.acme()))
       if (chance.below(2) === 0) continue
       house.cover((await house.journal.head("acme"))?.sequence ?? 0)
       await expectPreview(house, list, rules, held)
-      await toEnd(house, chance, async () => house.expiry.run(by, await house.acme()))
+      await finish(async () => house.expiry.run(by, await house.acme()))
       for (const entry of list)
         if (isDue(entry, rules, house.now()) && !isHeld(entry, held.values()))
           entry.gone ??= "expired"
       await expectAsListed(house, list, `day ${day}`)
+      await expectFound(house, list, `day ${day}`)
+      const lines = await exportSome(house, exporting)
+      expectShown(lines, list, `day ${day}`)
+      exporting = exporting.slice(lines.length)
+      exported += lines.length
     }
     await expectExplained(house)
     archived += await expectNotArchived(house, list)
     withoutEmail += list.filter(({ gone, lacksEmail }) => lacksEmail && gone === undefined).length
   })
 
-test("in these rounds, entries were archived and fields of others erased", () => {
-  assert.ok(archived > 0 && withoutEmail > 0)
+test("in these rounds, entries were archived and exported, and fields of others erased", () => {
+  assert.ok(archived > 0 && withoutEmail > 0 && exported > 0)
 })
 
 async function requestErasure(
@@ -431,6 +467,57 @@ async function expectAsListed(house: House, list: readonly Listed[], when: strin
     const lacksEmail = entry.gone !== undefined || entry.lacksEmail === true
     assert.equal(disclosed(stored[at]).includes(emailOf(entry.actor)), !lacksEmail, what)
     assert.equal(house.forgotten.has(entry.sequence), entry.gone !== undefined, what)
+  }
+}
+
+/** Searches and counts find the people of the content that is left, and nobody else. */
+async function expectFound(house: House, list: readonly Listed[], when: string): Promise<void> {
+  const left = list.filter(({ gone, lacksEmail }) => gone === undefined && lacksEmail !== true)
+  const byPerson = Map.groupBy(left, ({ actor }) => actor)
+  for (const person of people) {
+    const wanted = { system: "without", ...searchOf(`"${emailOf(person)}"`) } as const
+    const hits = await house.search.find("acme", wanted, Infinity, list.length)
+    const found = (byPerson.get(person) ?? []).map(({ sequence }) => sequence)
+    assert.deepEqual(hits?.sequences, found.toReversed(), `${when}: ${person}`)
+    assert.equal(hits.total, found.length)
+  }
+  const counting = { kind: "values", field: "email", limit: 100, valuesMax: 100 } as const
+  const counted = await house.search.count("acme", { system: "without" }, counting)
+  assert.deepEqual(
+    new Map(counted?.map(({ name, counts }) => [name, counts[0]])),
+    new Map([...byPerson].map(([person, { length }]) => [emailOf(person), length])),
+    when,
+  )
+}
+
+/** The next lines of an export. What is being destroyed is never broken. */
+async function exportSome(
+  house: House,
+  sequences: readonly number[],
+): Promise<readonly wire.Entry[]> {
+  const some = sequences.slice(0, 40)
+  const asked = {
+    workspace: await house.acme(),
+    format: "jsonl",
+    isProven: false,
+    wanted: { system: "with" },
+    nowMs: house.now(),
+  } as const
+  const { bytes, taken, broken } = await house.exporter.write(asked, some)
+  assert.deepEqual([taken, broken], [some.length, 0])
+  const lines = Buffer.from(bytes).toString().split("\n").slice(0, -1)
+  // The exporter writes entries.
+  return lines.map((line) => JSON.parse(line) as wire.Entry)
+}
+
+function expectShown(lines: readonly wire.Entry[], list: readonly Listed[], when: string): void {
+  const listed = new Map(list.map((entry) => [entry.sequence, entry]))
+  for (const { sequence, action, actor } of lines) {
+    const entry = listed.get(sequence) ?? assert.fail(`entry ${sequence} is exported`)
+    const isGone = entry.gone !== undefined
+    const email = isGone || entry.lacksEmail === true ? undefined : emailOf(entry.actor)
+    const shown = { action: isGone ? "" : entry.action, email }
+    assert.deepEqual({ action, email: actor.email }, shown, `${when}: entry ${sequence}`)
   }
 }
 
