@@ -4,8 +4,9 @@
 // the next start drops. The heavy part is in the filing thread (followers/segment-archiving.ts).
 
 import { toHex } from "@tallystick/proof"
-import { dayMs, pause, type Clock } from "../clock.ts"
+import { pause } from "../clock.ts"
 import type { Limits } from "../limits.ts"
+import { archivedBefore } from "../query/verified-entries.ts"
 import { every } from "../store/all-documents.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
 import type { ArchiveSegmentDocument, Document } from "../store/documents.ts"
@@ -153,7 +154,7 @@ export async function archiveDue(
   for (;;) {
     const oldest = await archiving.oldest(id, after)
     const segments = await directory.list(id)
-    const dueMs = dueMsOf(workspace, clock)
+    const dueMs = archivedBefore(workspace, clock.now())
     const overdueMs = oldest === undefined ? 0 : Math.max(0, dueMs - oldest.timeMs)
     const over = { entries, segments, overdueMs: Math.max(overdueMs, waitedMs) }
     if (oldest === undefined || overdueMs === 0 || isOver()) return over
@@ -199,11 +200,6 @@ export async function archiveDue(
     await archiving.drop(id, document, true)
     entries += document.last - document.first + 1
   }
-}
-
-/** Entries that were recorded before this are due. */
-export function dueMsOf({ value }: Document<"workspace">, clock: Clock): number {
-  return clock.now() - value.hotDays * dayMs
 }
 
 async function ledgersOf(

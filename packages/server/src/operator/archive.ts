@@ -4,8 +4,9 @@
 import { systemClock } from "../clock.ts"
 import { lastBefore, settledOf } from "../followers/packable-entries.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
-import { archiveDue, dueMsOf, type ArchiverParts } from "../lifetime/archiver.ts"
+import { archiveDue, type ArchiverParts } from "../lifetime/archiver.ts"
 import { restoreSegment } from "../lifetime/archive-segments.ts"
+import { archivedBefore } from "../query/verified-entries.ts"
 import { closing } from "../runtime/closing.ts"
 import { checkSegment } from "../store/archive/archive-segment.ts"
 import { ArchiveFailure, type ArchiveStorage } from "../store/archive/archive-storage.ts"
@@ -143,7 +144,7 @@ export interface StayingEntries {
 export async function archiveNow(options: ArchiveChangeOptions): Promise<ArchivedNow> {
   const staying: StayingEntries[] = []
   const entries = await withArchiver(options, async (parts, workspace, filing) => {
-    const dueMs = dueMsOf(workspace, systemClock)
+    const dueMs = archivedBefore(workspace, systemClock.now())
     const { sequence: last = 1 } = (await filing.journal.head(workspace.id)) ?? {}
     await packDue(filing, workspace.id, dueMs)
     const asked = {
