@@ -9,6 +9,7 @@ import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-k
 import { digestsIn, disclosuresOf } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
+import { readBatch } from "./entries-in-batches.ts"
 
 export interface DestroyingParts {
   readonly journal: Pick<JournalReader, "at">
@@ -19,9 +20,6 @@ export interface DestroyingParts {
   readonly forget: (workspace: string, destroyed: DestroyedContent) => Promise<void>
 }
 
-/** Entries that are read at once: some milliseconds of work. */
-const readAtOnce = 64
-const readBytesMax = 4 * 1024 * 1024
 /** Entries whose remaining fields are stored together, because a step waits for the disk. */
 const keptAtOnce = 256
 /** Ranges in one question to the thread, which compares each frame with all of them. */
@@ -69,10 +67,8 @@ async function destroyFields(
   fields: Destroyed["fields"],
   owners: Readonly<Record<"actor" | "target", number[]>>,
 ): Promise<void> {
-  const read = (at: number): Promise<readonly (Stored | undefined)[]> => {
-    const asked = fields.slice(at, at + readAtOnce).map(({ sequence }) => sequence)
-    return asked.length === 0 ? Promise.resolve([]) : journal.at(workspace, asked, readBytesMax)
-  }
+  const sequences = fields.map(({ sequence }) => sequence)
+  const read = (at: number) => readBatch(journal, workspace, sequences, at)
   let left: Remaining[] = []
   let entries = await read(0)
   for (let at = 0; entries.length > 0;) {

@@ -12,9 +12,19 @@ export async function* entriesInBatches(
   sequences: readonly number[],
 ): AsyncGenerator<readonly (Stored | undefined)[]> {
   for (let at = 0; at < sequences.length;) {
-    const some = sequences.slice(at, at + readAtOnce)
-    const entries = await journal.at(workspace, some, readBytesMax)
+    const entries = await readBatch(journal, workspace, sequences, at)
     yield entries
     at += entries.length
   }
+}
+
+/** The next of these entries, from this place on; none at the end. */
+export async function readBatch(
+  journal: Pick<JournalReader, "at">,
+  workspace: string,
+  sequences: readonly number[],
+  at: number,
+): Promise<readonly (Stored | undefined)[]> {
+  const some = sequences.slice(at, at + readAtOnce)
+  return some.length === 0 ? [] : journal.at(workspace, some, readBytesMax)
 }
