@@ -14,7 +14,7 @@ import {
   addCounts,
   countedOf,
   countIn,
-  type Counts,
+  Counts,
 } from "../../packages/server/src/store/search/segment-counts.ts"
 import { createPartCache } from "../../packages/server/src/store/search/part-cache.ts"
 import {
@@ -257,7 +257,7 @@ function find(segments: readonly Kept[], wanted: Wanted): number {
 }
 
 function count(segments: readonly Kept[], wanted: Wanted, counting: Counting): number {
-  const total: Counts = new Map()
+  const total = new Counts()
   const counts = askAll(segments, function* (segment) {
     return yield* countIn(segment, yield* matchesIn(segment, wanted), counting)
   })

@@ -5,9 +5,9 @@ import { compareAnswers, compareSegments } from "./test-segments.ts"
 import type { Stored } from "../store/entries.ts"
 import { findableOf, matches } from "../store/search/matching.ts"
 import type { Counted, Counting, Filed, Wanted } from "../store/search/search.ts"
-import { filedOf } from "../store/search/searchable-fields.ts"
+import { filedOf, missing } from "../store/search/searchable-fields.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
-import { addCounts, countedOf, countIn, type Counts } from "../store/search/segment-counts.ts"
+import { addCounts, countedOf, countIn, Counts } from "../store/search/segment-counts.ts"
 import { createPartCache } from "../store/search/part-cache.ts"
 import {
   headerOf,
@@ -318,7 +318,7 @@ function countsOf(
   wanted: Wanted,
   counting: Counting,
 ): readonly Counted[] {
-  const total: Counts = new Map()
+  const total = new Counts()
   for (const segment of segments)
     addCounts(total, run(countIn(segment, run(matchesIn(segment, wanted)), counting)), counting)
   return countedOf(total, counting)
@@ -371,6 +371,26 @@ test("a field with too many values is refused with a sentence", (t) => {
   const segments = [openMade(made(entriesBy(createChance(seedOf(t)), 1, 50)))]
   const counting = { kind: "values", field: "project", limit: 1, valuesMax: 1 } as const
   assert.throws(() => countsOf(segments, { system: "with" }, counting), /more than 1 different/)
+})
+
+test("values that are too long together are refused with a sentence, of one segment or several", () => {
+  const counting = { kind: "values", field: "metadata.x", limit: 1, valuesMax: 1000 } as const
+  const segmentOf = (first: number) => {
+    const builder = createSegmentBuilder(first, 150)
+    for (let sequence = first; sequence < first + 150; sequence++) {
+      const long = {
+        names: ["metadata.x"],
+        value: `${sequence}${"x".repeat(60_000)}`,
+        isText: true,
+      }
+      const none = missing(sequence)
+      builder.addFiled({ ...none, fields: { ...none.fields, nobody: [long] } })
+    }
+    return openMade(builder.finish())
+  }
+  const [one, other] = [segmentOf(1), segmentOf(151)]
+  assert.equal(countsOf([one], { system: "with" }, counting).length, 1)
+  assert.throws(() => countsOf([one, other], { system: "with" }, counting), /too long together/)
 })
 
 test("a changed byte in a stored segment is noticed or harmless", (t) => {

@@ -23,7 +23,17 @@ import type { SegmentMatches } from "./segment-query.ts"
 import type { Steps } from "./segments.ts"
 
 /** The counts by lane, project or value, as in `Counted`. */
-export type Counts = Map<string, number[]>
+export class Counts extends Map<string, number[]> {
+  /** The characters of all names. */
+  characters = 0
+
+  override set(name: string, counts: number[]): this {
+    const before = this.size
+    super.set(name, counts)
+    if (this.size > before) this.characters += name.length
+    return this
+  }
+}
 
 type Timeline = Extract<Counting, { readonly kind: "timeline" }>
 type Values = Extract<Counting, { readonly kind: "values" }>
@@ -34,7 +44,7 @@ export function* countIn(
   matches: SegmentMatches,
   counting: Counting,
 ): Steps<Counts> {
-  const counts: Counts = new Map()
+  const counts = new Counts()
   if (matches.count === 0) return counts
   if (counting.kind === "timeline") yield* addTimeline(segment, matches, counting, counts)
   else if (counting.kind === "days") yield* addDays(segment, matches, counts)
@@ -176,12 +186,18 @@ function* addValues(
   }
 }
 
-function refuseMany({ size }: Counts, { valuesMax }: Values): void {
-  if (size > valuesMax)
-    throw new LedgerError(
-      "invalid_field",
-      `field has more than ${valuesMax} different values here; ask for what fewer entries have`,
-    )
+/** As many ordinary values have. A value may have 64 KiB, and all of them are in memory. */
+const charactersMax = 16 * 1024 * 1024
+
+function refuseMany({ size, characters }: Counts, { valuesMax }: Values): void {
+  const problem =
+    size > valuesMax
+      ? `field has more than ${valuesMax} different values here`
+      : characters > charactersMax
+        ? "the different values of field are too long together here"
+        : undefined
+  if (problem !== undefined)
+    throw new LedgerError("invalid_field", `${problem}; ask for what fewer entries have`)
 }
 
 /** An owner's values of a field under one list of names. */

@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts"
 import { createLru } from "../../runtime/lru-cache.ts"
 import type { Counted, Counting, Hits, Wanted } from "./search.ts"
 import { matches } from "./matching.ts"
-import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
+import { addCounts, countedOf, countIn, Counts } from "./segment-counts.ts"
 import { createFreedParts } from "./part-cache.ts"
 import { openSegment, runInTurns, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf, sizeOf } from "./segment-plan.ts"
@@ -115,7 +115,7 @@ export function createSegmentSearch({
       return end === undefined ? undefined : { ...found.hits(), end }
     },
     async *count(workspace, wanted, counting) {
-      const total: Counts = new Map()
+      const total = new Counts()
       const end = yield* each(workspace, wanted, countAsking(total, counting))
       return end === undefined ? undefined : countedOf(total, counting)
     },
