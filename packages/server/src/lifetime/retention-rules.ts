@@ -2,6 +2,7 @@
 
 import type { Kind } from "@tallystick/proof"
 import { dayMs } from "../clock.ts"
+import { consentAction, withdrawalAction } from "../ledger/consent.ts"
 import type { RetentionRule } from "../store/documents.ts"
 
 /** The properties of an entry that rules match. */
@@ -14,10 +15,21 @@ export interface RuledEntry {
 
 /**
  * The first rule that matches; undefined: the content is kept for ever. The service's own entries,
- * policies and consents only match rules that name them by their action.
+ * policies and consents only match rules that name them by their action. A withdrawal is kept as long
+ * as a consent of the same day, if that is longer.
  */
 export function ruleOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
   if (isLasting(entry)) return undefined
+  const own = firstOf(rules, entry)
+  if (entry.kind !== "consent" || entry.action !== withdrawalAction) return own
+  // Without its withdrawal, an older consent would be valid again.
+  const ofConsents = firstOf(rules, { ...entry, action: consentAction })
+  if (own === undefined || ofConsents === undefined) return undefined
+  const daysOf = (rule: number): number => rules[rule]?.days ?? Infinity
+  return daysOf(own) < daysOf(ofConsents) ? ofConsents : own
+}
+
+function firstOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
   const at = rules.findIndex((rule) => {
     if (rule.action === undefined && entry.kind !== "event") return false
     if (rule.projectId !== undefined && rule.projectId !== entry.projectId) return false
