@@ -590,6 +590,34 @@ test("the other entries of a large segment that loses few contents are passed ov
   await house.loop.close()
 })
 
+test("a damaged segment is made again from the entries when something in it is destroyed", async () => {
+  const gone = { actor: [7], target: [], bodies: [] }
+  let isDamaged = true
+  const house = openHouse({
+    journal: (it) => ({
+      ...it,
+      after: async (...asked) =>
+        (await it.after(...asked)).map((entry) => withoutGone(entry, gone)),
+    }),
+    segments: (it) => ({
+      ...it,
+      part: async (...[workspace, name, part]) =>
+        isDamaged && part === 1 ? Buffer.from("damaged") : it.part(workspace, name, part),
+      async put(...asked) {
+        isDamaged = false
+        await it.put(...asked)
+      },
+    }),
+  })
+  await writeUsual(house, usual)
+  await keepSegment(house, "acme", { level: 1, k: 0 })
+  await house.loop.forget("acme", gone)
+  assert.deepEqual(await foundBy(house, "ada@example.com"), { total: usual - 1 })
+  await expectRebuilt(house, gone)
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
+})
+
 test("a segment that was being made with destroyed content is begun again", async () => {
   const gone = { actor: [7], target: [], bodies: [] }
   let isDestroyed = false

@@ -18,7 +18,12 @@ import {
 } from "../store/search/segment-format.ts"
 import { mergeInto, replaceEntries, type IsErased } from "../store/search/segment-merge.ts"
 import { firstOf, lastOf } from "../store/search/segment-plan.ts"
-import type { KeptSegment, SegmentParts, Steps } from "../store/search/segments.ts"
+import {
+  SegmentDamaged,
+  type KeptSegment,
+  type SegmentParts,
+  type Steps,
+} from "../store/search/segments.ts"
 import type { Stored } from "../store/entries.ts"
 import type { FilingStore } from "../store/store.ts"
 import { turn } from "./loop.ts"
@@ -62,14 +67,21 @@ export function createCleaner(
   const lacks = (segment: KeptSegment): boolean =>
     lacksBodies(segment) || isAmong(fields, firstOf(segment), lastOf(segment))
   const isErased: IsErased = (owner, sequence) => owned[owner].has(sequence)
-  const make = (segment: KeptSegment): Promise<SegmentParts> => {
+  const make = async (segment: KeptSegment): Promise<SegmentParts> => {
     const gone = within(bodies, firstOf(segment), lastOf(segment))
-    if (gone.length === 0) return strip(parts, workspace, segment, isErased)
     // Without its body an entry has other keys, such as its time. If they are few, they are
     // replaced in the segment.
-    return 2 * gone.length < lastOf(segment) - firstOf(segment)
-      ? replace(parts, workspace, segment, gone, isErased)
-      : rebuild(parts, limits, workspace, segment)
+    if (2 * gone.length < lastOf(segment) - firstOf(segment)) {
+      try {
+        return gone.length === 0
+          ? await strip(parts, workspace, segment, isErased)
+          : await replace(parts, workspace, segment, gone, isErased)
+      } catch (error) {
+        // What is destroyed does not wait until somebody repairs the search.
+        if (!(error instanceof SegmentDamaged)) throw error
+      }
+    }
+    return rebuild(parts, limits, workspace, segment)
   }
 
   return async () => {
