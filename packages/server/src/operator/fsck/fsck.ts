@@ -1,6 +1,7 @@
 // Derives everything again from the stored bytes and reports what differs. It trusts neither the
 // index nor the registry, only hashes and what a key announced in the chain has signed.
 
+import { randomBytes } from "node:crypto"
 import { parseCheckpoint, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
 import {
@@ -231,7 +232,7 @@ async function byEntries(
   })
 }
 
-/** The search, made again from the entries and compared; and what was unpacked of these. */
+/** The search, compared with the entries; and what was unpacked of these. */
 async function checkSegments(
   whole: Whole,
   workers: Workers,
@@ -244,11 +245,12 @@ async function checkSegments(
     for (const number of frames) unpacked.frames.push(number)
     for (const number of disclosures) unpacked.disclosures.push(number)
   }
+  const secret = randomBytes(32)
   const all: SegmentOf[] = []
   for (const { id: workspace } of chosen) {
     const last = await whole.last(workspace)
     for (const row of await whole.segments(workspace))
-      if (lastOf(row) <= last) all.push({ workspace, row })
+      if (lastOf(row) <= last) all.push({ workspace, row, secret })
   }
   const check = async (given: readonly SegmentOf[]): Promise<void> => {
     for await (const read of workers.each("segment", given)) {
@@ -256,24 +258,18 @@ async function checkSegments(
       note(read.unpacked)
     }
   }
-  const isLarge = (one: SegmentOf): boolean => blocksOf(one).length > 0
-  const checkLarge = async (): Promise<void> => {
-    // One thread merges, and the others make the blocks of the next one meanwhile. All blocks are
-    // held until they are merged, so that is as far as they go ahead.
-    let merging = Promise.resolve()
-    for (const one of all.filter(isLarge)) {
-      const made = await Array.fromAsync(workers.each("block", blocksOf(one)))
-      for (const read of made) note(read.unpacked)
-      const blocks = made.map(({ found }) => found)
-      await merging
-      merging = check([{ ...one, blocks }])
-      // It is awaited later.
-      merging.catch(() => {})
-    }
-    await merging
+  const isLarge = (one: SegmentOf): boolean => blocksOf(one).length > 1
+  // All threads read the entries of a large segment, and one of them the segment.
+  const checkLarge = async (one: SegmentOf): Promise<void> => {
+    const said = await Array.fromAsync(workers.each("block", blocksOf(one)))
+    for (const read of said) note(read.unpacked)
+    await check([{ ...one, blocks: said.map(({ found }) => found) }])
   }
   const others = all.filter((one) => !isLarge(one))
-  await Promise.all([checkLarge(), check(others.toSorted((a, b) => b.row.level - a.row.level))])
+  await Promise.all([
+    ...all.filter(isLarge).map(checkLarge),
+    check(others.toSorted((a, b) => b.row.level - a.row.level)),
+  ])
   return { faults, unpacked }
 }
 

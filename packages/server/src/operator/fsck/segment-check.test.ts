@@ -1,10 +1,12 @@
 import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
 import test from "node:test"
 import { eventHash } from "@tallystick/proof"
 import { storedBy } from "../../ledger/test-entries.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { packZstd } from "../../runtime/zstd.ts"
 import { createSegmentBuilder } from "../../store/search/segment-builder.ts"
+import { KeyCursor, KeyWriter, type StreamPart } from "../../store/search/key-stream.ts"
 import {
   hashOfHeader,
   headerOf,
@@ -17,9 +19,10 @@ import {
   type StreamName,
 } from "../../store/search/segment-format.ts"
 import { firstOf, lastOf } from "../../store/search/segment-plan.ts"
+import type { Stored } from "../../store/entries.ts"
 import type { SegmentParts, SegmentRow } from "../../store/search/segments.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
-import { blocksOf, checkSegment, makeBlock } from "./segment-check.ts"
+import { blocksOf, checkSegment, readBlock, type SegmentOf } from "./segment-check.ts"
 import { createChance, newSeed } from "../../../../../test/chance.ts"
 
 const name = { level: 0, k: 3 }
@@ -29,10 +32,13 @@ const seed = newSeed()
 const chance = createChance(seed)
 const entries = Array.from({ length: end - first + 1 }, (_, at) => storedBy(chance, first + at))
 
+const secret = randomBytes(32)
+const differs = "their segment in search.db differs from what they say"
+
 /** What `fsck` reads of a ledger with these entries and this segment. */
-function wholeOf(parts: SegmentParts): Whole {
+function wholeOf(parts: SegmentParts, stored: readonly Stored[] = entries): Whole {
   const after: Whole["journal"]["after"] = async (_, sequence, limit) =>
-    entries.filter((entry) => entry.sequence > sequence).slice(0, limit)
+    stored.filter((entry) => entry.sequence > sequence).slice(0, limit)
   const whole: Pick<Whole, "names" | "part"> & { journal: Pick<Whole["journal"], "after"> } = {
     journal: { after },
     names: { journal: "journal.db", index: "index.db", search: "search.db" },
@@ -48,23 +54,52 @@ function rowOf(parts: SegmentParts): SegmentRow {
   return { ...name, hash: hashOfHeader(parts), bytes, lastRecord }
 }
 
-function made(bounds?: Parameters<typeof createSegmentBuilder>[2]): MadeSegment {
+type Bounds = Parameters<typeof createSegmentBuilder>[2]
+
+function made(bounds?: Bounds, stored: readonly Stored[] = entries): MadeSegment {
   const builder = createSegmentBuilder(first, entries.length, bounds)
-  for (const entry of entries) builder.add(entry)
+  for (const entry of stored) builder.add(entry)
+  builder.addMissing(end)
   return builder.finish()
+}
+
+/** What is wrong with this segment of the entries. */
+async function wrongIn(
+  parts: SegmentParts,
+  given: Partial<SegmentOf> = {},
+): Promise<string | undefined> {
+  const asked = { workspace, row: rowOf(parts), secret, ...given }
+  return (await checkSegment(wholeOf(parts), asked))?.what
+}
+
+/** What some entries say, of which each few are a block: small segments have unions so. */
+const blockRows = 64
+function said(stored?: readonly Stored[]): Promise<Pick<Required<SegmentOf>, "blocks">> {
+  const whole = wholeOf([], stored)
+  const given = { workspace, row: rowOf([]), secret }
+  const read = blocksOf(given, blockRows).map((block) => readBlock(whole, block))
+  return Promise.all(read).then((blocks) => ({ blocks }))
+}
+
+/** The same facts with other parts, under a header that has their hashes. */
+function withParts(
+  { facts, streams }: MadeSegment,
+  stream: StreamName,
+  change: (parts: readonly StreamPart[]) => readonly StreamPart[],
+): SegmentParts {
+  return packSegment({ facts, streams: { ...streams, [stream]: change(streams[stream]) } })
 }
 
 /** One byte of a stream's last part is another one, and the header has the hash of what is there. */
 function forged(stream: StreamName, segment = made()): SegmentParts {
-  const streams = recordOf((each) =>
-    segment.streams[each].map((part, at, all) => {
-      if (each !== stream || at < all.length - 1) return part
+  return withParts(segment, stream, (parts) =>
+    parts.map((part, at) => {
+      if (at < parts.length - 1) return part
       const raw = Buffer.from(part.raw)
       raw[raw.length - 1] = (raw.at(-1) ?? 0) ^ 1
       return { ...part, raw }
     }),
   )
-  return packSegment({ facts: segment.facts, streams })
 }
 
 /** Segments of so few entries have no unions. */
@@ -72,7 +107,7 @@ const mayBeEmpty = new Set<StreamName>(["nanos", "entryUnions", "valueUnions"])
 
 test(`a byte of any stream that differs is found, with and without its hash (seed ${seed})`, async () => {
   const parts = packSegment(made())
-  assert.equal(await checkSegment(wholeOf(parts), { workspace, row: rowOf(parts) }), undefined)
+  assert.equal(await wrongIn(parts), undefined)
   let part = 0
   for (const stream of streamNames) {
     const { length } = made().streams[stream]
@@ -80,12 +115,14 @@ test(`a byte of any stream that differs is found, with and without its hash (see
     assert.ok(length > 0, stream)
     part += length
     const wrong = forged(stream)
-    const fault = await checkSegment(wholeOf(wrong), { workspace, row: rowOf(wrong) })
-    assert.equal(fault?.what, "their segment in search.db differs from what they say", stream)
+    assert.equal(await wrongIn(wrong), differs, stream)
     // The same part under the header of the right one.
     const mixed = parts.with(part, wrong[part] ?? assert.fail("a part"))
-    const damaged = await checkSegment(wholeOf(mixed), { workspace, row: rowOf(mixed) })
-    assert.match(damaged?.what ?? "", /^their segment in search.db cannot be read:/, stream)
+    assert.match(
+      (await wrongIn(mixed)) ?? "",
+      /^their segment in search.db cannot be read:/,
+      stream,
+    )
   }
 })
 
@@ -96,10 +133,13 @@ test("another version of zstd is no fault, and a row that says something else is
     ...streamNames.flatMap((each) => segment.streams[each].map(({ raw }) => packZstd(raw, 7))),
   ]
   assert.ok(!parts.every((part, at) => at === 0 || part.equals(packedAt(segment, at))))
+  assert.equal(await wrongIn(parts), undefined)
   const row = rowOf(parts)
-  assert.equal(await checkSegment(wholeOf(parts), { workspace, row }), undefined)
-  const fault = await checkSegment(wholeOf(parts), { workspace, row: { ...row, bytes: 1 } })
-  assert.equal(fault?.what, "search.db lists their segment with another hash, size or last entry")
+  for (const other of [{ bytes: 1 }, { hash: "00" }, { lastRecord: Buffer.alloc(32) }])
+    assert.equal(
+      await wrongIn(parts, { row: { ...row, ...other } }),
+      "search.db lists their segment with another hash, size or last entry",
+    )
 })
 
 function packedAt(segment: MadeSegment, part: number): Uint8Array {
@@ -107,47 +147,189 @@ function packedAt(segment: MadeSegment, part: number): Uint8Array {
   return packPart(all[part - 1] ?? assert.fail("a part"))
 }
 
-test("a union of lists that differs is found", async () => {
-  const bounds = { blockRows: 64 }
-  const segment = made(bounds)
-  const { lastRecord } = rowOf(packSegment(segment))
-  const blocks = Array.from({ length: entries.length / bounds.blockRows }, (_, block) => {
-    const at = block * bounds.blockRows
-    const builder = createSegmentBuilder(first + at, bounds.blockRows, bounds)
-    for (const entry of entries.slice(at, at + bounds.blockRows)) builder.add(entry)
-    return { parts: packSegment(builder.finish()), lastRecord }
-  })
-  const faultOf = (parts: SegmentParts) =>
-    checkSegment(wholeOf(parts), { workspace, row: rowOf(parts), blocks })
-  assert.equal(await faultOf(packSegment(segment)), undefined)
-  for (const stream of ["entryUnions", "valueUnions"] as const) {
+test("a union of lists that differs is found, and a large segment is read in blocks", async () => {
+  const segment = made({ blockRows })
+  const blocks = await said()
+  assert.equal(blocks.blocks.length, 4)
+  assert.equal(await wrongIn(packSegment(segment), blocks), undefined)
+  for (const stream of ["entries", "entryUnions", "valueUnions"] as const) {
     assert.ok(segment.streams[stream].length > 0, stream)
-    const fault = await faultOf(forged(stream, segment))
-    assert.match(fault?.what ?? "", /differs from what they say/, stream)
+    assert.equal(await wrongIn(forged(stream, segment), blocks), differs, stream)
+  }
+  const given = { workspace, row: rowOf([]), secret }
+  assert.equal(blocksOf(given).length, 1)
+  assert.equal(blocksOf({ ...given, row: { ...given.row, level: 2 } }).length, 1)
+  const large = blocksOf({ ...given, row: { ...given.row, level: 3, k: 2 } })
+  assert.deepEqual([large[0]?.first, large[0]?.end], [2_097_153, 2_162_688])
+  assert.deepEqual([large.at(-1)?.first, large.at(-1)?.end], [3_080_193, 3_145_728])
+  assert.equal(large.length, 16)
+})
+
+const columns = new Set<StreamName>(["occurred", "nanos", "made", "ids", "receipts"])
+
+test(`each byte that is another one is found, and one more or less (seed ${seed})`, async () => {
+  const few = entries.filter((_, at) => at % 64 === 63)
+  const segment = made({ blockRows }, few)
+  const sums = recordOf((stream) => segment.streams[stream].map(sumOf))
+  const blocks = await said(few)
+  const right = packSegment(segment)
+  assert.equal(await wrongIn(right, blocks), undefined)
+  let place = 0
+  for (const stream of streamNames)
+    for (const [at, part] of segment.streams[stream].entries()) {
+      place++
+      const { raw } = part
+      const changed = [Buffer.concat([raw, Buffer.of(0)]), raw.subarray(0, -1), raw.subarray(1)]
+      // Each byte of a column is compared in the same way.
+      const step = columns.has(stream) ? 97 : 1
+      for (let byte = 0; byte < raw.length; byte += step) {
+        const other = Buffer.from(raw)
+        other[byte] = (raw[byte] ?? 0) ^ (1 + chance.below(255))
+        changed.push(other)
+      }
+      for (const [change, other] of changed.entries()) {
+        const one = { ...part, raw: other }
+        const streams = { ...sums, [stream]: sums[stream].with(at, sumOf(one)) }
+        const parts = right.with(place, packPart(one)).with(0, headerOf({ ...segment, streams }))
+        assert.equal(await wrongIn(parts, blocks), differs, `${stream} ${at}, change ${change}`)
+      }
+    }
+  const [header = assert.fail("a header"), ...rest] = right
+  const unhashed = header.subarray(0, -32)
+  for (let at = 0; at < unhashed.length; at++) {
+    const other = Buffer.from(unhashed)
+    other[at] = (other[at] ?? 0) ^ (1 + chance.below(255))
+    const hashed = Buffer.concat([other, sha256(other)])
+    assert.ok(await wrongIn([hashed, ...rest], blocks), `byte ${at} of the header`)
   }
 })
 
-test("a large segment is merged of its blocks", async () => {
-  const parts = packSegment(made())
-  const whole = wholeOf(parts)
-  const row = rowOf(parts)
-  const blocks = await Promise.all(
-    [0, 64, 128, 192].map((at) =>
-      makeBlock(whole, { workspace, first: first + at, end: first + at + 63 }),
-    ),
-  )
-  assert.equal(await checkSegment(whole, { workspace, row, blocks }), undefined)
-  const wrong = forged("entries")
-  const given = { workspace, row: rowOf(wrong), blocks }
-  assert.match(
-    (await checkSegment(wholeOf(wrong), given))?.what ?? "",
-    /differs from what they say/,
-  )
+test("a header that counts more than it has is found at once", async () => {
+  const segment = made()
+  for (const facts of [
+    { keys: 2 ** 32 - 1 },
+    { words: 2 ** 32 - 1 },
+    { count: 2 ** 32 - 1 },
+    { first: 1 },
+  ])
+    assert.equal(
+      await wrongIn(packSegment({ ...segment, facts: { ...segment.facts, ...facts } })),
+      differs,
+    )
+  for (const stream of ["keys", "entries", "words", "values"] as const)
+    assert.equal(await wrongIn(withParts(segment, stream, () => [])), differs, stream)
+  const [header = assert.fail("a header"), ...rest] = packSegment(segment)
+  // The names together are counted behind the times of the only block.
+  const at = Buffer.from(header).indexOf("actor") - 2
+  const much = Buffer.concat([
+    header.subarray(0, at),
+    Buffer.of(0xff, 0xff, 0xff, 0xff, 0x0f),
+    header.subarray(at + 1, -32),
+  ])
+  const wrong = await wrongIn([Buffer.concat([much, sha256(much)]), ...rest])
+  assert.match(wrong ?? "", /the header of a segment is damaged/)
+})
 
-  assert.deepEqual(blocksOf({ workspace, row }), [])
-  assert.deepEqual(blocksOf({ workspace, row: { ...row, level: 2 } }), [])
-  const large = blocksOf({ workspace, row: { ...row, level: 3, k: 2 } })
-  assert.deepEqual(large.at(0), { workspace, first: 2_097_153, end: 2_162_688 })
-  assert.deepEqual(large.at(-1), { workspace, first: 3_080_193, end: 3_145_728 })
-  assert.equal(large.length, 16)
+test("a part that the header does not list is found", async () => {
+  const parts = packSegment(made())
+  const more = [...parts, parts[1] ?? assert.fail("a part")]
+  assert.equal(await wrongIn(more, { row: rowOf(parts) }), differs)
+})
+
+test("the same keys and lists in another form are found", async () => {
+  const segment = made()
+  const keys = (all: readonly StreamPart[]): Buffer[] => {
+    const [{ raw } = assert.fail("a part")] = all
+    const cursor = new KeyCursor(raw, all[1]?.first ?? segment.facts.keys)
+    const found: Buffer[] = []
+    while (cursor.next()) found.push(Buffer.from(cursor.key.subarray(0, cursor.length)))
+    return found
+  }
+  /** The keys of the first part, as several parts. */
+  const cut = (all: readonly StreamPart[]): StreamPart[] => {
+    const writer = new KeyWriter((part: StreamPart) => part)
+    for (const [at, key] of keys(all).entries()) {
+      if (at === 20) writer.items.finish()
+      writer.add(key, key.length)
+    }
+    writer.items.finish()
+    return [...writer.items.parts, ...all.slice(1)]
+  }
+  const separated = (all: readonly StreamPart[]): StreamPart[] =>
+    all.map((part, at) =>
+      at > 0 ? part : { ...part, separator: Buffer.concat([part.separator, Buffer.of(0)]) },
+    )
+  const whole = (all: readonly StreamPart[]): StreamPart[] => {
+    const writer = new KeyWriter((part: StreamPart) => part)
+    // Each key as if it were the first.
+    for (const key of keys(all)) {
+      writer.items.begin()
+      writer.items.body.varint(0)
+      writer.items.body.varint(key.length)
+      writer.items.body.append(key)
+    }
+    writer.items.finish()
+    return writer.items.parts
+      .map((part) => ({ ...part, separator: all[0]?.separator ?? part.separator }))
+      .concat(all.slice(1))
+  }
+  /** The number that the first item begins with takes a byte more. */
+  const longer = (all: readonly StreamPart[], items: number): StreamPart[] => {
+    const [part = assert.fail("a part"), ...rest] = all
+    const restarts = Math.ceil((rest[0]?.first ?? items) / 16)
+    const raw = Buffer.concat([
+      part.raw.subarray(0, restarts * 4),
+      Buffer.of((part.raw[restarts * 4] ?? 0) | 0x80, 0),
+      part.raw.subarray(restarts * 4 + 1),
+    ])
+    assert.ok((part.raw[restarts * 4] ?? 0) < 0x80)
+    for (let at = 1; at < restarts; at++) raw.writeUInt32LE(raw.readUInt32LE(at * 4) + 1, at * 4)
+    return [{ ...part, raw }, ...rest]
+  }
+  const { facts } = segment
+  const forms: readonly [StreamName, (all: readonly StreamPart[]) => readonly StreamPart[]][] = [
+    ["keys", cut],
+    ["keys", separated],
+    ["keys", whole],
+    ["keys", (all) => longer(all, facts.keys)],
+    ["entries", (all) => longer(all, facts.keys)],
+    ["words", (all) => longer(all, facts.words)],
+    ["values", (all) => longer(all, facts.words)],
+  ]
+  for (const [at, [stream, change]] of forms.entries())
+    assert.equal(
+      await wrongIn(withParts(segment, stream, change)),
+      differs,
+      `form ${at} of ${stream}`,
+    )
+})
+
+test(`a segment of other entries is found, with what was erased or without an entry (seed ${seed})`, async () => {
+  const right = packSegment(made())
+  const sealed = entries.filter(({ disclosures }) => disclosures !== "")
+  const others: (readonly Stored[])[] = Array.from({ length: 16 }, () => {
+    const { sequence } = chance.pick(entries)
+    return entries.map((entry) =>
+      entry.sequence === sequence ? storedBy(chance, sequence) : entry,
+    )
+  })
+  for (let count = 0; count < 8; count++) {
+    const { sequence } = chance.pick(sealed)
+    others.push(
+      entries.map((one) => (one.sequence === sequence ? { ...one, disclosures: "" } : one)),
+    )
+    others.push(entries.filter((one) => one.sequence !== sequence))
+  }
+  let found = 0
+  for (const stored of others) {
+    const parts = packSegment(made({}, stored))
+    const isSame = hashOfHeader(parts) === hashOfHeader(right)
+    assert.equal(await wrongIn(parts), isSame ? undefined : differs)
+    // The journal has others, and the segment is as it was.
+    const given = { workspace, row: rowOf(right), secret }
+    const fault = await checkSegment(wholeOf(right, stored), given)
+    assert.equal(fault?.what, isSame ? undefined : differs)
+    if (!isSame) found++
+  }
+  assert.ok(found > 20, String(found))
 })

@@ -1,29 +1,26 @@
-// A segment of the search, made again from its entries and compared.
+// A segment of the search, compared with its entries. It is not made again: what its lists say and
+// what the entries say is added up with numbers that only this run knows, and what is kept is read
+// through and written again, to see that it has the one form that a segment of these lists has.
 
 import { equalBytes, eventHash } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
-import { createSegmentBuilder } from "../../store/search/segment-builder.ts"
-import { createPartCache } from "../../store/search/part-cache.ts"
+import { EntryAdder, type EntryPairs } from "../../store/search/entry-pairs.ts"
+import { isSameSum, PairHash, totalOf } from "../../store/search/pair-sums.ts"
 import {
   hashOfHeader,
   headerOf,
-  openSegment,
   openSource,
-  packSegment,
-  runSteps,
   streamNames,
-  sumOf,
-  type MadeSegment,
-  type PartSum,
+  type StreamName,
 } from "../../store/search/segment-format.ts"
-import { usualBlockRows } from "../../store/search/segment-columns.ts"
-import { mergeInto } from "../../store/search/segment-merge.ts"
+import { ColumnWriter, joinBlocks, usualBlockRows } from "../../store/search/segment-columns.ts"
+import { rewriteSegment } from "../../store/search/segment-rewrite.ts"
 import { firstOf, lastOf } from "../../store/search/segment-plan.ts"
 import {
   SegmentDamaged,
   SegmentGone,
-  type SegmentParts,
   type SegmentRow,
+  type Steps,
 } from "../../store/search/segments.ts"
 import type { Whole } from "../../store/whole-ledger.ts"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -31,37 +28,63 @@ import { sha256 } from "../../runtime/sha256.ts"
 export interface SegmentOf {
   readonly workspace: string
   readonly row: SegmentRow
-  /** Those of a segment that has several. */
-  readonly blocks?: readonly MadeBlock[]
+  /** 32 bytes that nobody knew who wrote the segment. */
+  readonly secret: Uint8Array
+  /** What its entries say, if others have read them. */
+  readonly blocks?: readonly SaidBlock[]
 }
 
 /** Entries of a segment, from the first to the last. */
-export interface BlockOf {
-  readonly workspace: string
+export interface BlockOf extends Pick<SegmentOf, "workspace" | "row" | "secret"> {
   readonly first: number
   readonly end: number
+  /** The most entries of a block. */
+  readonly blockRows: number
 }
 
-/** What is kept of a segment of these entries, and the hash of the last one's record. */
-export interface MadeBlock {
-  readonly parts: SegmentParts
+/** What these entries say, and the hash of the last one's record. */
+export interface SaidBlock extends EntryPairs {
   readonly lastRecord: Uint8Array
 }
 
 const entriesPerRead = 256
 
-/** The blocks that a large segment is merged of; none of another one. */
-export function blocksOf({ workspace, row }: SegmentOf): readonly BlockOf[] {
+/** The blocks of a segment, whose entries threads read at once. */
+export function blocksOf(
+  { workspace, row, secret }: SegmentOf,
+  blockRows = usualBlockRows,
+): readonly BlockOf[] {
   const [start, last] = [firstOf(row), lastOf(row)]
   const blocks: BlockOf[] = []
-  for (let first = start; last - start >= usualBlockRows && first <= last; first += usualBlockRows)
-    blocks.push({ workspace, first, end: first + usualBlockRows - 1 })
+  for (let first = start; first <= last; first += blockRows)
+    blocks.push({
+      workspace,
+      row,
+      secret,
+      first,
+      end: Math.min(first + blockRows - 1, last),
+      blockRows,
+    })
   return blocks
 }
 
-export async function makeBlock(whole: Whole, given: BlockOf): Promise<MadeBlock> {
-  const { builder, lastRecord } = await filled(whole, given)
-  return { parts: packSegment(builder.finish()), lastRecord }
+export async function readBlock(
+  { journal }: Whole,
+  { workspace, row, secret, first, end, blockRows }: BlockOf,
+): Promise<SaidBlock> {
+  const columns = new ColumnWriter(end - first + 1, blockRows)
+  const adder = new EntryAdder(first, first - firstOf(row), columns, new PairHash(secret))
+  let lastRecord: Uint8Array = new Uint8Array()
+  for (let last = first - 1; last < end;) {
+    const entries = await journal.after(workspace, last, Math.min(entriesPerRead, end - last))
+    for (const entry of entries) if (entry.sequence <= end) adder.add(entry)
+    const ending = entries.at(-1)
+    if (ending?.sequence === end) lastRecord = eventHash(ending.record, sha256)
+    last = ending?.sequence ?? end
+  }
+  // The chain pass reports missing entries.
+  adder.addMissing(end)
+  return { ...adder.finish(), lastRecord }
 }
 
 export async function checkSegment(whole: Whole, given: SegmentOf): Promise<Fault | undefined> {
@@ -84,53 +107,54 @@ async function wrongIn(whole: Whole, given: SegmentOf): Promise<string | undefin
   }
   const header = await read(0)
   if (header === undefined) return `their segment in ${name} has no header`
-  const { made, lastRecord } = await remade(whole, given)
+  const blocks =
+    given.blocks ?? (await Promise.all(blocksOf(given).map((block) => readBlock(whole, block))))
   try {
-    const segment = openSegment(header, createPartCache(0))
-    for (const stream of streamNames)
-      for (const place of segment.streams[stream]) {
-        const steps = segment.raw(place)
-        for (let step = steps.next(); step.done !== true;)
-          step = steps.next(step.value && (await read(step.value.part)))
-      }
+    const steps = isAsSaid(header, given, blocks)
+    let step = steps.next()
+    while (step.done !== true) step = steps.next(step.value && (await read(step.value.part)))
+    if (!step.value) return `their segment in ${name} differs from what they say`
   } catch (error) {
+    if (error instanceof RangeError) return `their segment in ${name} differs from what they say`
     if (error instanceof SegmentDamaged || error instanceof SegmentGone)
       return `their segment in ${name} cannot be read: ${error.message}`
     throw error
   }
-  if (!headerOf(made).equals(header)) return `their segment in ${name} differs from what they say`
   const fits =
     row.hash === hashOfHeader([header]) &&
     row.bytes === bytes &&
-    equalBytes(row.lastRecord, lastRecord)
+    equalBytes(row.lastRecord, blocks.at(-1)?.lastRecord ?? new Uint8Array())
   return fits ? undefined : `${name} lists their segment with another hash, size or last entry`
 }
 
-async function remade(whole: Whole, { workspace, row, blocks = [] }: SegmentOf) {
-  const last = blocks.at(-1)
-  if (last !== undefined) return { made: mergedOf(blocks), lastRecord: last.lastRecord }
-  const given = { workspace, first: firstOf(row), end: lastOf(row) }
-  const { builder, lastRecord } = await filled(whole, given)
-  return { made: runSteps(builder.finishing(sumOf), () => undefined), lastRecord }
-}
-
-function mergedOf(blocks: readonly MadeBlock[]): MadeSegment<PartSum> {
-  const opened = blocks.map(({ parts: [header = new Uint8Array()] }) => openSource(header))
-  const partsOf = new Map(opened.map(({ hash }, at) => [hash, blocks[at]?.parts]))
-  return runSteps(mergeInto(opened, sumOf), ({ hash }, part) => partsOf.get(hash)?.[part])
-}
-
-async function filled({ journal }: Whole, { workspace, first, end }: BlockOf) {
-  const builder = createSegmentBuilder(first, end - first + 1)
-  let lastRecord: Uint8Array = new Uint8Array()
-  for (let last = first - 1; last < end;) {
-    const entries = await journal.after(workspace, last, Math.min(entriesPerRead, end - last))
-    for (const entry of entries) if (entry.sequence <= end) builder.add(entry)
-    const ending = entries.at(-1)
-    if (ending?.sequence === end) lastRecord = eventHash(ending.record, sha256)
-    last = ending?.sequence ?? end
+/** Reads each of its parts once. */
+function* isAsSaid(
+  header: Uint8Array,
+  { row, secret }: SegmentOf,
+  blocks: readonly SaidBlock[],
+): Steps<boolean> {
+  const segment = openSource(header)
+  const [first, last] = [firstOf(row), lastOf(row)]
+  if (segment.first !== first || segment.count !== last - first + 1) return false
+  const columns = joinBlocks(
+    blocks.map((block) => block.columns),
+    (part) => part,
+  )
+  const hash = new PairHash(secret)
+  const { made, entries, listed, words } = yield* rewriteSegment(segment, columns, hash)
+  let parts = 0
+  for (const stream of streamNames) {
+    parts += segment.streams[stream].length
+    if (!walked.has(stream)) for (const place of segment.streams[stream]) yield* segment.raw(place)
   }
-  // The chain pass reports missing entries.
-  builder.addMissing(end)
-  return { builder, lastRecord }
+  const isMore = (yield { segment, part: parts + 1 }) !== undefined
+  return (
+    !isMore &&
+    headerOf(made).equals(header) &&
+    isSameSum(entries, totalOf(blocks.map(({ sum }) => sum))) &&
+    isSameSum(listed, words)
+  )
 }
+
+/** What `rewriteSegment` has read. */
+const walked = new Set<StreamName>(["keys", "entries", "words", "values"])

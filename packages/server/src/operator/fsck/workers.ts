@@ -9,9 +9,9 @@ import {
 } from "./contents-check.ts"
 import {
   checkSegment,
-  makeBlock,
+  readBlock,
   type BlockOf,
-  type MadeBlock,
+  type SaidBlock,
   type SegmentOf,
 } from "./segment-check.ts"
 import type { Fault } from "./fault.ts"
@@ -36,8 +36,8 @@ type Work = {
   repeated(given: UniqueName): Promise<number | undefined>
   /** The same of all workspaces, by an index that is right. Undefined if it does not help. */
   repeatedByIndex(given: undefined): Promise<readonly RepeatedName[] | undefined>
-  /** A part of a large segment, of which threads make several at once. */
-  block(given: BlockOf): Promise<Read<MadeBlock>>
+  /** Entries of a large segment, of which threads read several blocks at once. */
+  block(given: BlockOf): Promise<Read<SaidBlock>>
   segment(given: SegmentOf): Promise<Read<Fault | undefined>>
   strays(given: StraysOf): Promise<readonly Stray[]>
 }
@@ -157,7 +157,7 @@ function workOn(whole: Whole): Work {
     keyed: async (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
     repeatedByIndex: async () => whole.index?.repeated(),
-    block: async (given) => read(await makeBlock(whole, given)),
+    block: async (given) => read(await readBlock(whole, given)),
     segment: async (given) => read(await checkSegment(whole, given)),
     strays: ({ of, right }) => whole.strays(of, right),
   }

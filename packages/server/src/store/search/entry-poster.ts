@@ -3,13 +3,9 @@
 
 import { KeyGroups, owners, partyValue } from "./key-groups.ts"
 import { isAt } from "./metadata-paths.ts"
-import { PostingTable } from "./posting-table.ts"
 import type { Field, Filed, Owner } from "./search.ts"
-import { ColumnWriter, idLength, type IdColumn } from "./segment-columns.ts"
+import { idLength, type ColumnWriter, type IdColumn } from "./segment-columns.ts"
 
-/** The initial size of the table for each entry. It grows as needed. */
-const keysPerEntry = 8
-const bytesPerEntry = 160
 /** Its prefix, its number, and its names in searches. */
 const bytesPerGroup = 1024
 
@@ -22,9 +18,24 @@ export interface IdField {
   isSet: boolean
 }
 
-export class EntryPoster {
+/** Where keys are posted: a table, or a sum of them. */
+export interface Postings {
+  readonly items: number
+  readonly memoryBytes: number
+  /** A new key is written there, into what `room` returns. */
+  readonly end: number
+  room(bytes: number): Buffer
+  /** Begins the next item. */
+  begin(): void
+  /** Removes all keys of the last item. */
+  undo(): void
+  /** Adds the key whose bytes are at `end` to the current item. */
+  post(group: number, length: number): void
+}
+
+export class EntryPoster<T extends Postings = Postings> {
   readonly groups = new KeyGroups()
-  readonly table: PostingTable
+  readonly table: T
   readonly columns: ColumnWriter
   readonly filters = {
     project: this.groups.ofFilter("project"),
@@ -40,10 +51,10 @@ export class EntryPoster {
   readonly #id = this.groups.ofField(["id"], "nobody", true)
   readonly #receipt = this.groups.ofField(["receipt"], "nobody", true)
 
-  constructor(entries: number, blockRows: number) {
-    this.table = new PostingTable(entries * keysPerEntry, entries * bytesPerEntry)
-    this.columns = new ColumnWriter(entries, blockRows)
-    const { ids, receipts } = this.columns
+  constructor(columns: ColumnWriter, tableOf: (groups: KeyGroups) => T) {
+    this.table = tableOf(this.groups)
+    this.columns = columns
+    const { ids, receipts } = columns
     const [id, receipt] = [Buffer.from("evt_"), Buffer.from("rcp_")]
     this.ids = {
       id: { prefix: id, filter: this.filters.id, column: ids, isSet: false },

@@ -69,6 +69,12 @@ export function isShort(name: string): boolean {
   return name.length * 3 <= nameBytesMax || Buffer.byteLength(name) <= nameBytesMax
 }
 
+/** How long the first part of a key is; all of what is no key. */
+export function startLength(key: Uint8Array, length: number): number {
+  const end = key.subarray(0, length).indexOf(nameEnd)
+  return end < 0 ? length : Math.min(end + (key[0] === nameJoin ? 1 : 2), length)
+}
+
 /** The groups of a segment that is being made, numbered in order of appearance. */
 export class KeyGroups {
   /** The prefix of all keys of a group. */

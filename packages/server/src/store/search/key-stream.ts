@@ -76,8 +76,8 @@ export class KeyWriter<P> {
     this.items = new ItemWriter(take)
   }
 
-  /** Adds a key, which is above the previous one. */
-  add(key: Uint8Array, length: number): void {
+  /** Adds a key. False if it is not above the previous one, as all must be. */
+  add(key: Uint8Array, length: number): boolean {
     if (length > this.#last.length) {
       const larger = Buffer.alloc(length * 2)
       this.#last.copy(larger)
@@ -88,6 +88,7 @@ export class KeyWriter<P> {
     const most = Math.min(length, this.#lastLength)
     let shared = 0
     while (shared < most && last[shared] === key[shared]) shared++
+    const isAbove = shared < most ? (key[shared] ?? 0) > (last[shared] ?? 0) : length > shared
     if (items.isNewPart)
       items.separator = Uint8Array.from(key.subarray(0, Math.min(shared + 1, length)))
     const kept = items.begin() ? 0 : shared
@@ -97,6 +98,7 @@ export class KeyWriter<P> {
     items.end()
     for (let at = shared; at < length; at++) last[at] = key[at] ?? 0
     this.#lastLength = length
+    return isAbove
   }
 }
 

@@ -3,12 +3,13 @@
 // table over one long buffer: an entry has twenty keys, and an object for each would cost most.
 
 import { randomFillSync } from "node:crypto"
+import type { Postings } from "./entry-poster.ts"
 import { KeySort } from "./key-sort.ts"
 
 /** The factor of FNV-1a. */
 const hashFactor = 0x01000193
 
-export class PostingTable {
+export class PostingTable implements Postings {
   /** The bytes of all keys, end to end. A new key is written at `end`. */
   arena: Buffer
   end = 0

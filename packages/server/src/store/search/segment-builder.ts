@@ -20,7 +20,7 @@ import {
   type MadeSegment,
 } from "./segment-format.ts"
 import { mergeInto } from "./segment-merge.ts"
-import { usualBlockRows } from "./segment-columns.ts"
+import { ColumnWriter, usualBlockRows } from "./segment-columns.ts"
 import { SegmentWriter } from "./segment-writer.ts"
 import type { SegmentParts, Steps } from "./segments.ts"
 import { eachWord, type EachWord } from "./value-words.ts"
@@ -43,6 +43,9 @@ export interface SegmentBuilder {
   finishing<P>(take: (part: StreamPart) => P): Steps<MadeSegment<P>>
 }
 
+/** The initial size of the table for each entry. It grows as needed. */
+const keysPerEntry = 8
+const bytesPerEntry = 160
 /** The most bytes of the table; words take as much again. 65,536 ordinary entries need a third. */
 const postedBytesMax = 48 * 1024 * 1024
 /** Keys and words between two pauses: about a millisecond. */
@@ -56,7 +59,11 @@ export function createSegmentBuilder(
   entries: number,
   { bytesMax = postedBytesMax, blockRows = usualBlockRows } = {},
 ): SegmentBuilder {
-  const posting = (): EntryPoster => new EntryPoster(Math.min(entries, blockRows), blockRows)
+  const posting = (): EntryPoster<PostingTable> => {
+    const most = Math.min(entries, blockRows)
+    const table = new PostingTable(most * keysPerEntry, most * bytesPerEntry)
+    return new EntryPoster(new ColumnWriter(most, blockRows), () => table)
+  }
   /** Finished blocks, and what was finished of the block that is not. */
   const blocks: SegmentParts[] = []
   let runs: SegmentParts[] = []
@@ -146,7 +153,7 @@ function* takeAll<P>(
 }
 
 function* segmentOf(
-  { table, groups, columns }: EntryPoster,
+  { table, groups, columns }: EntryPoster<PostingTable>,
   first: number,
   count: number,
   blockRows: number,

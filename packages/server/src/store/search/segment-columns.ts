@@ -147,6 +147,15 @@ export function* replaceRows<P>(
     columns.replace(others, (row) => isReplaced(from + row))
     made.push(yield* columns.finish(end - from, (part) => part))
   }
+  return joinBlocks(made, take)
+}
+
+/** The columns of blocks that were made one by one. */
+export function joinBlocks<Q extends { readonly first: number }, P>(
+  made: readonly MadeColumns<Q>[],
+  take: (part: Q) => P,
+): MadeColumns<P> {
+  const blockRows = made[0]?.blockRows ?? usualBlockRows
   const all = (column: Column): readonly P[] =>
     made.flatMap(({ parts }, block) =>
       parts[column].map((part) =>

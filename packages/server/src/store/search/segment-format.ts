@@ -112,7 +112,7 @@ export interface MadeSegment<P = StreamPart> {
 /** What a header says of a part. */
 export interface PartSum extends Pick<StreamPart, "first" | "separator"> {
   readonly rawBytes: number
-  readonly hash: Buffer
+  readonly hash: Uint8Array
 }
 
 const magic = Buffer.from("TSS3")
@@ -324,10 +324,16 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
   }
   if (!magic.equals(bytes.subarray(0, magic.length)))
     throw new SegmentDamaged("a segment is of another version")
+  /** Each takes a byte at least, whatever somebody has written there. */
+  const many = <T>(one: () => T): T[] => {
+    const length = varint()
+    if (length > bytes.length) throw new SegmentDamaged("the header of a segment is damaged")
+    return Array.from({ length }, one)
+  }
   const span = (): Span => ({ earliest: f64(), latest: f64() })
   const spans = (): ListSpan[] => {
     let end = 0
-    return Array.from({ length: varint() }, () => {
+    return many(() => {
       const from = end + varint()
       end = from + varint()
       return { from, end }
@@ -346,14 +352,14 @@ function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
       occurred: span(),
       made: span(),
     })),
-    namesTogether: Array.from({ length: varint() }, some),
+    namesTogether: many(some),
     entryUnions: spans(),
     valueUnions: spans(),
   }
   let part = 0
   const streams = recordOf((stream) => {
     let first = 0
-    return Array.from({ length: varint() }, (): PartPlace => {
+    return many((): PartPlace => {
       first += varint()
       const rawBytes = varint()
       const hashed = Buffer.from(bytes.subarray(place.at, (place.at += hashBytes)))

@@ -15,8 +15,8 @@ export const usualLevel = 1
 /** Larger segments are merged only: to make one of entries takes as much memory as it has. */
 const madeLevelMax = 2
 /**
- * Segments that together are larger stay as they are: `fsck` holds what it merges. Ordinary entries
- * have a twentieth of it in a segment that is made of entries, and half of it in the largest.
+ * Segments that together are larger stay as they are: an erasure holds what it rewrites. Ordinary
+ * entries have a twentieth of it in a segment that is made of entries, and half of it in the largest.
  */
 const mergedBytesMax = [64, 64, 64, 128].map((mebibytes) => mebibytes * 1024 * 1024)
 

@@ -36,13 +36,13 @@ export class SegmentWriter<P> {
     return this.#keys.items.count
   }
 
-  key(key: Uint8Array, length: number): void {
-    this.#keys.add(key, length)
+  /** False if it is not above the previous one, as all must be. */
+  key(key: Uint8Array, length: number): boolean {
     const names = namesEnd(key, length)
     const last = this.#namesTogether.at(-1)
-    if (names < 0 || (last !== undefined && compareBytes(last, last.length, key, names) === 0))
-      return
-    this.#namesTogether.push(Uint8Array.from(key.subarray(0, names)))
+    if (names >= 0 && (last === undefined || compareBytes(last, last.length, key, names) !== 0))
+      this.#namesTogether.push(Uint8Array.from(key.subarray(0, names)))
+    return this.#keys.add(key, length)
   }
 
   /** The entries of the next key. */
@@ -57,8 +57,9 @@ export class SegmentWriter<P> {
     this.#entryUnions?.addAs(list)
   }
 
-  word(word: Uint8Array, length: number): void {
-    this.#words.add(word, length)
+  /** The same of words. */
+  word(word: Uint8Array, length: number): boolean {
+    return this.#words.add(word, length)
   }
 
   /** The keys of the next word, when all keys are written: their number says how lists are kept. */

@@ -1,13 +1,14 @@
 // Segments: what a search knows of a run of a workspace's entries, as a few byte strings that any
 // engine can keep. A segment is a function of its entries: made directly or by merging, it has the
 // same header, byte for byte, and the header has the SHA-256 of every other part. So putting one
-// twice does no harm, and `fsck` makes it again and compares headers.
+// twice does no harm, and `fsck` knows which header it must have.
 //
 // This file has the types. The code, from the entry to the answer:
 //
 //   entry-scanner.ts, searchable-fields.ts   what can be searched in an entry
 //   segment-builder.ts                       makes a segment from entries
 //   segment-merge.ts                         merges neighbours, or drops erased fields
+//   entry-pairs.ts, segment-rewrite.ts       whether a segment is the one of its entries
 //   segment-format.ts                        how segments are kept; opens them
 //   segment-lookup.ts, segment-query.ts      which entries of a segment match
 //   segment-counts.ts                        counts of the matches

@@ -242,8 +242,8 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
 }
 
 /**
- * Segments without a workspace, after a gap, or without a hash. Their contents are rebuilt and
- * compared in operator/fsck/segment-check.ts.
+ * Segments without a workspace, after a gap, or without a hash. Their contents are compared
+ * with the entries in operator/fsck/segment-check.ts.
  */
 export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(search, "search")
