@@ -106,11 +106,19 @@ function unpackReceipt(bytes: Uint8Array): string {
     const middle = bytes[from + 2] ?? 0
     const high = ((bytes[from] ?? 0) << 12) | ((bytes[from + 1] ?? 0) << 4) | (middle >>> 4)
     const low = ((middle & 15) << 16) | ((bytes[from + 3] ?? 0) << 8) | (bytes[from + 4] ?? 0)
-    for (const four of [high, low])
-      for (let shift = 15; shift >= 0; shift -= bits)
-        receiptText[at++] = codes[(four >>> shift) & 31] ?? 0
+    putFour(codes, high, at)
+    putFour(codes, low, at + 4)
+    at += 8
   }
   return receiptText.latin1Slice(0, prefix.length + count)
+}
+
+/** The digits of twenty bits. */
+function putFour(codes: Uint8Array, four: number, at: number): void {
+  receiptText[at] = codes[four >>> 15] ?? 0
+  receiptText[at + 1] = codes[(four >>> 10) & 31] ?? 0
+  receiptText[at + 2] = codes[(four >>> 5) & 31] ?? 0
+  receiptText[at + 3] = codes[four & 31] ?? 0
 }
 
 /** Returns the end of the bytes in `into`. -1 if they would not restore the same text. */
