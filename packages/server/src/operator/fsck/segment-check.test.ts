@@ -1,7 +1,13 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import test from "node:test"
-import { eventHash } from "@tallystick/proof"
+import {
+  canonicalize,
+  eventHash,
+  isJsonObject,
+  parseJson,
+  type JsonObject,
+} from "@tallystick/proof"
 import { storedBy } from "../../ledger/test-entries.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { packZstd } from "../../runtime/zstd.ts"
@@ -332,4 +338,19 @@ test(`a segment of other entries is found, with what was erased or without an en
     if (!isSame) found++
   }
   assert.ok(found > 20, String(found))
+})
+
+test("entries may have more names than are remembered at once", async () => {
+  const stored = entries.map((entry): Stored => {
+    const body = parseJson(Buffer.from(entry.body ?? []).toString())
+    if (!isJsonObject(body)) return entry
+    const names = Array.from({ length: 120 }, (_, at) => [`n${entry.sequence}.${at}`, "a value"])
+    const metadata = Object.fromEntries(names) as JsonObject
+    return { ...entry, disclosures: "", body: Buffer.from(canonicalize({ ...body, metadata })) }
+  })
+  const segment = made({}, stored)
+  assert.ok(segment.facts.keys > 20_000, String(segment.facts.keys))
+  const parts = packSegment(segment)
+  const given = { workspace, row: rowOf(parts), secret }
+  assert.equal(await checkSegment(wholeOf(parts, stored), given), undefined)
 })
