@@ -467,6 +467,8 @@ test("a key works until it expires, and an expired key is answered differently f
     { as: afterwards.client(short), ask: "GET /v1/limits", gets: "401 token_expired" },
     { as: afterwards.client(long), ask: `GET ${path}`, gets: 200 },
     { as: afterwards.client(endless), ask: `GET ${path}`, gets: 200 },
+    { as: afterwards.root, ask: `DELETE ${path}/api-keys/${short?.split("_")[1]}`, gets: 204 },
+    { as: afterwards.client(short), ask: `GET ${path}`, gets: "401 token_revoked" },
   ])
 })
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { createHash, hkdfSync } from "node:crypto"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
-import { justRecorded, receiptJson } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
@@ -10,7 +9,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document } from "../store/documents.ts"
 import type { Journal } from "../store/store.ts"
-import type { RecordOutcome, Draft } from "./ledger.ts"
+import type { Draft } from "./ledger.ts"
 import { hasCode, openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
@@ -39,42 +38,6 @@ const withKey = (key: string, more: Partial<Draft> = {}): Draft => ({
   ...order,
   ...more,
   idempotency: { route: "/v1/events", key },
-})
-const receiptOf = (one: RecordOutcome | undefined) =>
-  one === undefined || !("opened" in one)
-    ? assert.fail("it was not recorded")
-    : receiptJson(one.opened, justRecorded, "https://ledger.example")
-
-test("a used key returns the first receipt, byte for byte, every time", async () => {
-  const { served, ledger } = openLedger()
-  const acme = workspaceNamed("acme")
-  const write = (more?: Partial<Draft>) =>
-    ledger.record(acme, [withKey("order-4711-created", more)])
-  const [first, again] = await Promise.all([write(), write()])
-  const later = await write({
-    keyId: "another key",
-    context: { requestId: "two" },
-    receivedAtMs: receivedAtMs + 1000,
-  })
-  assert.deepEqual(
-    [first[0]?.kind, again[0]?.kind, later[0]?.kind],
-    ["recorded", "replayed", "replayed"],
-  )
-  assert.equal(receiptOf(again[0]), receiptOf(first[0]))
-  assert.equal(receiptOf(later[0]), receiptOf(first[0]))
-  assert.equal((await expectChain(served.journal, "acme")).size, 1)
-})
-
-test("a used key with another request records nothing and names the original", async () => {
-  const { served, ledger } = openLedger()
-  const acme = workspaceNamed("acme")
-  const [first] = await ledger.record(acme, [withKey("order-4711-created")])
-  const [other] = await ledger.record(acme, [
-    withKey("order-4711-created", { metadata: { amount: 2 } }),
-  ])
-  assert.ok(first?.kind === "recorded" && other?.kind === "reused")
-  assert.equal(other.original.content.receipt, first.opened.content.receipt)
-  assert.equal((await expectChain(served.journal, "acme")).size, 1)
 })
 
 test("if the entry of one used key cannot be read, the others of the batch are not called refused", async () => {
