@@ -75,80 +75,30 @@ test("ids sort by time, and no two are equal", async () => {
   )
 })
 
+// shapes/check.test.ts has every rule of a field, and shapes/time.test.ts those of a time.
 test("wrong, missing and unknown fields are refused by name, and nothing is recorded", async () => {
   const sent = (field: string, value: unknown, says: RegExp): Row =>
     refused(`${field} = ${JSON.stringify(value)}`, { [field]: value }, says)
   const before = (await writer.write(eventFor(acme.id))).json()
-  const { actor, target } = eventFor(acme.id) as { actor: object; target: object }
   await expectRows([
     sent("workspaceId", "", /workspaceId.*non-empty string/),
     sent("workspaceId", undefined, /workspaceId is required/),
-    sent("workspaceId", null, /workspaceId/),
-    sent("workspaceId", 7, /workspaceId/),
-    sent("workspaceId", "-acme", /workspaceId/),
-    sent("workspaceId", "a".repeat(65), /workspaceId/),
-    sent("projectId", undefined, /projectId is required/),
     sent("projectId", "all", /projectId.*reserved/),
-    sent("projectId", "system", /projectId.*reserved/),
-    sent("projectId", "a/b", /projectId/),
-    sent("projectId", "", /projectId/),
-    sent("projectId", "ünïcode", /projectId/),
-    sent("action", undefined, /action is required/),
     sent("action", "approve", /action/),
-    sent("action", "billing..approve", /action/),
-    sent("action", ".billing.approve", /action/),
-    sent("action", "billing.approve.", /action/),
-    sent("action", "billing.approve it", /action/),
-    sent("action", "billing.genähmigt", /action/),
-    sent("action", `${"a".repeat(100)}.${"b".repeat(100)}`, /action/),
-    sent("action", "billing.approve\n", /action/),
-    sent("actor", undefined, /actor is required/),
-    sent("actor", "usr_1", /actor must be an object/),
-    sent("actor", [], /actor must be an object/),
-    sent("actor", { type: "user" }, /actor\.id is required/),
-    sent("actor", { ...actor, id: "" }, /actor\.id.*non-empty string/),
-    sent("actor", { ...actor, id: 1 }, /actor\.id/),
     sent("actor", { id: "usr_1" }, /actor\.type is required/),
-    sent("actor", { ...actor, type: "" }, /actor\.type.*non-empty string/),
-    sent("actor", { ...actor, email: null }, /actor\.email/),
-    sent("actor", { ...actor, email: 5 }, /actor\.email/),
-    sent("target", undefined, /target is required/),
     sent("target", null, /target must be an object/),
-    sent("target", { id: "inv_9" }, /target\.type is required/),
-    sent("target", { type: "invoice" }, /target\.id is required/),
-    sent("target", { ...target, name: 9 }, /target\.name/),
-    sent("target", { ...target, name: null }, /target\.name/),
-    sent("source", undefined, /source is required/),
     sent("source", "cron", /source must be one of api, automation, dashboard, system/),
-    sent("source", "API", /source/),
-    sent("source", null, /source/),
-    sent("metadata", null, /metadata must be an object/),
-    sent("metadata", [], /metadata must be an object/),
-    sent("metadata", "x", /metadata must be an object/),
-    sent("metadata", { relatedReceiptIds: "rcp_1" }, /metadata\.relatedReceiptIds/),
+    sent("occurredAt", "2026-02-30T00:00:00Z", /occurredAt/),
     sent(
       "metadata",
       { relatedReceiptIds: [before.receipt, "evt_1"] },
       /metadata\.relatedReceiptIds\[1\]/,
     ),
-    sent("metadata", { relatedReceiptIds: [7] }, /metadata\.relatedReceiptIds\[0\]/),
-    sent("metadata", { relatedReceiptIds: null }, /metadata\.relatedReceiptIds/),
     sent("userVisible", "true", /userVisible must be true or false/),
-    sent("userVisible", 1, /userVisible/),
-    sent("userVisible", null, /userVisible/),
-    sent("metdata", { amount: 1 }, /metdata is not a known field/),
-    sent("id", "evt_1", /id is not a known field/),
-    sent("kind", "admin", /kind is not a known field/),
-    sent("lane", "security", /lane is not a known field/),
-    sent("idempotencyKey", "order-4711-created", /idempotencyKey is not a known field/),
-    sent("policyVersion", 1, /policyVersion is not a known field/),
-    refused("a string over 64 KiB", { metadata: { text: "a".repeat(65_537) } }, /metadata\.text/),
-    refused(
-      "a string over 64 KiB in UTF-8, though it has fewer characters",
-      { metadata: { text: "€".repeat(21_846) } },
-      /metadata\.text/,
+    ...["metdata", "id", "kind", "lane", "idempotencyKey", "policyVersion"].map((field) =>
+      sent(field, 1, new RegExp(`${field} is not a known field`)),
     ),
-    refused("a name over 64 KiB", { metadata: { ["a".repeat(65_537)]: 1 } }, /metadata/),
+    refused("a string over 64 KiB", { metadata: { text: "a".repeat(65_537) } }, /metadata\.text/),
     {
       about: "an array",
       as: writer,
@@ -249,7 +199,7 @@ test("Idempotency-Key is required, and is 12 to 255 visible characters", async (
   ])
 })
 
-test("occurredAt must be a real date, and is returned as sent", async () => {
+test("occurredAt is returned as sent", async () => {
   const good =
     "2026-01-31T09:30:00Z 2026-01-31t09:30:00z 2026-01-31T10:30:00+01:00 2026-01-31T09:30:00-00:00 2024-02-29T23:59:59.999999999+23:59 \
     0000-01-01T00:00:00Z 1969-12-31T23:59:59.9Z 9999-12-31T23:59:59Z 2000-02-29T00:00:00Z 0001-01-01T00:00:00.1+00:00".split(
@@ -262,21 +212,6 @@ test("occurredAt must be a real date, and is returned as sent", async () => {
     assert.equal(entry.occurredAt, occurredAt)
     assert.equal(entry.clockAhead, occurredAt.startsWith("9999") ? true : undefined)
   }
-  const bad =
-    "2026-02-30T00:00:00Z 2025-02-29T00:00:00Z 1900-02-29T00:00:00Z 2026-00-01T00:00:00Z 2026-13-01T00:00:00Z 2026-01-00T00:00:00Z \
-    2026-01-31T24:00:00Z 2026-01-31T09:60:00Z 2026-01-31T09:30:60Z 2016-12-31T23:59:60Z 2026-01-31T09:30:00 2026-01-31 2026-01-31T09:30Z \
-    2026-01-31T09:30:00.Z 2026-01-31T09:30:00.1234567890Z 2026-01-31T09:30:00,5Z 2026-01-31T09:30:00+24:00 2026-01-31T09:30:00+01:60 \
-    2026-01-31T09:30:00+0100 2026-01-31T09:30:00+1 2026-1-31T09:30:00Z +002026-01-31T09:30:00Z -0001-01-31T09:30:00Z 20260131T093000Z \
-    2026-01-31T09:30:00ZZ 2026-01-31T09:30:00Z+01:00 ２026-01-31T09:30:00Z".split(/\s+/)
-  await expectRows([
-    ...bad.map((occurredAt) => refused(occurredAt, { occurredAt }, /occurredAt/)),
-    refused("a space for the T", { occurredAt: "2026-01-31 09:30:00Z" }, /occurredAt/),
-    refused("a space before it", { occurredAt: " 2026-01-31T09:30:00Z" }, /occurredAt/),
-    refused("a line end behind it", { occurredAt: "2026-01-31T09:30:00Z\n" }, /occurredAt/),
-    refused("milliseconds since 1970", { occurredAt: 1769851800000 }, /occurredAt/),
-    refused("null", { occurredAt: null }, /occurredAt/),
-    refused("nothing", { occurredAt: undefined }, /occurredAt is required/),
-  ])
 })
 
 test("an event that is dated more than five minutes ahead is marked", async () => {
@@ -291,44 +226,6 @@ test("an event that is dated more than five minutes ahead is marked", async () =
   assert.equal(await at(5.2 + 60, "+01:00"), true)
   assert.equal(await at(4.9 + 60, "+01:00"), undefined)
   assert.equal(await at(5.2 - 60, "-01:00"), true)
-})
-
-test("the action decides the lane: whole segments, in any case, the longest prefix first", async () => {
-  const lanes = await makeWorkspace(service, {
-    laneRules: [
-      { prefix: "billing", lane: "data" },
-      { prefix: "billing.refund", lane: "security" },
-      { prefix: "Auth.Visit", lane: "operations" },
-      { prefix: "policy", lane: "operations" },
-    ],
-  })
-  const builtIn = {
-    security:
-      "auth.x login.x session.x mfa.x password.x access.x permission.x role.x key.x token.x secret.x security.x user.role.x user.role AUTH.X Login.Failed.Twice",
-    data: "data.x record.x file.x document.x export.x import.x report.x invoice.x customer.x payment.x",
-    policy: "policy.x consent.x terms.x privacy.x retention.x",
-    operations:
-      "billing.invoice authx.y user.roles.x user.create x.auth datacenter.x 0.1 logins.x userrole.x",
-  }
-  const ruled = {
-    data: "billing.x BILLING.invoice",
-    security: "billing.refund billing.Refund.x auth.login",
-    operations: "auth.visit.x billings.x policy.consent.record policyx.y",
-  }
-  const expectLanes = async (workspace: string, table: object): Promise<void> => {
-    for (const [lane, actions] of Object.entries(table)) {
-      for (const action of actions.split(" ")) {
-        const client = workspace === acme.id ? writer : lanes.writer
-        assert.equal(
-          (await client.write(eventFor(workspace, { action }))).json().lane,
-          lane,
-          action,
-        )
-      }
-    }
-  }
-  await expectLanes(acme.id, builtIn)
-  await expectLanes(lanes.id, ruled)
 })
 
 test("a lane is frozen when the event is received", async () => {
