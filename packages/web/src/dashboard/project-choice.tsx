@@ -48,11 +48,9 @@ export function projectChoice(desk: Desk): ProjectChoice {
       ) : (
         <Tabs
           label="Project"
-          tabs={ids.map((id) => ({
-            name: <Text of={id} />,
-            href: href(id),
-            isCurrent: id === project,
-          }))}
+          tabs={ids.map((id) => [id, <Text of={id} />])}
+          href={href}
+          current={project}
         />
       ),
       <>{refusal && <RefusedLine refusal={refusal} retry={() => void load()} />}</>,

@@ -1,26 +1,24 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 
-interface TabsProps {
+interface TabsProps<Key> {
   readonly label: string
-  readonly tabs: readonly Tab[]
+  /** What each tab stands for, and its name. */
+  readonly tabs: readonly (readonly [key: Key, name: Child])[]
+  readonly href: (key: Key) => string
+  readonly current: Key
   /** For a list below: smaller, without a line. */
   readonly isSmall?: boolean
   /** Further links next to the tabs. */
   readonly children?: Child
 }
 
-interface Tab {
-  readonly name: Child
-  readonly href: string
-  readonly isCurrent: boolean
-}
-
 /** Links that change what is shown below them. */
-export function Tabs({ label, tabs, isSmall = false, children }: TabsProps) {
+export function Tabs<Key extends string | null>(props: TabsProps<Key>) {
+  const { label, tabs, href, current, isSmall = false, children } = props
   return (
     <nav class={isSmall ? "sides small" : "tabs"} aria-label={label}>
-      {tabs.map(({ name, href, isCurrent }) => (
-        <a href={href} aria-current={isCurrent ? "page" : undefined}>
+      {tabs.map(([key, name]) => (
+        <a href={href(key)} aria-current={key === current ? "page" : undefined}>
           {name}
         </a>
       ))}

@@ -24,11 +24,9 @@ export const openAccess: OpenView = (desk, place) => {
       <h1>Access</h1>,
       <Tabs
         label="Access"
-        tabs={Object.entries(names).map(([each, name]) => ({
-          name,
-          href: desk.link(["access"], { tab: each }),
-          isCurrent: each === tab,
-        }))}
+        tabs={Object.entries(names)}
+        href={(each) => desk.link(["access"], { tab: each })}
+        current={tab}
       />,
       desk.isAdmin ? parts[tab](desk) : <NotAdmin />,
     )

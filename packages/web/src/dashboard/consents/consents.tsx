@@ -66,11 +66,11 @@ interface Asked {
   readonly days: string | null
 }
 
-const ranges = [
+const ranges: readonly (readonly [days: string | null, name: string])[] = [
   ["30", "Last 30 days"],
   ["365", "Last 12 months"],
   [null, "All"],
-] as const
+]
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -87,11 +87,9 @@ function drawCounts({ desk, project, days }: Asked, place: HTMLElement): void {
         <Tabs
           label="Days"
           isSmall
-          tabs={ranges.map(([each, name]) => ({
-            name,
-            href: desk.link(["consents", project], { days: each ?? "" }),
-            isCurrent: each === days,
-          }))}
+          tabs={ranges}
+          href={(each) => desk.link(["consents", project], { days: each ?? "" })}
+          current={days}
         />
         {summary.given + summary.withdrawn === 0 ? (
           <Nothing isAll={from === undefined} />

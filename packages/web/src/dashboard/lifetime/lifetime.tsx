@@ -38,11 +38,9 @@ export const openLifetime: OpenView = (desk, place) => {
       </p>,
       <Tabs
         label="Lifetime"
-        tabs={Object.entries(names).map(([each, name]) => ({
-          name,
-          href: desk.link(["lifetime", each]),
-          isCurrent: each === tab,
-        }))}
+        tabs={Object.entries(names)}
+        href={(each) => desk.link(["lifetime", each])}
+        current={tab}
       />,
       shown.node,
     )

@@ -174,20 +174,17 @@ interface SidesProps {
 }
 
 function Sides({ desk, id, side }: SidesProps) {
-  const sides = [
-    [null, "All"],
-    ["did", "As actor"],
-    ["done", "As target"],
-  ] as const
   return (
     <Tabs
       label="Sides"
       isSmall
-      tabs={sides.map(([to, name]) => ({
-        name,
-        href: desk.link(["people", id], { side: to ?? "" }),
-        isCurrent: side === to,
-      }))}
+      tabs={[
+        [null, "All"],
+        ["did", "As actor"],
+        ["done", "As target"],
+      ]}
+      href={(to) => desk.link(["people", id], { side: to ?? "" })}
+      current={side}
     />
   )
 }

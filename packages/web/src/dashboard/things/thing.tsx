@@ -60,20 +60,17 @@ interface SidesProps {
 
 function Sides({ desk, thing, side }: SidesProps) {
   const { type = "", id } = thing
-  const tabs = [
-    [null, "All"],
-    ["did", "What it did"],
-    ["done", "What was done to it"],
-  ] as const
   const query = queryOf(thing, side === "done" ? side : "did")
   return (
     <Tabs
       label="Sides"
-      tabs={tabs.map(([to, name]) => ({
-        name,
-        href: desk.link(["things", type, id], { side: to ?? "" }),
-        isCurrent: side === to,
-      }))}
+      tabs={[
+        [null, "All"],
+        ["did", "What it did"],
+        ["done", "What was done to it"],
+      ]}
+      href={(to) => desk.link(["things", type, id], { side: to ?? "" })}
+      current={side}
     >
       {personTypes.includes(type) && (
         <a class="plain" href={desk.link(["people", id])}>
