@@ -2,9 +2,8 @@
 
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Refusal, type Told } from "../ask.ts"
-import { apiUrl } from "../place.ts"
 import { watchChain, type ChainWatch } from "./chain/chain-watch.ts"
-import { linkTo, searchOf, type Place, type Query } from "./place.ts"
+import { endpointUrl, linkTo, type Place, type Query } from "./place.ts"
 
 export interface Desk {
   readonly session: Session
@@ -75,9 +74,7 @@ export function createDesk({ session, workspace, go, working, signedOut }: DeskP
     return told
   }
   const get: Desk["get"] = async (path, query = {}, signal) => {
-    const url = apiUrl(workspace, ...path)
-    url.search = searchOf(query).toString()
-    return heard(await askJson(url, signal && { signal }))
+    return heard(await askJson(endpointUrl(workspace, path, query), signal && { signal }))
   }
   const role = session.workspaces.find(({ id }) => id === workspace)?.role
   return {
@@ -87,9 +84,7 @@ export function createDesk({ session, workspace, go, working, signedOut }: DeskP
     get,
     chain: watchChain(get),
     async send(method, path, body, query = {}) {
-      const url = apiUrl(workspace, ...path)
-      url.search = searchOf(query).toString()
-      return heard(await askJson(url, { method, body }))
+      return heard(await askJson(endpointUrl(workspace, path, query), { method, body }))
     },
     link: (path, query) => linkTo(workspace, path, query),
     go,

@@ -2,9 +2,8 @@
 
 import { pagedList, type PagedList } from "../parts/paged-list.tsx"
 import { Table, type Column } from "../parts/table.tsx"
-import { apiUrl } from "../place.ts"
 import type { Desk } from "./desk.ts"
-import { searchOf, type Query } from "./place.ts"
+import { endpointUrl, type Query } from "./place.ts"
 
 interface ListedTable<List, Item> {
   readonly path: readonly string[]
@@ -24,10 +23,8 @@ export function listedTable<List extends { readonly nextCursor: string | null },
   desk: Desk,
   { path, query = {}, itemsOf, columns, isOver, empty, shown }: ListedTable<List, Item>,
 ): PagedList {
-  const url = apiUrl(desk.workspace, ...path)
-  url.search = searchOf(query).toString()
   const list = pagedList<Item>({
-    url: url.href,
+    url: endpointUrl(desk.workspace, path, query).href,
     async load(cursor) {
       const told = await desk.get<List>(path, { ...query, cursor })
       if (!told.ok) return told

@@ -1,7 +1,7 @@
 // The current place in the dashboard. The address is the state: a page draws it, and changes of the
 // reader change the address.
 
-import { pathParts, root } from "../place.ts"
+import { apiUrl, pathParts, root } from "../place.ts"
 
 export interface Place {
   /** `overview`, `events`, … */
@@ -37,6 +37,13 @@ function withSign(part: string): string {
 
 function withoutSign(part: string): string {
   return /^~+\.{1,2}$/.test(part) ? part.slice(1) : part
+}
+
+/** The address of an endpoint of the workspace. */
+export function endpointUrl(workspace: string, path: readonly string[], query: Query): URL {
+  const url = apiUrl(workspace, ...path)
+  url.search = searchOf(query).toString()
+  return url
 }
 
 export function searchOf(query: Query): URLSearchParams {

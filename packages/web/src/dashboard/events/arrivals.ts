@@ -3,9 +3,8 @@
 import type { ListedEntry } from "@tallystick/client/wire"
 import { counted } from "../../parts/counted.ts"
 import { announce } from "../../parts/page.tsx"
-import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
-import { searchOf, type Query } from "../place.ts"
+import { endpointUrl, type Query } from "../place.ts"
 import { followFeed, type FeedParts } from "./feed.ts"
 
 interface ArrivalsParts {
@@ -122,11 +121,7 @@ function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {
   return {
     poll: (after, signal) =>
       desk.get(["events", "feed"], { ...filter, after, wait: 20, limit: 100 }, signal),
-    url(after) {
-      const url = apiUrl(desk.workspace, "events", "feed")
-      url.search = searchOf({ ...filter, after }).toString()
-      return url
-    },
+    url: (after) => endpointUrl(desk.workspace, ["events", "feed"], { ...filter, after }),
   }
 }
 

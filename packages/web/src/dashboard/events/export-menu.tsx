@@ -5,9 +5,8 @@ import { CopyCurl } from "../../parts/curl.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
-import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
-import { searchOf, type Query } from "../place.ts"
+import { endpointUrl, type Query } from "../place.ts"
 import { addressOf, type Asked } from "./asked.ts"
 
 interface ExportProps {
@@ -23,11 +22,8 @@ const formats = [
 ] as const
 
 export function ExportMenu({ desk, filter, asked }: ExportProps) {
-  const urlOf = (path: readonly string[], more: Query = {}): URL => {
-    const address = apiUrl(desk.workspace, ...path)
-    address.search = searchOf({ ...filter(), ...more }).toString()
-    return address
-  }
+  const urlOf = (path: readonly string[], more: Query = {}): URL =>
+    endpointUrl(desk.workspace, path, { ...filter(), ...more })
   return (
     <Menu id="export" label="Export" buttonClass="button export-button wide-only">
       {formats.map(([format, text]) => (
