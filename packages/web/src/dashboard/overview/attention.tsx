@@ -94,33 +94,14 @@ function ofKeys(desk: Desk, apiKeys: readonly ApiKey[]): readonly Concern[] {
       ({ revokedAt, expiresAt }) => revokedAt === undefined && !(Date.parse(expiresAt ?? "") < now),
     )
     .flatMap(({ name, scopes, createdAt, lastUsedAt, expiresAt }) => {
-      const detail = `It may ${scopes.join(", ")}.`
-      const left = Date.parse(expiresAt ?? "") - now
-      if (left < soonMs)
-        return [
-          {
-            ...does,
-            title: (
-              <>
-                Key “<Text of={name} />” ends within 7 days
-              </>
-            ),
-            detail,
-          },
-        ]
-      const idle = now - Date.parse(lastUsedAt ?? createdAt)
-      return idle > unusedMs
-        ? [
-            {
-              ...does,
-              title: (
-                <>
-                  Key “<Text of={name} />” unused for 90 days
-                </>
-              ),
-              detail,
-            },
-          ]
-        : []
+      const isEnding = Date.parse(expiresAt ?? "") - now < soonMs
+      const isIdle = now - Date.parse(lastUsedAt ?? createdAt) > unusedMs
+      if (!isEnding && !isIdle) return []
+      const title = (
+        <>
+          Key “<Text of={name} />” {isEnding ? "ends within 7 days" : "unused for 90 days"}
+        </>
+      )
+      return [{ ...does, title, detail: `It may ${scopes.join(", ")}.` }]
     })
 }
