@@ -14,7 +14,7 @@ export function Trail({ entry, found }: OpenedEntry) {
   const isSealed = found.state === "sealed"
   const [, key = ""] = entry.proof?.vkey.split("+") ?? []
   const verified = {
-    sealed: ["intact", checkIcon, "Verified", heldText(entry), "in this browser"],
+    sealed: ["intact", checkIcon, "Verified", checkedText(entry), "in this browser"],
     pending: ["intact", checkIcon, "Verified", "hash and link,", "in this browser"],
     unproven: ["attention", attentionIcon, "Not checked", "no proof came", "with it"],
     broken: ["broken", crossIcon, "Broken", "this is not what", "was recorded"],
@@ -48,7 +48,7 @@ export function Trail({ entry, found }: OpenedEntry) {
 }
 
 /** Without its content, only the record can be hashed. */
-function heldText(entry: OpenedEntry["entry"]): string {
+function checkedText(entry: OpenedEntry["entry"]): string {
   return goneText(entry) === undefined ? "hash, link and place," : "record, link and place,"
 }
 
