@@ -1,5 +1,6 @@
 // Times in fields of forms, which have no zone: they are in the zone of the page.
 
+import { textIn } from "./form.tsx"
 import { isUtc } from "./time.tsx"
 
 export function timeInField(time: string | undefined): string {
@@ -10,6 +11,12 @@ export function timeInField(time: string | undefined): string {
 
 export function timeOfField(field: string, inUtc = isUtc()): string {
   return new Date(inUtc ? `${field}Z` : field).toISOString()
+}
+
+/** Undefined if the field is empty. */
+export function timeIn(values: FormData, name: string): string | undefined {
+  const text = textIn(values, name)
+  return text === undefined ? undefined : timeOfField(text)
 }
 
 /** For a time that entries are chosen by. */

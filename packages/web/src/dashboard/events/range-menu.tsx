@@ -2,10 +2,10 @@
 
 import { redraw } from "../../elements/redraw.ts"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Field, Form } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
-import { timeInField, timeOfField, zoneHint } from "../../parts/time-field.ts"
+import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { timeText } from "../../parts/time.tsx"
 import { usualSpan, type Asked, type Range } from "./asked.ts"
 
@@ -81,16 +81,9 @@ function rangeText(range: Range): string {
 
 function openCustom(range: Range, choose: (range: Range) => void): void {
   const { from, to } = "since" in range ? { from: undefined, to: undefined } : range
-  openDialog("From … to …", (close) => (
-    <Form
-      action="Show it"
-      cancel={close}
-      submit={async (values) => {
-        choose({ from: timeOf(textIn(values, "from")), to: timeOf(textIn(values, "to")) })
-        close()
-        return undefined
-      }}
-    >
+  openTimes(
+    "From … to …",
+    <>
       <Field name="from" label="From" type="datetime-local" optional value={timeInField(from)} />
       <Field
         name="to"
@@ -100,34 +93,41 @@ function openCustom(range: Range, choose: (range: Range) => void): void {
         value={timeInField(to)}
         hint={zoneHint()}
       />
-    </Form>
-  ))
+    </>,
+    (values) => choose({ from: timeIn(values, "from"), to: timeIn(values, "to") }),
+  )
 }
 
 /** The range does not change. */
 function openJump(at: string | undefined, jump: (at: string) => void): void {
-  openDialog("Jump to a time", (close) => (
+  openTimes(
+    "Jump to a time",
+    <Field
+      name="at"
+      label="The list begins with what occurred before"
+      type="datetime-local"
+      value={timeInField(at ?? new Date().toISOString())}
+      hint={zoneHint()}
+    />,
+    (values) => {
+      const chosen = timeIn(values, "at")
+      if (chosen !== undefined) jump(chosen)
+    },
+  )
+}
+
+function openTimes(title: string, fields: Node, show: (values: FormData) => void): void {
+  openDialog(title, (close) => (
     <Form
       action="Show it"
       cancel={close}
       submit={async (values) => {
-        const chosen = timeOf(textIn(values, "at"))
-        if (chosen !== undefined) jump(chosen)
+        show(values)
         close()
         return undefined
       }}
     >
-      <Field
-        name="at"
-        label="The list begins with what occurred before"
-        type="datetime-local"
-        value={timeInField(at ?? new Date().toISOString())}
-        hint={zoneHint()}
-      />
+      {fields}
     </Form>
   ))
-}
-
-function timeOf(field: string | undefined): string | undefined {
-  return field === undefined ? undefined : timeOfField(field)
 }

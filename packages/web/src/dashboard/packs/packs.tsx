@@ -13,7 +13,7 @@ import { announce, elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
-import { timeInField, timeOfField, zoneHint } from "../../parts/time-field.ts"
+import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -183,10 +183,6 @@ function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
 
 /** In the form of the list of entries; includes the archive. */
 function filterIn(values: FormData, { withSystem }: Asked): Query {
-  const instant = (name: string): string | undefined => {
-    const text = textIn(values, name)
-    return text === undefined ? undefined : timeOfField(text)
-  }
-  const range = { from: instant("from"), to: instant("to") }
+  const range = { from: timeIn(values, "from"), to: timeIn(values, "to") }
   return filterOf({ text: textIn(values, "query") ?? "", range, withSystem }, new Date())
 }
