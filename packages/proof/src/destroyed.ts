@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { Kind } from "./record.ts"
+import { isSize } from "./tree.ts"
 
 /**
  * Before the service destroys content, it records that, in entries of kind `retention` (a body has
@@ -81,5 +82,5 @@ function fieldsIn(value: Json | undefined): readonly DestroyedFields[] {
 }
 
 function isSequence(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0
+  return isSize(value) && value > 0
 }

@@ -3,6 +3,7 @@ import { fromBase64Url, fromHex, toHex, utf8 } from "./encoding.ts"
 import { isJsonObject, type Json } from "./json.ts"
 import { preimage } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
+import { isSize } from "./tree.ts"
 
 /**
  * The constants of a ledger. The canonical text is stored unchanged, and its hash identifies the
@@ -115,8 +116,4 @@ function parseContinued(value: Json): Continued | undefined {
 
 function isHash(value: Json | undefined): value is string {
   return typeof value === "string" && fromHex(value)?.length === 32
-}
-
-function isSize(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
 }

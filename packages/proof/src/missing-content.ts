@@ -1,4 +1,4 @@
-import type { Destroyed, DestroyedWhy } from "./destroyed.ts"
+import type { Destroyed, DestroyedWhy, SequenceRange } from "./destroyed.ts"
 
 /**
  * Collects missing bodies and sealed fields until an entry explains them. Entries are added in the
@@ -65,10 +65,11 @@ export function createMissingContent(): MissingContent {
   }
 }
 
-type Range = readonly [first: number, last: number]
-
 /** Both are ascending, without overlap. */
-function without(all: readonly Range[], taken: readonly Range[]): [number, number][] {
+function without(
+  all: readonly SequenceRange[],
+  taken: readonly SequenceRange[],
+): [number, number][] {
   const left: [number, number][] = []
   let next = 0
   for (const [first, last] of all) {
@@ -83,6 +84,6 @@ function without(all: readonly Range[], taken: readonly Range[]): [number, numbe
   return left
 }
 
-function lengthOf(ranges: readonly Range[]): number {
+function lengthOf(ranges: readonly SequenceRange[]): number {
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }

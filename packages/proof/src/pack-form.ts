@@ -5,6 +5,7 @@ import { definedOf, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import { csvLine, type PackForm } from "./pack-csv.ts"
 import type { RecordFields } from "./record.ts"
 import { bodySaltBytes } from "./body.ts"
+import { isSize } from "./tree.ts"
 
 /**
  * An evidence pack: entries of one ledger, with all that is needed to check them without the
@@ -116,7 +117,7 @@ export function parseBodyLine(text: string): BodyLine | undefined {
   const salt = typeof saltText === "string" ? fromHex(saltText) : undefined
   if (
     typeof body !== "string" ||
-    !isIndex(index) ||
+    !isSize(index) ||
     salt?.length !== bodySaltBytes ||
     Object.keys(others).length > 0
   )
@@ -135,7 +136,7 @@ export function parseDisclosureLine(text: string): DisclosureLine | undefined {
   const line = parseCanonical(text)
   if (!isJsonObject(line)) return undefined
   const { d, index, ...others } = line
-  if (!Array.isArray(d) || d.length === 0 || !isIndex(index) || Object.keys(others).length > 0)
+  if (!Array.isArray(d) || d.length === 0 || !isSize(index) || Object.keys(others).length > 0)
     return undefined
   // Array.isArray makes any[] of it; its items are Json.
   const disclosures = d as readonly Json[]
@@ -247,8 +248,4 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
 function cellOf(value: Json | undefined): string {
   if (value === undefined) return ""
   return typeof value === "string" ? value : canonicalize(value)
-}
-
-function isIndex(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
 }

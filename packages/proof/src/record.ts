@@ -1,6 +1,6 @@
 import { assert } from "./assert.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
-import { leafHash } from "./tree.ts"
+import { isSize, leafHash } from "./tree.ts"
 
 /**
  * The record of an entry: 118 bytes that stay for ever. It contains the time, the ledger, the index
@@ -115,7 +115,7 @@ const names = new Map(
 
 /** Eight bytes as two halves: bit operators work on 32 bits, and BigInt is slow. */
 function writeInteger(into: Uint8Array, at: number, value: number): void {
-  assert(Number.isSafeInteger(value) && value >= 0, "an index or a time is a safe integer")
+  assert(isSize(value), "an index or a time is a safe integer")
   writeHalf(into, at, Math.floor(value / 2 ** 32))
   writeHalf(into, at + 4, value % 2 ** 32)
 }

@@ -147,8 +147,8 @@ export function isHash(bytes: Uint8Array): boolean {
 }
 
 /** A number of leaves, or the place of one. */
-export function isSize(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0
+export function isSize(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
 }
 
 export function isOdd(value: number): boolean {
