@@ -204,7 +204,7 @@ function readHead(
   }
   if (kept !== undefined && note === undefined)
     return { born, checkpoint: undefined, ...kept, isTrusted: false }
-  const signed = openCheckpoint(textOf(note) ?? "", [key], trustedKeys, verify)
+  const signed = openCheckpoint(textOf(note) ?? "", key, trustedKeys, verify)
   const isSigned = signed?.signatures.some((one) => one.key === key) === true
   if (
     !isSigned ||

@@ -15,22 +15,20 @@ import {
   formatTableHeader,
   formatTableRow,
   formatTrustPolicy,
-  packFormOf,
-} from "./pack-form.ts"
-import {
   isListed,
   packAction,
   packForm,
+  packFormOf,
   packGroup,
   packPaths,
   packVerifierPath,
   parseBodyLine,
   parseDisclosureLine,
   proofPath,
+  type PackEntry,
 } from "./pack-form.ts"
 import { createMissingContent, type MissingCounts } from "./missing-content.ts"
 import type { PackForm } from "./pack-csv.ts"
-import type { PackEntry } from "./pack-form.ts"
 import { checkPolicies } from "./pack-policies.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
@@ -153,26 +151,26 @@ function examine(
   report: Draft,
 ): PackFault | "key" | undefined {
   const files = pack instanceof Uint8Array ? readZip(pack) : pack
-  if (!note(report, "archive", files !== undefined) || files === undefined)
-    return { failure: "archive" }
+  note(report, "archive", files !== undefined)
+  if (files === undefined) return { failure: "archive" }
 
   const unlisted = checkManifest(files, options)
   if (!note(report, "manifest", unlisted === undefined)) return unlisted
   const log = checkLog(files, options, report)
   if (isFault(log)) return log
   const seal = checkSeal(files, log, options, report)
-  if (!note(report, "seal", !isFault(seal)) || isFault(seal))
-    return isFault(seal) ? seal : undefined
+  note(report, "seal", !isFault(seal))
+  if (isFault(seal)) return seal
 
   const proven = checkProofs(files, log, options, report)
   if (isFault(proven)) return proven
   const entries = checkContent(files, proven, log, options)
-  if (!note(report, "content", !isFault(entries)) || isFault(entries))
-    return isFault(entries) ? entries : undefined
+  note(report, "content", !isFault(entries))
+  if (isFault(entries)) return entries
   report.entries = entries
   const missing = checkDisclosures(files, entries, options)
-  if (!note(report, "disclosures", !isFault(missing)) || isFault(missing))
-    return isFault(missing) ? missing : undefined
+  note(report, "disclosures", !isFault(missing))
+  if (isFault(missing)) return missing
   report.withheld = missing.withheld
   if (missing.erasedFields > 0) report.erasedFields = missing.erasedFields
 
@@ -230,7 +228,8 @@ function checkLog(
     ) ?? []
   const found = born?.genesis.workspaceId
   const isAsked = workspaceId === undefined || found === workspaceId
-  if (!note(report, "genesis", born !== undefined && isAsked) || !born)
+  note(report, "genesis", born !== undefined && isAsked)
+  if (!born || !isAsked)
     return {
       failure: "genesis",
       file: packPaths.genesis,
@@ -250,7 +249,7 @@ function checkLog(
     return wrong(packPaths.vkey)
   if (textOf(files, packPaths.policy) !== formatTrustPolicy(vkey)) return wrong(packPaths.policy)
   const noteText = textOf(files, packPaths.checkpoint)
-  const signed = openCheckpoint(noteText, [key], trustedKeys, verify)
+  const signed = openCheckpoint(noteText, key, trustedKeys, verify)
   if (!signed?.signatures.some((one) => one.key === key)) return wrong(packPaths.checkpoint)
   const { checkpoint } = signed
   for (const origin of [checkpoint.origin, key.name]) {
@@ -290,7 +289,7 @@ function checkSeal(
   })
   const proof = parseTlogProof(textOf(files, packPaths.sealProof))
   const record = recordOf(proof, log)
-  const signed = proof && openCheckpoint(proof.checkpoint, [log.key], trustedKeys, verify)
+  const signed = proof && openCheckpoint(proof.checkpoint, log.key, trustedKeys, verify)
   if (!proof || !record || signed?.checkpoint.origin !== log.genesis.origin)
     return wrong(packPaths.sealProof)
   if (!leadsTo(signed.checkpoint, proof, eventHash(record.bytes, hash), hash))
@@ -487,9 +486,8 @@ function checkDerived(
   if (!note(report, "table", textOf(files, packPaths.table) === table))
     return { failure: "table", file: packPaths.table }
   const file = checkPolicies(files, hash)
-  return note(report, "policies", file === undefined) || file === undefined
-    ? undefined
-    : { failure: "policies", file }
+  note(report, "policies", file === undefined)
+  return file === undefined ? undefined : { failure: "policies", file }
 }
 
 const fixedPaths: ReadonlySet<string> = new Set([...Object.values(packPaths), packVerifierPath])

@@ -16,12 +16,12 @@ export type SignedCheckpoint = {
  */
 export function openCheckpoint(
   note: string,
-  named: readonly Vkey[],
+  named: Vkey,
   trustedKeys: readonly string[],
   verify?: Verify,
 ): SignedCheckpoint | undefined {
   const trusted = trustedKeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined)
-  const opened = openNote(note, [...named, ...trusted], verify)
+  const opened = openNote(note, [named, ...trusted], verify)
   const checkpoint = parseCheckpoint(parseNote(note)?.text ?? "")
   if (checkpoint === undefined || (!opened.ok && opened.reason !== "unsigned")) return undefined
   return { checkpoint, signatures: opened.ok ? opened.signatures : [] }
