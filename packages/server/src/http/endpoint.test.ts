@@ -466,53 +466,6 @@ test("an answer may be an object, a text, bytes, or empty", async () => {
   assert.equal((await house.ask("/bytes")).headers["content-type"], "application/octet-stream")
 })
 
-test("pages of any origin may call endpoints with CORS, also for refusals, and no others", async () => {
-  const failing = () => {
-    throw new LedgerError("not_found", "no")
-  }
-  const house = openHouse([
-    endpoint({
-      method: "GET",
-      path: "/open",
-      access: "anyone",
-      cors: true,
-      answers: {},
-      handle: () => ({ status: 200, body: {} }),
-    }),
-    endpoint({
-      method: "POST",
-      path: "/open",
-      access: "anyone",
-      cors: true,
-      answers: {},
-      handle: failing,
-    }),
-    endpoint({
-      method: "GET",
-      path: "/closed",
-      access: "anyone",
-      answers: {},
-      handle: () => ({ status: 200, body: {} }),
-    }),
-  ])
-  const ask = async (method: "GET" | "POST" | "OPTIONS", url: string) => {
-    const { status, headers } = await house.ask({
-      method,
-      url,
-      headers: { origin: "https://page.example", "access-control-request-method": "GET" },
-    })
-    assert.equal(headers["access-control-allow-credentials"], undefined)
-    return [status, headers["access-control-allow-origin"], headers["access-control-allow-methods"]]
-  }
-  assert.deepEqual(await ask("OPTIONS", "/open"), [204, "*", "GET, POST"])
-  assert.deepEqual(await ask("GET", "/open"), [200, "*", undefined])
-  assert.deepEqual(await ask("POST", "/open"), [404, "*", undefined])
-  assert.deepEqual(await ask("OPTIONS", "/closed"), [405, undefined, undefined])
-  assert.deepEqual(await ask("GET", "/closed"), [200, undefined, undefined])
-  const preflight = await house.ask({ method: "OPTIONS", url: "/open" })
-  assert.match(String(preflight.headers["access-control-allow-headers"]), /Authorization/)
-})
-
 test("the context headers of a write must be UTF-8 and not too long", async () => {
   const house = openHouse([
     endpoint({
