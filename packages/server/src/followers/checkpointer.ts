@@ -11,18 +11,15 @@ import {
   hashBytes,
   signNote,
   tileWidth,
-  type Chain,
   type Frontier,
-  type RecordFields,
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { takeEntry } from "../store/check-entry.ts"
-import { readGone, type Gone } from "../store/destroyed.ts"
+import { readGone } from "../store/destroyed.ts"
 import { epochsOf, keptTree, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
-import { bodilessIn, splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
+import { bodilessIn, splitRows, type LinkedRows } from "../store/linked-rows.ts"
 import type { Document } from "../store/documents.ts"
 import {
   middleHeight,
@@ -300,20 +297,7 @@ function positionOf({ epoch, frontier }: Growing): number {
   return epoch.before + frontier.size
 }
 
-/** The fields of the next entry of a chain. Throws an IntegrityError if the entry is broken. */
-export function takeOrBreak(
-  chain: Chain,
-  before: number,
-  entry: ChainEntry,
-  gone: Gone | undefined,
-): RecordFields {
-  const sequence = before + chain.index + 1
-  const taken = takeEntry(chain, before, entry, gone)
-  if (typeof taken === "string") throw brokenAt(sequence, taken)
-  return taken
-}
-
-function brokenAt(sequence: number, wrong: string): IntegrityError {
+export function brokenAt(sequence: number, wrong: string): IntegrityError {
   return new IntegrityError(`entry ${sequence}: ${wrong}`, sequence)
 }
 

@@ -10,14 +10,14 @@ import {
   type Frontier,
 } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import { checkContents } from "../store/check-entry.ts"
+import { checkContents, takeEntry } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf, keptTree, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document } from "../store/documents.ts"
 import type { Tree } from "../store/index-state.ts"
 import type { JournalReader } from "../store/store.ts"
-import { IntegrityError, takeOrBreak, type CheckpointerParts } from "./checkpointer.ts"
+import { brokenAt, IntegrityError, type CheckpointerParts } from "./checkpointer.ts"
 
 export interface Walk {
   readonly workspace: string
@@ -88,8 +88,7 @@ export async function walkOn(
   const { before } = epoch
   const wanted = Math.min(Math.max(budget, 1), (epoch.end ?? end) - reached(walk))
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
-  if (wanted > 0 && entries.length === 0)
-    throw new IntegrityError(`entry ${reached(walk) + 1}: it is missing`, reached(walk) + 1)
+  if (wanted > 0 && entries.length === 0) throw brokenAt(reached(walk) + 1, "it is missing")
   // A former epoch must have the entries that were kept: the next one's genesis says which.
   const signed = keptTree(epoch) ?? walk.signed
   let spent = 0
@@ -100,10 +99,10 @@ export async function walkOn(
   )
   for (const entry of entries) {
     const gone = goneAt(entry.sequence)
-    takeOrBreak(chain, before, entry, gone)
+    const taken = takeEntry(chain, before, entry, gone)
+    if (typeof taken === "string") throw brokenAt(reached(walk) + 1, taken)
     const contents = checkContents(entry, gone)
-    if (typeof contents === "string")
-      throw new IntegrityError(`entry ${entry.sequence}: ${contents}`, entry.sequence)
+    if (typeof contents === "string") throw brokenAt(entry.sequence, contents)
     frontier.append(chain.previousHash)
     if (frontier.size === signed?.size && !equalBytes(frontier.root(), signed.root)) {
       throw new IntegrityError(`the first ${signed.size} entries are not those ${treeWords}`)
