@@ -167,18 +167,14 @@ export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonOb
     projectsMax,
     retention,
   } = value
-  const rules = laneRules.map(({ prefix, lane }) => ({ prefix, lane }))
-  const all = {
+  return {
     policyVisibility,
     projects,
     transparency,
     hotDays,
     requirePublishedPolicy,
     personalKeys: [...personalKeys],
-    laneRules: rules,
-  }
-  return {
-    ...all,
+    laneRules: laneRules.map(({ prefix, lane }) => ({ prefix, lane })),
     ...(projectsMax !== undefined && { projectsMax }),
     ...(retention !== undefined && { retention: [...retention] }),
   }
