@@ -287,27 +287,18 @@ function linkRow(
   const name = "Link"
   if (content !== "intact" || index === undefined || previousHash === undefined)
     return { name, state: "undone", says: "Not checked." }
-  const [hash, where] = [previousHash, "recomputed"]
+  const state = neighbour === "broken" ? "broken" : "intact"
+  const says = linkSentence(index, neighbour)
+  return { name, state, says, hash: previousHash, where: "recomputed" }
+}
+
+function linkSentence(index: number, neighbour: Neighbour): string {
   if (neighbour === "broken")
-    return {
-      name,
-      state: "broken",
-      says: "Its previous hash is not that of the entry that stands before it.",
-      hash,
-      where,
-    }
-  if (index === 0)
-    return { name, state: "intact", says: "It is the first, and names its ledger.", hash, where }
-  return {
-    name,
-    state: "intact",
-    says:
-      neighbour === "intact"
-        ? "Its previous hash is that of the entry that stands before it."
-        : "Its hash covers the hash of the entry before it.",
-    hash,
-    where,
-  }
+    return "Its previous hash is not that of the entry that stands before it."
+  if (index === 0) return "It is the first, and names its ledger."
+  return neighbour === "intact"
+    ? "Its previous hash is that of the entry that stands before it."
+    : "Its hash covers the hash of the entry before it."
 }
 
 function inclusionSentence(verdict: Verdict, steps: number, size: string | undefined): string {
