@@ -63,7 +63,7 @@ export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Tol
   return { ok: false, refusal: unreachable("the answer was cut off") }
 }
 
-function unreachable(detail: string): Refusal {
+export function unreachable(detail: string): Refusal {
   return { status: 0, code: "unreachable", detail }
 }
 

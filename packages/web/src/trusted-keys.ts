@@ -14,9 +14,13 @@ export const trustedKeys: Kept<readonly TrustedKey[]> = keep(
   JSON.stringify,
 )
 
-export function trust(vkey: string, now: Date): void {
+export function trustedVkeys(): readonly string[] {
+  return trustedKeys.get().map(({ vkey }) => vkey)
+}
+
+export function trust(vkey: string): void {
   const others = trustedKeys.get().filter((key) => key.vkey !== vkey)
-  trustedKeys.set([...others, { vkey, since: now.toISOString() }])
+  trustedKeys.set([...others, { vkey, since: new Date().toISOString() }])
 }
 
 export function distrust(vkey: string): void {

@@ -9,7 +9,7 @@ import { isHidden, isLinkOver, LinkOver, Notice, Skeleton } from "../parts/refus
 import { Text } from "../parts/text.tsx"
 import { timeText } from "../parts/time.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
-import { trustedKeys } from "../trusted-keys.ts"
+import { trustedVkeys } from "../trusted-keys.ts"
 import { createActivityList } from "./activity-list.tsx"
 import { english, englishActions } from "./phrases.ts"
 import { provePage } from "./prove-page.ts"
@@ -38,10 +38,7 @@ const list = createActivityList({
   },
   prove: async (answer) => ({
     ok: true,
-    value: provePage(
-      answer,
-      trustedKeys.get().map(({ vkey }) => vkey),
-    ),
+    value: provePage(answer, trustedVkeys()),
   }),
   working: (isWorking) => page.working(isWorking),
   announce,

@@ -7,7 +7,7 @@ import type { englishDetails } from "../activity/detail-phrases.ts"
 import { english, englishActions, type ActionPhrase, type Words } from "../activity/phrases.ts"
 import type { ProvenEntry } from "../activity/prove-page.ts"
 import type { Reader } from "../activity/reader.ts"
-import { askJson, type Refusal, type Told } from "../ask.ts"
+import { askJson, unreachable, type Refusal, type Told } from "../ask.ts"
 import { elementOf } from "../elements/element-of.ts"
 import { redraw } from "../elements/redraw.ts"
 import { Icon, retryIcon } from "../parts/icon.tsx"
@@ -199,7 +199,7 @@ export class TallystickActivity extends Base {
       return { ok: true, value: provePage(page, this.trustedKeys) }
     } catch {
       const detail = "the program that verifies entries could not be loaded"
-      return { ok: false, refusal: { status: 0, code: "unreachable", detail } }
+      return { ok: false, refusal: unreachable(detail) }
     }
   }
 

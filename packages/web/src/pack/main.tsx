@@ -1,7 +1,7 @@
 // An evidence pack: fetched with the token of the link when its reader asks for it, checked at once,
 // and saved.
 
-import { ask, type Refusal } from "../ask.ts"
+import { ask, unreachable, type Refusal } from "../ask.ts"
 import { redraw } from "../elements/redraw.ts"
 import { Button } from "../parts/button.tsx"
 import { Icon, saveIcon } from "../parts/icon.tsx"
@@ -84,7 +84,7 @@ async function download(
       tell(done, length === null ? undefined : Number(length))
     }
   } catch {
-    return { status: 0, code: "unreachable", detail: "the pack was cut off" }
+    return unreachable("the pack was cut off")
   }
   return new File(parts, `${packId}.zip`, { type: "application/zip" })
 }

@@ -1,7 +1,7 @@
 // The page of one receipt: asks for it, recomputes everything, and asks again while no checkpoint
 // covers it.
 
-import { ask, type Refusal } from "../ask.ts"
+import { ask, unreachable, type Refusal } from "../ask.ts"
 import { announce, openPage, type Page } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
 import { NotOpened } from "../parts/not-opened.tsx"
@@ -52,7 +52,7 @@ async function load(): Promise<Loaded> {
     if (!answer.ok) return { refusal: answer.refusal }
     return { text: await answer.response.text(), at: new Date().toISOString() }
   } catch {
-    return { refusal: { status: 0, code: "unreachable", detail: "the answer was cut off" } }
+    return { refusal: unreachable("the answer was cut off") }
   }
 }
 

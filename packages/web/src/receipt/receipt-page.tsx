@@ -209,7 +209,7 @@ function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
   const panel =
     vkey === undefined || trusted !== undefined ? undefined : (
       <div id="key-panel" hidden>
-        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trust(vkey, new Date())} />
+        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trust(vkey)} />
       </div>
     )
   const beside = (row: CheckRow): Child => {

@@ -76,7 +76,7 @@ function OneFinding({ of: finding, recorded }: FindingProps) {
       </Verdict>
       {checks.length > 0 && <Checks rows={rowsOf(finding)} />}
       {verdict === "unconfirmed" && typeof key === "string" && (
-        <KeyPanel vkey={key} publicKey={publicKeyOf(key)} trust={() => trust(key, new Date())} />
+        <KeyPanel vkey={key} publicKey={publicKeyOf(key)} trust={() => trust(key)} />
       )}
       {Object.keys(facts).length > 0 && (
         <div class="facts-of">

@@ -9,7 +9,7 @@ import { sizeText } from "../parts/size.ts"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { save } from "../save.ts"
-import { trustedKeys } from "../trusted-keys.ts"
+import { trustedVkeys } from "../trusted-keys.ts"
 import { version } from "../version.ts"
 import { check } from "./check.ts"
 import type { Done, Evidence } from "./evidence.ts"
@@ -50,8 +50,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
     // The earlier result stays while the file is checked again.
     if (findings === undefined)
       redraw(place, <FileName of={evidence} remove={remove} label="Cancel" />, bar.place)
-    const keys = trustedKeys.get().map(({ vkey }) => vkey)
-    running = check(evidence, keys, (report) => {
+    running = check(evidence, trustedVkeys(), (report) => {
       if (report.is === "reading") bar.read(report.done)
       else if (report.is === "checking") bar.hashed(report.hashed)
       else show(report)

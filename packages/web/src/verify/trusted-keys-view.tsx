@@ -72,7 +72,7 @@ function AddKey() {
       : "This is not the key of a log: a name, 8 hex digits and base64, with a + between them."
     field.setAttribute("aria-invalid", String(!isKey))
     if (!isKey) return field.focus()
-    trust(vkey, new Date())
+    trust(vkey)
     field.value = ""
     announce("The key is trusted")
   }

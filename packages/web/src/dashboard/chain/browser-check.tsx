@@ -11,7 +11,7 @@ import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
-import { trustedKeys } from "../../trusted-keys.ts"
+import { trustedVkeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
 import type { Found } from "./chain-watch.ts"
 import type { WorkerReport, WorkerTask } from "./chain-worker.ts"
@@ -114,7 +114,7 @@ export async function taskFor(desk: Desk, range?: Range): Promise<WorkerTask | R
     log: `${apiUrl(desk.workspace, "tlog").href}/`,
     geneses: epochs.map(({ genesis }) => genesis),
     keys,
-    trustedKeys: trustedKeys.get().map(({ vkey }) => vkey),
+    trustedKeys: trustedVkeys(),
     ...(range && { range }),
   }
 }

@@ -20,7 +20,7 @@ import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
 import { showTold } from "../../parts/show-told.tsx"
 import { save } from "../../save.ts"
-import { trust, trustedKeys } from "../../trusted-keys.ts"
+import { trust, trustedVkeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
 import { runTask, taskFor } from "./browser-check.tsx"
 import type { KeptFinding } from "./verify-chain.ts"
@@ -84,7 +84,7 @@ interface KeysProps {
 }
 
 function Keys({ keys: { keys }, changed }: KeysProps) {
-  const trusted = new Set(trustedKeys.get().map(({ vkey }) => vkey))
+  const trusted = new Set(trustedVkeys())
   const columns: readonly Column<LogKeys["keys"][number]>[] = [
     {
       name: "Key",
@@ -109,7 +109,7 @@ function Keys({ keys: { keys }, changed }: KeysProps) {
           <Button
             kind="plain"
             onClick={() => {
-              trust(vkey, new Date())
+              trust(vkey)
               changed()
             }}
           >

@@ -1,7 +1,7 @@
 // Recomputes entries in a worker, so the page shows whether each is what was recorded.
 
 import type { ListedEntry } from "@tallystick/client/wire"
-import { trustedKeys } from "../../trusted-keys.ts"
+import { trustedVkeys } from "../../trusted-keys.ts"
 
 export interface Task {
   readonly id: number
@@ -52,8 +52,7 @@ export function startRecomputer(): Recomputer {
         // It would never answer.
         if (hasFailed) return resolve(undefined)
         waiting.set(id, resolve)
-        const keys = trustedKeys.get().map(({ vkey }) => vkey)
-        worker.postMessage({ id, entries, trustedKeys: keys } satisfies Task)
+        worker.postMessage({ id, entries, trustedKeys: trustedVkeys() } satisfies Task)
       })
       return found ?? entries.map(() => ({ state: "unproven", isKeyTrusted: false }) as const)
     },

@@ -1,7 +1,7 @@
 // Three numbers: entries today, entries that wait for a checkpoint, and archived entries.
 
 import type { ChainState, Timeline } from "@tallystick/client/wire"
-import type { Told } from "../../ask.ts"
+import { unreachable, type Told } from "../../ask.ts"
 import { number } from "../../parts/counted.ts"
 import { dayStart } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
@@ -110,7 +110,7 @@ function archive(desk: Desk): Part {
 async function known({ chain }: Desk): Promise<Told<ChainState>> {
   const value = chain.state()
   return value === undefined
-    ? { ok: false, refusal: { status: 0, code: "unreachable", detail: "it is not known yet" } }
+    ? { ok: false, refusal: unreachable("it is not known yet") }
     : { ok: true, value }
 }
 
