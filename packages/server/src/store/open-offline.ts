@@ -1,9 +1,7 @@
 // Opens the data of a configuration for the operator's tools: like open.ts, it chooses the driver.
 
-import { systemClock } from "../clock.ts"
-import { withArchive } from "./archive/archived-bodies.ts"
 import type { DerivedStore, Snapshot, StoppedStore } from "./offline.ts"
-import { archiveOf, type StorePlace } from "./open.ts"
+import { archived, type StorePlace } from "./open.ts"
 import { isLocked } from "./sqlite/lock.ts"
 import { openSqliteAnew, openSqliteSnapshot, openSqliteStopped } from "./sqlite/offline.ts"
 import { openSqliteWhole } from "./sqlite/whole-ledger.ts"
@@ -55,10 +53,6 @@ export async function openWhole(
   if (databaseUrl === undefined) return archived(openSqliteWhole(data, options), place)
   const { openPostgresWhole } = await import("./postgres/whole-ledger.ts")
   return archived(await openPostgresWhole(databaseUrl, options), place)
-}
-
-function archived<S extends Parameters<typeof withArchive>[0]>(store: S, place: StorePlace): S {
-  return withArchive(store, archiveOf(place), systemClock)
 }
 
 export interface CheckedServer {

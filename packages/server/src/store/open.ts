@@ -72,7 +72,7 @@ export async function openWatched(place: StorePlace): Promise<WatchedStore> {
     databaseUrl === undefined
       ? openSqliteWatched(data)
       : (await postgres()).openPostgresWatched(databaseUrl)
-  return withArchive(store, archiveOf(place), systemClock)
+  return archived(store, place)
 }
 
 /** For the program that files. The serving program opens the store first. */
@@ -82,7 +82,7 @@ export async function openFiling(place: StorePlace): Promise<FilingStore> {
     databaseUrl === undefined
       ? openSqliteFiling(data)
       : (await postgres()).openPostgresFiling(databaseUrl, place.isAlone)
-  return withArchive(store, archiveOf(place), systemClock)
+  return archived(store, place)
 }
 
 /** For the program that exports. The serving program opens the store first. */
@@ -92,6 +92,14 @@ export async function openReading(place: StorePlace): Promise<ReadStore> {
     databaseUrl === undefined
       ? openSqliteReading(data)
       : (await postgres()).openPostgresReading(databaseUrl)
+  return archived(store, place)
+}
+
+/** The store with the bodies of archived entries. */
+export function archived<S extends Parameters<typeof withArchive>[0]>(
+  store: S,
+  place: StorePlace,
+): S {
   return withArchive(store, archiveOf(place), systemClock)
 }
 

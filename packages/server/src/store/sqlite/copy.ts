@@ -4,7 +4,7 @@
 import { backup, DatabaseSync } from "node:sqlite"
 import { syncPath } from "../../runtime/durable-file.ts"
 import { StartError } from "../../error.ts"
-import { errorCode, isDamage, openForReading } from "./database.ts"
+import { errorCode, openForReading, orDamaged } from "./database.ts"
 
 /** Pages between two reports of progress: 32 MiB. */
 const pagesPerStep = 4096
@@ -26,11 +26,7 @@ export function openStill(path: string): DatabaseSync {
     database.exec("BEGIN; SELECT count(*) FROM sqlite_schema;")
     return database
   } catch (cause) {
-    if (!isDamage(cause)) throw cause
-    throw new StartError(
-      `${path} is not a database, or is damaged; restore a backup, or look at the disk`,
-      { cause },
-    )
+    throw orDamaged(path, cause)
   }
 }
 

@@ -217,12 +217,15 @@ function requireDatabase(database: DatabaseSync, path: string): void {
   try {
     database.exec("PRAGMA schema_version")
   } catch (cause) {
-    if (!isDamage(cause)) throw cause
-    throw new StartError(
-      `${path} is not a database, or is damaged; restore a backup, or look at the disk`,
-      { cause },
-    )
+    throw orDamaged(path, cause)
   }
+}
+
+/** An error that says that the file is damaged, if the cause says that. Otherwise the cause. */
+export function orDamaged(path: string, cause: unknown): unknown {
+  if (!isDamage(cause)) return cause
+  const detail = `${path} is not a database, or is damaged; restore a backup, or look at the disk`
+  return new StartError(detail, { cause })
 }
 
 /** Whether an error says that the file itself is damaged. */
