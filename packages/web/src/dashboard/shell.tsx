@@ -4,7 +4,7 @@ import type { Session } from "@tallystick/client/wire"
 import { redraw } from "../elements/redraw.ts"
 import { Mark } from "../parts/icon.tsx"
 import { Menu } from "../parts/menu.tsx"
-import { elementOf, spoken, ThemeToggle } from "../parts/page.tsx"
+import { elementOf, fillPage, ThemeToggle } from "../parts/page.tsx"
 import { Text } from "../parts/text.tsx"
 import { ZoneToggle } from "../parts/time.tsx"
 import { root } from "../place.ts"
@@ -61,14 +61,7 @@ export function openShell(parts: ShellParts): Shell {
       </div>
     </header>,
   )
-  document.getElementById("page")?.replaceChildren(
-    <a class="skip" href="#main">
-      Skip to content
-    </a>,
-    bar,
-    main,
-    spoken,
-  )
+  fillPage(bar, main)
   return {
     main,
     status,

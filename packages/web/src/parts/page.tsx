@@ -28,7 +28,6 @@ interface PageOptions {
   readonly zoneChanged?: () => void
 }
 
-/** Replaces the server's HTML. */
 export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page {
   const about = elementOf(<span class="about" />)
   const main = elementOf(<main id="main" tabIndex={-1} />)
@@ -51,14 +50,7 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page
       </div>
     </header>,
   )
-  document.getElementById("page")?.replaceChildren(
-    <a class="skip" href="#main">
-      Skip to content
-    </a>,
-    bar,
-    main,
-    spoken,
-  )
+  fillPage(bar, main)
   return {
     show: (...content) => redraw(main, ...content),
     about: (child) => about.replaceChildren(<>{child}</>),
@@ -69,8 +61,19 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page
   }
 }
 
-/** Part of every page. */
-export const spoken = elementOf(<p class="unseen" role="status" />)
+/** Replaces the server's HTML. */
+export function fillPage(bar: Node, main: Node): void {
+  document.getElementById("page")?.replaceChildren(
+    <a class="skip" href="#main">
+      Skip to content
+    </a>,
+    bar,
+    main,
+    spoken,
+  )
+}
+
+const spoken = elementOf(<p class="unseen" role="status" />)
 
 /** Announces changes to screen readers. */
 export function announce(text: string): void {
