@@ -1,22 +1,56 @@
-// One line: how far the chain is intact, made from the same data as the map below it.
+// How far the chain is intact, in one line, and the map of it, made from the same data.
 
 import type { ChainState } from "@tallystick/client/wire"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw } from "../../elements/redraw.ts"
 import { number } from "../../parts/counted.ts"
 import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
+import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import { verdictOf } from "./chain-verdict.ts"
+import type { Desk } from "../desk.ts"
+import { ChainMap } from "./chain-map.tsx"
+import { verdictOf, type Cell } from "./chain-verdict.ts"
 import type { KnownChain } from "./chain-watch.ts"
+
+interface DrawnClaim {
+  /** Buttons for what the reader can do. */
+  readonly buttons?: (state: KnownChain) => Child
+  readonly below?: (state: KnownChain) => Child
+}
+
+/** Draws the claim and the map of the chain, or why its state is not known. */
+export function drawClaim(place: Element, desk: Desk, { buttons, below }: DrawnClaim = {}): void {
+  const state = desk.chain.state()
+  const refusal = desk.chain.refusal()
+  const retry = (): void => void desk.chain.look()
+  if (state === undefined) {
+    if (refusal !== undefined)
+      redraw(place, <RefusedPart refusal={refusal} retry={retry} isPart={false} />)
+    return
+  }
+  const nowMs = Date.now()
+  const cellHref = ({ from, to }: Cell): string => desk.link(["chain"], { from, to })
+  redraw(
+    place,
+    <>
+      <ChainClaim state={state} nowMs={nowMs}>
+        {buttons?.(state)}
+      </ChainClaim>
+      {state.size > 0 && <ChainMap state={state} nowMs={nowMs} cellHref={cellHref} />}
+      {below?.(state)}
+    </>,
+  )
+}
 
 interface ClaimProps {
   readonly state: KnownChain
   readonly nowMs: number
-  /** Buttons for what the reader can do. */
+  /** Its buttons. */
   readonly children?: Child
 }
 
-export function ChainClaim({ state, nowMs, children }: ClaimProps) {
+function ChainClaim({ state, nowMs, children }: ClaimProps) {
   const { tone, intactTo, unchecked } = verdictOf(state, nowMs)
   const [fault] = state.faults
   const [icon, title] = (

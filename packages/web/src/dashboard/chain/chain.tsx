@@ -7,13 +7,11 @@ import { Facts } from "../../parts/facts.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
-import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
 import type { Place } from "../place.ts"
-import { ChainClaim } from "./chain-claim.tsx"
-import { ChainMap } from "./chain-map.tsx"
+import { drawClaim } from "./chain-claim.tsx"
 import { cellsOf, type Cell } from "./chain-verdict.ts"
 import type { KnownChain } from "./chain-watch.ts"
 import { browserCheck } from "./browser-check.tsx"
@@ -73,33 +71,6 @@ function rangeIn({ query }: Place): Range | undefined {
   const [from, to] = ["from", "to"].map((name) => Number(query.get(name) ?? ""))
   if (from === undefined || to === undefined) return undefined
   return Number.isSafeInteger(from) && from >= 1 && to >= from ? { from, to } : undefined
-}
-
-function drawClaim(place: Element, desk: Desk): void {
-  const state = desk.chain.state()
-  const refusal = desk.chain.refusal()
-  if (state === undefined) {
-    if (refusal !== undefined)
-      redraw(
-        place,
-        <RefusedPart refusal={refusal} retry={() => void desk.chain.look()} isPart={false} />,
-      )
-    return
-  }
-  const nowMs = Date.now()
-  redraw(
-    place,
-    <ChainClaim state={state} nowMs={nowMs} />,
-    state.size > 0 ? (
-      <ChainMap
-        state={state}
-        nowMs={nowMs}
-        cellHref={({ from, to }) => desk.link(["chain"], { from, to })}
-      />
-    ) : (
-      <></>
-    ),
-  )
 }
 
 /** The cell that was chosen, or the one that is broken. */

@@ -1,14 +1,11 @@
 // The overview: the chain, today, what needs attention, and the last entries.
 
 import type { ChainState } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
 import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
-import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import { dayStart, Time, watchZone } from "../../parts/time.tsx"
-import { ChainClaim } from "../chain/chain-claim.tsx"
-import { ChainMap } from "../chain/chain-map.tsx"
+import { drawClaim } from "../chain/chain-claim.tsx"
 import { linkedEntries, type LinkedEntry } from "../chain/linked-entries.ts"
 import { Links } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
@@ -32,7 +29,7 @@ export const openOverview: OpenView = (desk) => {
   let last: readonly LinkedEntry[] = []
   let seen = ""
   const recomputer = startRecomputer()
-  const draw = (): void => drawClaim(claim, desk, last)
+  const draw = (): void => drawChain(claim, desk, last)
   const changed = async (): Promise<void> => {
     draw()
     const state = desk.chain.state()
@@ -84,45 +81,25 @@ function newest(desk: Desk, recomputer: Recomputer): Promise<readonly LinkedEntr
   return linkedEntries(desk, recomputer, { from: sealed - 2, to: sealed })
 }
 
-function drawClaim(place: Element, desk: Desk, last: readonly LinkedEntry[]): void {
-  const state = desk.chain.state()
-  const refusal = desk.chain.refusal()
-  if (state === undefined) {
-    if (refusal !== undefined)
-      redraw(
-        place,
-        <RefusedPart refusal={refusal} retry={() => void desk.chain.look()} isPart={false} />,
-      )
-    return
-  }
-  const nowMs = Date.now()
-  redraw(
-    place,
-    <ChainClaim state={state} nowMs={nowMs}>
-      <a class="button" href={desk.link(["chain"], { verify: "all" })}>
-        Verify in this browser
-      </a>
-      <a class="button" href={desk.link(["chain"])}>
-        {state.faults.length === 0 ? "History" : "What this means"}
-      </a>
-    </ChainClaim>,
-    state.size > 0 ? (
-      <ChainMap
-        state={state}
-        nowMs={nowMs}
-        cellHref={({ from, to }) => desk.link(["chain"], { from, to })}
-      />
-    ) : (
-      <></>
+function drawChain(place: Element, desk: Desk, last: readonly LinkedEntry[]): void {
+  drawClaim(place, desk, {
+    buttons: ({ faults }) => (
+      <>
+        <a class="button" href={desk.link(["chain"], { verify: "all" })}>
+          Verify in this browser
+        </a>
+        <a class="button" href={desk.link(["chain"])}>
+          {faults.length === 0 ? "History" : "What this means"}
+        </a>
+      </>
     ),
-    last.length > 0 ? (
-      <Links entries={last} entryHref={({ sequence }) => desk.link(["events", String(sequence)])}>
-        <Signed state={state} last={last} />
-      </Links>
-    ) : (
-      <></>
-    ),
-  )
+    below: (state) =>
+      last.length > 0 && (
+        <Links entries={last} entryHref={({ sequence }) => desk.link(["events", String(sequence)])}>
+          <Signed state={state} last={last} />
+        </Links>
+      ),
+  })
 }
 
 /** Only if the last entry shown is the last that the checkpoint covers. */
