@@ -1,12 +1,16 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
-import { existsSync, globSync, readFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
-import { onOwnServer, startOwnPostgres, startPostgres } from "./postgres-server.ts"
+import {
+  foldersOfServers,
+  onOwnServer,
+  startOwnPostgres,
+  startPostgres,
+} from "./postgres-server.ts"
 
 // The PostgreSQL servers for tests do what they promise, and leave nothing behind.
 
@@ -22,10 +26,6 @@ async function ask(url: string, sql: string): Promise<readonly unknown[]> {
   await using client = await connect(url)
   const { rows } = await client.query<Record<string, unknown>>(sql)
   return rows.map((row) => Object.values(row)[0])
-}
-
-function foldersOf(pid: number | undefined): readonly string[] {
-  return globSync(join(tmpdir(), `tallystick-postgres-data-${pid}-*`))
 }
 
 test("each database is empty, and its clients can be cut off", async () => {
@@ -66,7 +66,7 @@ test("a server that does not start says why", onOwnServer, async () => {
     startOwnPostgres({ settings: { wal_level: "none" } }),
     /did not start:[^]*wal_level/,
   )
-  assert.deepEqual(foldersOf(process.pid), [])
+  assert.deepEqual(foldersOfServers(process.pid), [])
 })
 
 test("a commit waits for a standby, which can be promoted", onOwnServer, async () => {
@@ -110,7 +110,7 @@ test(
       stdio: ["ignore", "pipe", "inherit"],
     })
     await new Promise((resolve) => child.stdout.once("data", resolve))
-    const [folder = ""] = foldersOf(child.pid)
+    const [folder = ""] = foldersOfServers(child.pid)
     const file = join(folder, "data", "postmaster.pid")
     const postmaster = Number(readFileSync(file, "utf8").split("\n")[0])
     process.kill(postmaster, 0)
@@ -118,6 +118,6 @@ test(
     // The postmaster removes this file as the last thing it does, when its processes have ended.
     while (existsSync(file)) await sleep(10)
     await using _later = await startOwnPostgres()
-    assert.deepEqual(foldersOf(child.pid), [])
+    assert.deepEqual(foldersOfServers(child.pid), [])
   },
 )

@@ -14,11 +14,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from "node:fs"
-import { tmpdir } from "node:os"
-import { basename, join } from "node:path"
+import { freemem, tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { freePort } from "./free-port.ts"
@@ -67,6 +68,8 @@ export interface Standby extends OwnPostgresServer {
 export interface PostgresOptions {
   /** As in postgresql.conf, in addition to ours or in their place. */
   readonly settings?: Settings
+  /** Where its speed is measured, it is on a disk, as an operator's is. */
+  readonly onDisk?: boolean
 }
 
 type Settings = Readonly<Record<string, string>>
@@ -110,7 +113,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgresServer> {
   removeForgotten()
   const template = await templateOf(postgresBinaries())
-  const folder = makeFolder()
+  const folder = makeFolder(!options.onDisk && hasRoom(inMemory) ? inMemory : tmpdir())
   copyOwned(join(template, "data"), join(folder, "data"))
   const password = readFileSync(join(template, "password"), "utf8")
   return await startIn(folder, password, { ...usualSettings, ...options.settings })
@@ -145,7 +148,7 @@ const initialized = [
 
 /** Appears whole or not at all; of two tests that make it at once, one wins. */
 async function makeTemplate(binaries: string, template: string): Promise<void> {
-  const folder = makeFolder()
+  const folder = makeFolder(dirname(template))
   writeFileSync(join(folder, "password"), randomBytes(16).toString("hex"), { mode: 0o644 })
   const { code, output, errors } = await run(
     join(binaries, "initdb"),
@@ -209,9 +212,28 @@ async function startIn(folder: string, password: string, settings: Settings): Pr
 
 const prefix = "tallystick-postgres-data-"
 
+/**
+ * A file system in memory, on Linux: there a server is copied and synced at little cost. What it has
+ * written survives its kill, as on a disk.
+ */
+const inMemory = "/dev/shm"
+/** Several times what a server of the tests writes. */
+const roomBytes = 4 * 2 ** 30
+
+function hasRoom(path: string): boolean {
+  if (!existsSync(path)) return false
+  const { bavail, bsize } = statfsSync(path)
+  return Math.min(bavail * bsize, freemem()) > roomBytes
+}
+
+/** Where servers have their data. The name of a folder begins with the process that owns it. */
+export function foldersOfServers(pid: number | "*" = "*"): readonly string[] {
+  return globSync([tmpdir(), inMemory].map((path) => join(path, `${prefix}${pid}-*`)))
+}
+
 /** The name says which process owns it, so a later test can remove the folder of a killed one. */
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
+function makeFolder(path: string): string {
+  const folder = mkdtempSync(join(path, `${prefix}${process.pid}-`))
   // Ours, and its data the other account's.
   chmodSync(folder, 0o711)
   mkdirSync(join(folder, "data"), { mode: 0o700 })
@@ -220,11 +242,11 @@ function makeFolder(): string {
 }
 
 function removeForgotten(): void {
-  for (const folder of globSync(join(tmpdir(), `${prefix}*`))) {
+  for (const folder of foldersOfServers()) {
     const [pid = ""] = basename(folder).slice(prefix.length).split("-")
     const ours = statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()
     if (!ours || isRunning(Number(pid))) continue
-    const taken = join(tmpdir(), `${prefix}${process.pid}-${pid}`)
+    const taken = join(dirname(folder), `${prefix}${process.pid}-${pid}`)
     try {
       renameSync(folder, taken)
     } catch {
@@ -240,7 +262,7 @@ function copyForStandby(
   primary: string,
   { port, password }: { readonly port: number; readonly password: string },
 ): string {
-  const folder = makeFolder()
+  const folder = makeFolder(dirname(primary))
   const data = join(folder, "data")
   copyOwned(join(primary, "data"), data)
   writeFileSync(join(data, "standby.signal"), "")

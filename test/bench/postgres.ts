@@ -26,7 +26,7 @@ type Row = readonly [what: string, measured: string]
 const settings = { shared_buffers: "1GB", max_wal_size: "4GB", checkpoint_timeout: "15min" }
 
 export async function* measurePostgres(bench: PostgresBench): AsyncGenerator<Row> {
-  await using server = await startOwnPostgres({ settings })
+  await using server = await startOwnPostgres({ settings, onDisk: true })
   const [byHandUrl, url] = [await server.createDatabase(), await server.createDatabase()]
   const start = (name: string) =>
     startService(join(bench.folder, name), [], undefined, {
