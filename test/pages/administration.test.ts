@@ -113,6 +113,37 @@ test("a dialog is left with its page, but no secret before it is stored", { skip
   await watched.expectQuiet()
 })
 
+test("a dialog stays until its key is made, and shows it", { skip }, async () => {
+  await using watched = await opened("access", admin, [400])
+  const { page } = watched
+  const dialog = page.getByRole("dialog")
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill("awaited")
+  const release = await holdAnswers(page, "**/api-keys", 1)
+  await Promise.all([
+    page.waitForRequest("**/api-keys"),
+    page.getByRole("button", { name: "Make the key" }).click(),
+  ])
+  for (const name of ["Cancel", "Close"])
+    await dialog.getByRole("button", { name }).click({ force: true })
+  for (let times = 0; times < 3; times++) await page.keyboard.press("Escape")
+  await release()
+  const key = await eventually("the key", async () => (await secretIn(page)) || undefined)
+  for (let times = 0; times < 3; times++) await page.keyboard.press("Escape")
+  assert.equal(await secretIn(page), key)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  assert.equal(await dialog.count(), 0)
+  // What was refused can be left.
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill("refused")
+  for (const scope of await dialog.getByRole("checkbox").all()) await scope.uncheck()
+  await page.getByRole("button", { name: "Make the key" }).click()
+  await dialog.getByRole("alert").getByText("invalid_field").waitFor()
+  await dialog.getByRole("button", { name: "Cancel" }).click()
+  assert.equal(await dialog.count(), 0)
+  await watched.expectQuiet()
+})
+
 test("a link in a dialog leads out of it", { skip }, async () => {
   await using watched = await opened("access?tab=tokens")
   const { page } = watched

@@ -14,14 +14,21 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.append(
     <header>
       <h2 id="dialog-title">{title}</h2>
-      <IconButton icon={crossIcon} label="Close" onClick={() => holdSecret() || close()} />
+      <IconButton icon={crossIcon} label="Close" onClick={() => mayLeave() && close()} />
     </header>,
     <>{draw(close)}</>,
   )
-  dialog.addEventListener("cancel", (event) => {
+  const over = new AbortController()
+  const hold = (event: Event): void => {
     if (!mayLeave()) event.preventDefault()
+  }
+  dialog.addEventListener("cancel", hold)
+  // Browsers let nothing but this keep a dialog open at a second Escape.
+  addEventListener("keydown", (event) => event.key === "Escape" && hold(event), over)
+  dialog.addEventListener("close", () => {
+    over.abort()
+    dialog.remove()
   })
-  dialog.addEventListener("close", () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
 }

@@ -122,24 +122,29 @@ interface FormProps {
 
 export function Form({ action, submit, cancel, children }: FormProps) {
   const refused = elementOf(<div role="alert" />)
-  const button = <button class="button main">{action}</button>
+  const buttons = elementOf(
+    <p class="actions">
+      <button class="button main">{action}</button>
+      {cancel && <Button onClick={cancel}>Cancel</Button>}
+    </p>,
+  )
+  // Closing the form would not cancel what it has sent.
+  const wait = (isWaiting: boolean): void =>
+    buttons.querySelectorAll("button").forEach((each) => (each.disabled = isWaiting))
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (!(event.target instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return
-    button.disabled = true
+    if (!(event.target instanceof HTMLFormElement)) return
+    wait(true)
     refused.replaceChildren()
     const refusal = await submit(new FormData(event.target))
-    button.disabled = false
+    wait(false)
     if (refusal !== undefined) redraw(refused, <RefusedLine refusal={refusal} />)
   }
   return (
     <form class="form" onSubmit={(event: Event) => void send(event)}>
       {children}
       {refused}
-      <p class="actions">
-        {button}
-        {cancel && <Button onClick={cancel}>Cancel</Button>}
-      </p>
+      {buttons}
     </form>
   )
 }
