@@ -162,6 +162,24 @@ test(
   },
 )
 
+test(
+  "a history that is not read to its end says how many entries there are at most",
+  { skip },
+  async () => {
+    const eighteen = { id: "18", type: "user", name: "Eighteen" }
+    await writeMany(workspace, 3, { changes: () => ({ target: { ...eighteen, type: "invoice" } }) })
+    await writeMany(workspace, 110, { changes: () => ({ target: eighteen }) })
+    await using watched = await opened("things/user/18")
+    const { page } = watched
+    await page.locator(".more").getByText("100 of 113 or fewer").waitFor()
+    assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "-1")
+    await page.keyboard.press("End")
+    await page.locator(".more").getByText("110 of 110", { exact: true }).waitFor()
+    assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "111")
+    await watched.expectQuiet()
+  },
+)
+
 test("a history counts once what somebody did to themselves", { skip }, async () => {
   const noor = { id: "usr_80", type: "user", name: "Noor" }
   await writeEvent(workspace, { action: "auth.password.changed", actor: noor, target: noor })

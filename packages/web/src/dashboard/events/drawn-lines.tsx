@@ -9,7 +9,8 @@ import type { Row } from "./rows.ts"
 
 export interface Shown {
   readonly rows: readonly Row[]
-  readonly total: number
+  /** Undefined if it is not known. */
+  readonly total: number | undefined
   /** There are rows above the first one. */
   readonly isPart: boolean
   readonly checkpoint: ChainState["checkpoint"]

@@ -103,8 +103,8 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
       const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
       const hadFocus = focused() !== undefined
       shown = next
-      // How many are above is not known.
-      table.setAttribute("aria-rowcount", next.isPart ? "-1" : String(next.total + 1))
+      const isKnown = !next.isPart && next.total !== undefined
+      table.setAttribute("aria-rowcount", isKnown ? String(next.total + 1) : "-1")
       if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
       if (isOther) layOut()
       draw()

@@ -56,7 +56,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
     fresh.textContent = `${number(waiting)} new, show`
     table.show({
       rows: rows.all,
-      total: rows.total,
+      total: rows.isTotalBound ? undefined : rows.total,
       checkpoint: desk.chain.state()?.checkpoint,
       open,
       marked: new Set(markedIn(desk).map(({ sequence }) => sequence)),
@@ -133,13 +133,14 @@ function Above({ newer, newest }: AboveProps) {
 }
 
 function More({ of: rows }: { readonly of: Rows }) {
-  const { all, total, hasMore, isLoading, refusal } = rows
+  const { all, total, isTotalBound, hasMore, isLoading, refusal } = rows
   if (refusal !== undefined)
     return <RefusedPart refusal={refusal} retry={() => void rows.older()} />
   return (
     <>
       <span>
         {number(all.length)} of {number(total)}
+        {isTotalBound && " or fewer"}
       </span>
       {hasMore && (
         <Button kind="plain" id="older" onClick={() => void rows.older()}>

@@ -17,6 +17,8 @@ export interface Row {
 export interface RowPage {
   readonly events: readonly ListedEntry[]
   readonly total: number
+  /** There may be fewer than the total. */
+  readonly isTotalBound?: boolean
   readonly hasMore: boolean
   /** Where the next page begins. */
   readonly nextCursor: number
@@ -49,6 +51,7 @@ interface RowsParts {
 interface RowsState {
   readonly all: readonly Row[]
   readonly total: number
+  readonly isTotalBound: boolean
   readonly hasMore: boolean
   /** Above the first row. */
   readonly hasNewer: boolean
@@ -95,9 +98,10 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
     now.isLoading = false
     now.refusal = told.ok ? undefined : told.refusal
     if (!told.ok) return changed()
-    const { events, total, hasMore } = told.value
+    const { events, total, isTotalBound = false, hasMore } = told.value
     nextCursor = told.value.nextCursor
-    Object.assign(now, { total, hasMore, all: [...farAway(above), ...events.map(rowOf)] })
+    Object.assign(now, { total, isTotalBound, hasMore })
+    now.all = [...farAway(above), ...events.map(rowOf)]
     changed()
     await check(events)
   }
@@ -117,9 +121,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
   }
   async function check(entries: readonly ListedEntry[]): Promise<void> {
     const found = await recompute(entries)
-    const checked = entries.map((entry, at) => {
-      return { ...rowOf(entry), state: found[at]?.state ?? "unproven" }
-    })
+    const checked = entries.map((entry, at) => checkedRow(entry, found[at]))
     now.all = merged(now.all, checked)
     changed()
   }
@@ -167,6 +169,7 @@ function merged(all: readonly Row[], others: readonly Row[]): readonly Row[] {
 const nothing: RowsState = {
   all: [],
   total: 0,
+  isTotalBound: false,
   hasMore: false,
   hasNewer: false,
   isLoading: false,
@@ -177,6 +180,10 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 function rowOf({ proof: _, disclosures: __, ...entry }: ListedEntry): Row {
   return { sequence: entry.sequence, occurredAt: timeOf(entry), entry, state: "unchecked" }
+}
+
+function checkedRow(entry: ListedEntry, found: Recomputed | undefined): Row {
+  return { ...rowOf(entry), state: found?.state ?? "unproven" }
 }
 
 /** Drops the entries of the first rows while the reader scrolls down. */

@@ -88,6 +88,41 @@ test("a history passes over namesakes, and counts those that it has met no longe
   assert.deepEqual([events.map(({ sequence }) => sequence), total, hasMore], [[3, 2, 1], 3, false])
 })
 
+test("the total of a history is a bound until its end, where it is exact", async () => {
+  // Namesakes stand everywhere, and the id is so long that what it did to itself is found twice.
+  const long = { type: "user", id: "é".repeat(150) }
+  const namesake = { type: "invoice", id: long.id }
+  const entries = Array.from({ length: 90 }, (_, at) => 90 - at).map((sequence) =>
+    entry(sequence, sequence % 2 === 0 ? long : namesake, sequence % 3 === 0 ? long : other),
+  )
+  const get = async (_: readonly string[], asked: Parameters<Desk["get"]>[1] = {}) => {
+    const side = String(asked["query"]).startsWith("actor:") ? "actor" : "target"
+    const all = entries.filter((each) => each[side].id === long.id)
+    const cursor = Number(asked["cursor"])
+    const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
+    const events = below.slice(0, Number(asked["limit"]))
+    const nextCursor = events.at(-1)?.sequence ?? 0
+    const hasMore = below.length > events.length
+    return { ok: true, value: { events, total: all.length, hasMore, nextCursor } } as const
+  }
+  // The types of values are those of the caller.
+  const load = loadHistory({ get: get as unknown as Desk["get"] }, long, ["did", "done"])
+  const exact = 60
+  for (let cursor = 0, shown = 0; ;) {
+    const told = await load(cursor, 7)
+    assert.ok(told.ok)
+    const { events, total, isTotalBound, hasMore, nextCursor } = told.value
+    shown += events.length
+    assert.equal(isTotalBound, hasMore)
+    assert.ok(total >= exact, String(total))
+    if (!hasMore) {
+      assert.deepEqual([shown, total], [exact, exact])
+      break
+    }
+    cursor = nextCursor
+  }
+})
+
 test("one side is asked for all of its entries, and so are both if the id is too long for more", async () => {
   const asked: string[] = []
   const noted = async (query: string) => {

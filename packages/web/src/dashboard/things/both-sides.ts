@@ -50,6 +50,7 @@ export function loadHistory(
   isProven = true,
 ) {
   const asked = { ...wholeChain, include: isProven ? "proof" : undefined }
+  const found = new Set<number>()
   const others = new Set<number>()
   return async (cursor: number, limit: number): Promise<Told<RowPage>> => {
     for (let from = cursor, pages = 1; ; pages++) {
@@ -58,9 +59,13 @@ export function loadHistory(
       )
       if (!told.ok) return told
       const { value } = told
+      for (const { sequence } of value.events) found.add(sequence)
       for (const sequence of value.others) others.add(sequence)
-      if (value.events.length > 0 || !value.hasMore || pages === emptyPagesMax)
-        return { ok: true, value: { ...value, total: value.total - others.size } }
+      if (value.events.length > 0 || !value.hasMore || pages === emptyPagesMax) {
+        // Only what was read is known to be about it.
+        const total = value.hasMore ? value.total - others.size : found.size
+        return { ok: true, value: { ...value, total, isTotalBound: value.hasMore } }
+      }
       from = value.nextCursor
     }
   }
