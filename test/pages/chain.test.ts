@@ -371,6 +371,37 @@ test("chain: a checkpoint of a former epoch is compared without its key", { skip
     await page.getByRole("button", { name: "Compare", exact: true }).click()
     await page.getByRole("heading", { name: says }).waitFor()
   }
+  // Each epoch has a key of its own.
+  await page.getByRole("columnheader", { name: "Epoch" }).waitFor()
+  for (const left of [2, 1]) {
+    const buttons = page.getByRole("button", { name: "I compared it: trust it" })
+    assert.equal(await buttons.count(), left)
+    await buttons.last().click()
+    await page
+      .getByText("you trust it")
+      .nth(2 - left)
+      .waitFor()
+  }
+  await expectAccessible(page)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expectFits(page)
   await expectChain(after.root, id)
+  await watched.expectQuiet()
+})
+
+test("chain: a checkpoint is saved, or the page says why not", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [503] })
+  const { page } = watched
+  await signInto(watched, service.url, viewer)
+  await openChain(page)
+  await page.route("**/tlog/checkpoint", (route) => route.fulfill({ status: 503, json: {} }))
+  const button = page.getByRole("button", { name: "Save this checkpoint" })
+  await button.click()
+  const refusal = page.getByRole("alert").getByText("status 503")
+  await refusal.waitFor()
+  await page.unroute("**/tlog/checkpoint")
+  const [saved] = await Promise.all([page.waitForEvent("download"), button.click()])
+  assert.equal(saved.suggestedFilename(), `${workspace.id}.checkpoint`)
+  await refusal.waitFor({ state: "detached" })
   await watched.expectQuiet()
 })

@@ -1,7 +1,7 @@
 // The page of one receipt: asks for it, recomputes everything, and asks again while no checkpoint
 // covers it.
 
-import { ask, unreachable, type Refusal } from "../ask.ts"
+import { askText, type Refusal } from "../ask.ts"
 import { announce, openPage, type Page } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
 import { NotOpened } from "../parts/not-opened.tsx"
@@ -47,13 +47,8 @@ async function look(looks: number): Promise<void> {
 }
 
 async function load(): Promise<Loaded> {
-  try {
-    const answer = await ask(api, { token })
-    if (!answer.ok) return { refusal: answer.refusal }
-    return { text: await answer.response.text(), at: new Date().toISOString() }
-  } catch {
-    return { refusal: unreachable("the answer was cut off") }
-  }
+  const told = await askText(api, { token })
+  return told.ok ? { text: told.value, at: new Date().toISOString() } : { refusal: told.refusal }
 }
 
 function isUnsealed(): boolean {

@@ -1,7 +1,7 @@
 // A check of the chain in this browser, recomputed from the records.
 
 import type { Epochs, LogKeys } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
+import type { Refusal, Told } from "../../ask.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
@@ -98,22 +98,37 @@ function foundIn(finding: ChainFinding, range: Range | undefined): Found {
   return { sequence: what === "root" ? first : (sequence ?? first), detail: reasons[what] }
 }
 
+export interface SignedEpoch {
+  readonly epoch: number
+  readonly genesis: string
+  readonly keys: LogKeys["keys"]
+}
+
+/** The epochs of the log, oldest first, each with the keys that have signed it. */
+export async function signedEpochs(desk: Desk): Promise<Told<readonly SignedEpoch[]>> {
+  const told = await desk.get<Epochs>(["tlog", "epochs"])
+  if (!told.ok) return told
+  const withKeys = told.value.epochs.map(async ({ epoch, genesis }) => ({
+    epoch,
+    genesis,
+    told: await desk.get<LogKeys>(["tlog", "epochs", String(epoch), "keys"]),
+  }))
+  const epochs: SignedEpoch[] = []
+  for (const { told: keys, ...each } of await Promise.all(withKeys)) {
+    if (!keys.ok) return keys
+    epochs.push({ ...each, keys: keys.value.keys })
+  }
+  return { ok: true, value: epochs }
+}
+
 /** The data that a check needs first: the genesis and the keys of each epoch. */
 export async function taskFor(desk: Desk, range?: Range): Promise<WorkerTask | Refusal> {
-  const told = await desk.get<Epochs>(["tlog", "epochs"])
+  const told = await signedEpochs(desk)
   if (!told.ok) return told.refusal
-  const { epochs } = told.value
-  const keys: string[] = []
-  const keysOf = ({ epoch }: Epochs["epochs"][number]) =>
-    desk.get<LogKeys>(["tlog", "epochs", String(epoch), "keys"])
-  for (const each of await Promise.all(epochs.map(keysOf))) {
-    if (!each.ok) return each.refusal
-    keys.push(...each.value.keys.map(({ vkey }) => vkey))
-  }
   return {
     log: `${apiUrl(desk.workspace, "tlog").href}/`,
-    geneses: epochs.map(({ genesis }) => genesis),
-    keys,
+    geneses: told.value.map(({ genesis }) => genesis),
+    keys: told.value.flatMap(({ keys }) => keys.map(({ vkey }) => vkey)),
     trustedKeys: trustedVkeys(),
     ...(range && { range }),
   }

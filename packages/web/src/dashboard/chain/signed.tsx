@@ -1,8 +1,7 @@
 // The checkpoint and the key that signed it. A rewritten log contradicts a checkpoint that somebody
 // has kept.
 
-import type { LogKeys } from "@tallystick/client/wire"
-import { ask, type Refusal } from "../../ask.ts"
+import { askText, type Refusal } from "../../ask.ts"
 import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
@@ -10,7 +9,7 @@ import { number } from "../../parts/counted.ts"
 import { CopyCurl } from "../../parts/curl.tsx"
 import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
-import { Field, Form, textIn } from "../../parts/form.tsx"
+import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Icon, saveIcon } from "../../parts/icon.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
@@ -22,11 +21,12 @@ import { showTold } from "../../parts/show-told.tsx"
 import { save } from "../../save.ts"
 import { trust, trustedVkeys } from "../../trusted-keys.ts"
 import type { Desk } from "../desk.ts"
-import { runTask, taskFor } from "./browser-check.tsx"
+import { runTask, signedEpochs, taskFor, type SignedEpoch } from "./browser-check.tsx"
 import type { KeptFinding } from "./verify-chain.ts"
 
 export function signedPart(desk: Desk) {
   const place = elementOf(<div />)
+  const refused = elementOf(<div role="alert" />)
   const keys = elementOf(<div />)
   const draw = (): void => {
     const state = desk.chain.state()
@@ -51,8 +51,8 @@ export function signedPart(desk: Desk) {
   draw()
   void showTold(
     keys,
-    () => desk.get<LogKeys>(["tlog", "keys"]),
-    (value, again) => <Keys keys={value} changed={again} />,
+    () => signedEpochs(desk),
+    (epochs, again) => <Keys of={epochs} changed={again} />,
   )
   return {
     draw,
@@ -61,11 +61,12 @@ export function signedPart(desk: Desk) {
         <h2>Signed</h2>
         {place}
         <p class="actions signed-actions">
-          <Button onClick={() => void saveCheckpoint(desk)}>
+          <Button onClick={() => void saveCheckpoint(desk, refused)}>
             <Icon of={saveIcon} /> Save this checkpoint
           </Button>
           <CopyCurl url={apiUrl(desk.workspace, "integrity").href} />
         </p>
+        {refused}
         {keys}
         <Compare desk={desk} />
       </section>
@@ -73,19 +74,25 @@ export function signedPart(desk: Desk) {
   }
 }
 
-async function saveCheckpoint({ workspace }: Desk): Promise<void> {
-  const answer = await ask(apiUrl(workspace, "tlog", "checkpoint"))
-  if (answer.ok) save(`${workspace}.checkpoint`, await answer.response.text(), "text/plain")
+async function saveCheckpoint({ workspace }: Desk, refused: Element): Promise<void> {
+  refused.replaceChildren()
+  const told = await askText(apiUrl(workspace, "tlog", "checkpoint"))
+  if (told.ok) save(`${workspace}.checkpoint`, told.value, "text/plain")
+  else redraw(refused, <RefusedLine refusal={told.refusal} />)
 }
 
 interface KeysProps {
-  readonly keys: LogKeys
+  readonly of: readonly SignedEpoch[]
   readonly changed: () => void
 }
 
-function Keys({ keys: { keys }, changed }: KeysProps) {
+function Keys({ of: epochs, changed }: KeysProps) {
   const trusted = new Set(trustedVkeys())
-  const columns: readonly Column<LogKeys["keys"][number]>[] = [
+  // Newest first, as each epoch lists its own.
+  const items = epochs
+    .toReversed()
+    .flatMap(({ epoch, keys }) => keys.map((key) => ({ epoch, ...key })))
+  const columns: readonly Column<(typeof items)[number]>[] = [
     {
       name: "Key",
       isPlain: true,
@@ -95,6 +102,7 @@ function Keys({ keys: { keys }, changed }: KeysProps) {
         </>
       ),
     },
+    ...(epochs.length > 1 ? [{ name: "Epoch", draw: epochOf }] : []),
     {
       name: "Signs for sizes",
       draw: ({ fromSize, toSize }) =>
@@ -118,7 +126,11 @@ function Keys({ keys: { keys }, changed }: KeysProps) {
         ),
     },
   ]
-  return <Table columns={columns} items={keys} />
+  return <Table columns={columns} items={items} />
+}
+
+function epochOf({ epoch }: Pick<SignedEpoch, "epoch">): string {
+  return number(epoch)
 }
 
 const findings: Readonly<
