@@ -153,6 +153,17 @@ test("the workspace in the address is never replaced by another", { skip }, asyn
   await watched.expectQuiet()
 })
 
+test("of an unknown workspace nothing is awaited", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url, refused: [404] })
+  const { page } = watched
+  await signInto(watched, service.url, await setUpFirst(service))
+  await page.goto(`${service.url}/ui?workspace=unknown`)
+  await page.getByRole("alert").waitFor()
+  assert.equal(await page.locator("main").getByText("…").filter({ visible: true }).count(), 0)
+  await expectAccessible(page)
+  await watched.expectQuiet()
+})
+
 test("menus and dialogs have what their width needs", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const { page } = watched

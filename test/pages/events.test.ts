@@ -127,6 +127,8 @@ test(
     await lane.check()
     await recomputed(page, "All 50 rows")
     await page.getByRole("checkbox", { name: /data 200/ }).waitFor()
+    // These counts follow no search.
+    await page.locator("#facet-integrity").getByText("whole ledger").waitFor()
     await page.getByRole("checkbox", { name: /Ada.* 25/ }).check()
     await recomputed(page, "All 25 rows")
     await page.getByRole("button", { name: "Show as table" }).click()

@@ -98,7 +98,10 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts):
     ...facets.map(({ fold }) => fold),
     <details id="facet-integrity" open>
       <summary>
-        Integrity <Icon of={downIcon} />
+        <span>
+          Integrity <span class="quiet">of the whole ledger</span>
+        </span>{" "}
+        <Icon of={downIcon} />
       </summary>
       {chain}
       <label>

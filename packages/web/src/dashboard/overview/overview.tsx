@@ -26,6 +26,21 @@ export const openOverview: OpenView = (desk) => {
     latest: latestSecurity(desk),
     reads: whoRead(desk),
   }
+  const rest = elementOf(
+    <div>
+      {shown.figures.node}
+      <div class="columns">
+        <div>
+          {shown.attention.node}
+          {shown.tops.node}
+        </div>
+        <div>
+          {shown.latest.node}
+          {shown.reads.node}
+        </div>
+      </div>
+    </div>,
+  )
   let last: readonly LinkedEntry[] = []
   let seen = ""
   const recomputer = startRecomputer()
@@ -33,6 +48,8 @@ export const openOverview: OpenView = (desk) => {
   const changed = async (): Promise<void> => {
     draw()
     const state = desk.chain.state()
+    // Nothing is loaded where the chain is refused.
+    rest.hidden = state === undefined && desk.chain.refusal() !== undefined
     if (state === undefined) return
     const { size, pending, archived } = state
     // The figures are of these, and of today.
@@ -55,17 +72,7 @@ export const openOverview: OpenView = (desk) => {
     node: (
       <div class="overview">
         {claim}
-        {shown.figures.node}
-        <div class="columns">
-          <div>
-            {shown.attention.node}
-            {shown.tops.node}
-          </div>
-          <div>
-            {shown.latest.node}
-            {shown.reads.node}
-          </div>
-        </div>
+        {rest}
       </div>
     ),
     close() {
