@@ -64,11 +64,12 @@ export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Tol
 }
 
 export async function askText(url: URL, asking: Pick<Asking, "token"> = {}): Promise<Told<string>> {
-  const answer = await ask(url, asking)
-  if (!answer.ok) return answer
-  const value = await answer.response.text().catch(() => undefined)
-  if (value !== undefined) return { ok: true, value }
-  return { ok: false, refusal: unreachable("the answer was cut off") }
+  try {
+    const answer = await ask(url, asking)
+    return answer.ok ? { ok: true, value: await answer.response.text() } : answer
+  } catch {
+    return { ok: false, refusal: unreachable("the answer was cut off") }
+  }
 }
 
 export function unreachable(detail: string): Refusal {

@@ -239,14 +239,17 @@ interface DaysProps {
 function Days({ of: entries, reader }: DaysProps) {
   const { words, time } = reader
   const dayOf = (at: string | number): string => time(new Date(at), "day")
-  const [today, yesterday] = [dayOf(Date.now()), dayOf(Date.now() - 86_400_000)]
+  const near: Readonly<Record<string, string>> = {
+    [dayOf(Date.now())]: words.today,
+    [dayOf(Date.now() - 86_400_000)]: words.yesterday,
+  }
   return (
     <>
       {byDay(entries, dayOf).map(([day, of], at) => (
         <section aria-label={day}>
           <h2 class={at === 0 ? "wood wood-top" : "wood"} part="day">
-            {day === today ? words.today : day === yesterday ? words.yesterday : day}
-            {(day === today || day === yesterday) && <span class="quiet">{day}</span>}
+            {near[day] ?? day}
+            {near[day] && <span class="quiet">{day}</span>}
           </h2>
           <ol>
             {of.map((each) => (
@@ -264,12 +267,12 @@ function byDay(
   entries: readonly ProvenEntry[],
   dayOf: (timestamp: string) => string,
 ): readonly (readonly [day: string, entries: readonly ProvenEntry[]])[] {
-  const days: [string, ProvenEntry[]][] = []
+  const days = new Map<string, ProvenEntry[]>()
   for (const each of entries) {
     const day = dayOf(each.entry.timestamp)
-    const last = days.at(-1)
-    if (last?.[0] === day) last[1].push(each)
-    else days.push([day, [each]])
+    const of = days.get(day) ?? []
+    of.push(each)
+    days.set(day, of)
   }
-  return days
+  return [...days]
 }

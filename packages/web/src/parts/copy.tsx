@@ -1,5 +1,8 @@
 import { rootOf } from "../elements/redraw.ts"
-import { Icon, checkIcon, copyIcon } from "./icon.tsx"
+import { Icon, checkIcon } from "./icon.tsx"
+
+const copyIcon =
+  "M7 5.5h5a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7A1.5 1.5 0 0 1 5.5 12V7A1.5 1.5 0 0 1 7 5.5ZM3.5 10.5h-1v-8h8v1"
 
 interface CopyProps {
   /** A function is called when somebody copies. */

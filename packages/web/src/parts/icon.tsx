@@ -1,13 +1,11 @@
-// Icons, drawn by hand on a grid of 16.
+// Icons, drawn by hand on a grid of 16. Those for copying and saving are in `copy.tsx` and `save.ts`,
+// which the activity page loads only when somebody opens an entry.
 
 export const checkIcon = "m3 8.5 3.2 3.2L13 4.8"
 export const crossIcon = "m4 4 8 8m0-8-8 8"
 export const attentionIcon = "M8 2.5 14 13H2L8 2.5Zm0 4v3m0 1.7v.1"
 export const waitingIcon = "M8 2.5a5.5 5.5 0 0 1 0 11a5.5 5.5 0 0 1 0-11M8 5v3l2 1.4"
 export const noneIcon = "M4.5 8h7"
-export const copyIcon =
-  "M7 5.5h5a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7A1.5 1.5 0 0 1 5.5 12V7A1.5 1.5 0 0 1 7 5.5ZM3.5 10.5h-1v-8h8v1"
-export const saveIcon = "M8 2.5v8m-3-3 3 3 3-3M3 13.5h10"
 export const printIcon = "M4.5 6V2.5h7V6m-7 5h-2V6h11v5h-2m-7-2h7v4.5h-7z"
 export const rightIcon = "m6 4 4 4-4 4"
 export const retryIcon = "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.5h-2.5"

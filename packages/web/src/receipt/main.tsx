@@ -48,7 +48,7 @@ async function look(looks: number): Promise<void> {
 
 async function load(): Promise<Loaded> {
   const told = await askText(api, { token })
-  return told.ok ? { text: told.value, at: new Date().toISOString() } : { refusal: told.refusal }
+  return told.ok ? { text: told.value, at: new Date().toISOString() } : told
 }
 
 function isUnsealed(): boolean {

@@ -8,7 +8,7 @@ import { number, numbered } from "../parts/counted.ts"
 import { Facts } from "../parts/facts.tsx"
 import { Fold } from "../parts/fold.tsx"
 import { Hash } from "../parts/hash.tsx"
-import { Icon, saveIcon, waitingIcon } from "../parts/icon.tsx"
+import { Icon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
 import { laneOf } from "../parts/lane.tsx"
 import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
@@ -17,7 +17,7 @@ import { Text, Value } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
 import { publicKeyOf } from "../public-key.ts"
-import { save } from "../save.ts"
+import { save, saveIcon } from "../save.ts"
 import { distrust, trust } from "../trusted-keys.ts"
 import { failureSentence, keyIdOf, type Outcome, type ReceiptReading } from "./read-receipt.ts"
 import { SplitStick } from "./split-stick.tsx"
@@ -127,14 +127,14 @@ function ReceiptVerdict({ reading }: { readonly reading: ReceiptReading }) {
         {verdictSentence(
           outcome,
           recorded,
-          verdict.verdict === "refuted" ? failureSentence(verdict) : undefined,
+          verdict.verdict === "refuted" ? failureSentence(verdict) : "",
         )}
       </p>
     </Verdict>
   )
 }
 
-function verdictSentence(outcome: Outcome, recorded: Child, failure: string | undefined): Child {
+function verdictSentence(outcome: Outcome, recorded: Child, failure: string): Child {
   switch (outcome) {
     case "genuine":
       return <>{recorded} and has not been changed since.</>
@@ -172,8 +172,7 @@ function verdictSentence(outcome: Outcome, recorded: Child, failure: string | un
     case "broken":
       return (
         <>
-          <Text of={failure ?? "Its previous hash is not that of the entry before it."} /> Keep this
-          receipt, and ask whoever runs the ledger.
+          <Text of={failure} /> Keep this receipt, and ask whoever runs the ledger.
         </>
       )
   }

@@ -2,7 +2,8 @@
 
 import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
 import { Button } from "../../parts/button.tsx"
-import { Icon, saveIcon } from "../../parts/icon.tsx"
+import { Icon } from "../../parts/icon.tsx"
+import { saveIcon } from "../../save.ts"
 import { Text } from "../../parts/text.tsx"
 import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
