@@ -337,6 +337,9 @@ class Proof:
         must(not left, "the proof has too many hashes")
         must(leaf == self.note.root, "the hashes do not lead to the root of the checkpoint")
 
+    def check_link(self, record):
+        must(self.index % 2 == 0 or self.siblings[0] == record.previous, "the record names another entry before it")
+
 
 def fold(hashes):
     """The root of a tree of RFC 6962 over these leaf hashes: pairs, level by level; a last one alone goes up as it is."""
@@ -653,6 +656,8 @@ def verify_receipt(answer, trusted, loose, now=(), shows_verified=True):
             loose.append("proof.vkey")
     with step("inclusion"):
         inclusion.check(record.hash)
+    with step("link"):
+        inclusion.check_link(record)
     with step("integrity"):
         if body is not None:
             erased = entry.get("integrity") == "erased" and bool(opened.withheld)   # nothing proves which
@@ -729,6 +734,8 @@ def verify_proof(data, trusted, loose):
     with step("inclusion"):
         must(proof.index == record.index, "index is not the record's")
         proof.check(record.hash)
+    with step("link"):
+        proof.check_link(record)
     return None if signers else "no trusted key has signed"
 
 

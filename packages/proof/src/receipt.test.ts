@@ -10,7 +10,7 @@ import { ledgerId as ledgerIdOf } from "./genesis.ts"
 import { parseJson, type Json, type JsonObject } from "./json.ts"
 import { cosign, signNote, type Signer } from "./note.ts"
 import { verifyReceipt, type ReceiptOptions, type Verdict } from "./receipt.ts"
-import { encodeRecord, eventHash, type Kind } from "./record.ts"
+import { encodeRecord, eventHash, parseRecord, type Kind } from "./record.ts"
 import { digest, disclosure } from "./sealed.ts"
 import { maskEmail } from "./shown.ts"
 import { formatTlogProof } from "./tlog-proof.ts"
@@ -237,10 +237,11 @@ test("a receipt of a trusted log is genuine, and lists its checks", () => {
   for (let index = 0; index < size; index++) {
     const verdict = verifyReceipt(answerFor(index), { ...trusting, receiptId: `rcp_${index}` })
     assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
-    assert.deepEqual(
-      checksOf(verdict),
-      "record content canonical disclosures receipt checkpoint inclusion integrity key".split(" "),
-    )
+    assert.deepEqual(checksOf(verdict), [
+      ..."record content canonical disclosures receipt checkpoint inclusion".split(" "),
+      ...(index % 2 === 1 ? ["link"] : []),
+      ..."integrity key".split(" "),
+    ])
     assert.deepEqual(verdict.uncovered, uncovered)
     assert.equal(verdict.record?.index, index)
     assert.equal(verdict.eventHash, answerFor(index).receipt["eventHash"])
@@ -613,9 +614,25 @@ test("a receipt with something missing is unconfirmed, and the verdict names wha
     "receipt",
     "checkpoint",
     "inclusion",
+    "link",
     "integrity",
     "key fails",
   ])
+})
+
+test("an entry that does not name the one before it is refuted, though its log signed it", () => {
+  const parts = chain(3, answer.proof["body"] as string)
+  const fields = parseRecord(parts.record) ?? assert.fail()
+  const record = encodeRecord({ ...fields, previousHash: ledgerId })
+  const leaves = parts.leaves.with(3, eventHash(record))
+  const tree = createFrontier()
+  for (const leaf of leaves) tree.append(leaf)
+  const { receipt: _, entry: __, ...bare } = answer
+  const proof = { ...answer.proof, record: toBase64(record) }
+  const tlogProof = proofOf({ ...parts, leaves, root: tree.root() }, 3, log)
+  const verdict = verifyReceipt({ ...bare, proof: { ...proof, tlogProof } }, trusting)
+  assert.deepEqual(checksOf(verdict).slice(-2), ["inclusion", "link fails"])
+  assert.equal(verdict.verdict === "refuted" && verdict.found, toHex(ledgerId))
 })
 
 test("anyone can make a key with the log's name, so only a trusted key counts", () => {
@@ -798,7 +815,7 @@ test("without its body a record verifies, but its content does not", () => {
   })
   const verdict = verifyReceipt(gone, trusting)
   assert.ok(verdict.verdict === "unconfirmed" && verdict.because === "content_missing")
-  assert.deepEqual(checksOf(verdict), ["record", "receipt", "checkpoint", "inclusion", "key"])
+  assert.deepEqual(checksOf(verdict), "record receipt checkpoint inclusion link key".split(" "))
   for (const name of ["action", "actor", "metadata", "receipt", "lane"])
     assert.ok(verdict.uncovered.includes(`entry.${name}`), name)
   for (const name of ["hash", "previousHash", "sequence", "timestamp", "kind"])

@@ -29,6 +29,7 @@ import { formatVkey, parseVkey } from "./vkey.ts"
  *     kept         if the caller gives later geneses: the ledger kept the entry
  *     checkpoint   a key signed the head of its own log
  *     inclusion    the tree under that head contains the record
+ *     link         at an odd index, where the proof has the entry before it: the record names that one
  *     integrity    `integrity` and `verified` of the answer, if present, are what was found
  *     key          the caller trusts the key
  *
@@ -77,6 +78,7 @@ export type Failure =
   | "origin"
   | "signature"
   | "inclusion"
+  | "link"
   | "integrity"
 
 export type CheckName =
@@ -89,6 +91,7 @@ export type CheckName =
   | "kept"
   | "checkpoint"
   | "inclusion"
+  | "link"
   | "integrity"
   | "key"
 
@@ -311,6 +314,7 @@ function checkSealed(
     return refuteProof({ ok: false, failure: "origin", expected: origin, found }, report)
   note(report, "checkpoint", true)
   note(report, "inclusion", true)
+  if (proven.record.index % 2 === 1) note(report, "link", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
   if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
@@ -355,8 +359,10 @@ function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Dr
       note(report, "checkpoint", false)
       return { failure: failure === "unsigned" ? "signature" : failure, field, ...values }
     case "inclusion":
+    case "link":
       note(report, "checkpoint", true)
-      note(report, "inclusion", false)
+      if (failure === "link") note(report, "inclusion", true)
+      note(report, failure, false)
       return { failure, field, ...values }
   }
 }

@@ -20,16 +20,17 @@ const witnessVkey = formatVkey(createVkey(witness.name, witness.publicKey, "cosi
 const strangerVkey = vkeyOf(stranger)
 
 const bytes = (byte: number) => new Uint8Array(32).fill(byte)
-const recordOf = (index: number) =>
+const recordOf = (index: number, previousHash: Uint8Array = bytes(2 + index)) =>
   encodeRecord({
     kind: "event",
     index,
     timeMs: 1,
     ledgerId: bytes(1),
-    previousHash: bytes(2 + index),
+    previousHash,
     bodyHash: bytes(3),
   })
-const [first, second] = [recordOf(0), recordOf(1)]
+const first = recordOf(0)
+const second = recordOf(1, eventHash(first))
 const root = nodeHash(eventHash(first), eventHash(second))
 const text = formatCheckpoint({ origin, size: 2, root })
 const proof: TlogProof = {
@@ -194,6 +195,11 @@ test("each kind of fault has its name", () => {
   const misplacedRoot = nodeHash(eventHash(first), eventHash(misplaced))
   const itsCheckpoint = signNote(formatCheckpoint({ origin, size: 2, root: misplacedRoot }), log)
   assert.equal(failureOf({ extra: misplaced, checkpoint: itsCheckpoint }), "inclusion")
+  // An entry that names another one before it than the tree has there.
+  const unlinked = recordOf(1)
+  const unlinkedRoot = nodeHash(eventHash(first), eventHash(unlinked))
+  const itsNote = signNote(formatCheckpoint({ origin, size: 2, root: unlinkedRoot }), log)
+  assert.equal(failureOf({ extra: unlinked, checkpoint: itsNote }), "link")
   const other = signNote(formatCheckpoint({ origin, size: 2, root: bytes(9) }), log)
   const wrongRoot = verifyTlogProof(formatTlogProof({ ...proof, checkpoint: other }), {
     vkeys: [vkey],

@@ -97,7 +97,7 @@ export type TlogProofRefuted = {
  * `malformed`: no such file. `record`: the entry is no record of a ledger, or is missing.
  * `unsigned`: no given key signed the checkpoint. `signature`: a signature under a given key's name
  * does not hold. `origin`: the key that signed belongs to another log. `inclusion`: the record is
- * not at its index in the tree.
+ * not at its index in the tree. `link`: its previous hash is not that of the entry before it.
  */
 export type TlogProofFailure =
   | "malformed"
@@ -106,6 +106,7 @@ export type TlogProofFailure =
   | "signature"
   | "origin"
   | "inclusion"
+  | "link"
 
 export type TlogProofOptions = {
   /** The record to prove. Without it, the record in the file's `extra`. */
@@ -139,28 +140,23 @@ export function verifyTlogProof(text: string, options: TlogProofOptions): Verifi
   const logKeys = note.signatures.map(({ key }) => key).filter((key) => key.type === "log")
   const [other] = logKeys
   if (!other) return { ok: false, failure: "unsigned" }
-  if (!logKeys.some((key) => key.name === checkpoint.origin)) {
-    return { ok: false, failure: "origin", expected: other.name, found: checkpoint.origin }
-  }
+  if (!logKeys.some((key) => key.name === checkpoint.origin))
+    return refuted("origin", other.name, checkpoint.origin)
 
-  if (proof.index !== record.index)
-    return {
-      ok: false,
-      failure: "inclusion",
-      expected: String(record.index),
-      found: String(proof.index),
-    }
-  const root = rootFromInclusion(
-    eventHash(bytes, hash),
-    proof.index,
-    checkpoint.size,
-    proof.hashes,
-    hash,
-  )
-  if (!root) return { ok: false, failure: "inclusion" }
-  if (!equalBytes(root, checkpoint.root))
-    return { ok: false, failure: "inclusion", expected: toHex(checkpoint.root), found: toHex(root) }
+  const { index, hashes } = proof
+  if (index !== record.index) return refuted("inclusion", String(record.index), String(index))
+  const root = rootFromInclusion(eventHash(bytes, hash), index, checkpoint.size, hashes, hash)
+  if (!root || !equalBytes(root, checkpoint.root))
+    return refuted("inclusion", toHex(checkpoint.root), root ? toHex(root) : "none")
+  // At an odd index the first sibling is the entry before it.
+  const [before] = index % 2 === 1 ? hashes : []
+  if (before && !equalBytes(before, record.previousHash))
+    return refuted("link", toHex(before), toHex(record.previousHash))
   return { ok: true, record, checkpoint, signatures: note.signatures }
+}
+
+function refuted(failure: TlogProofFailure, expected: string, found: string): TlogProofRefuted {
+  return { ok: false, failure, expected, found }
 }
 
 const header = "c2sp.org/tlog-proof@v1"

@@ -5,11 +5,18 @@ import {
   createVkey,
   ed25519PublicKey,
   ed25519Sign,
+  encodeRecord,
+  eventHash,
+  formatCheckpoint,
+  formatTlogProof,
   formatVkey,
+  nodeHash,
+  parseRecord,
   parseVkey,
   signNote,
 } from "@tallystick/proof"
 import { genuineEntry, logKey, withoutBody } from "../../../../test/shown-entry.ts"
+import { signerOf, vkeyOf } from "../../../../test/signers.ts"
 import { readReceipt, type ReceiptReading } from "./read-receipt.ts"
 
 const trusted = [{ vkey: logKey, since: "2026-01-01T00:00:00.000Z" }]
@@ -65,6 +72,36 @@ test("a signature is shown as checked only by the key that made it", () => {
   const [{ state, says, hash } = assert.fail()] = checks.filter(({ name }) => name === "Signature")
   // It holds, and which key made it is not in the verdict.
   assert.deepEqual([state, says, hash], ["intact", "Ed25519 signature over that root.", undefined])
+})
+
+test("an entry that does not name the one before it is broken, and the checks before that stand", () => {
+  const { proof, disclosures } = genuineEntry
+  const fields = parseRecord(Buffer.from(proof?.record ?? "", "base64")) ?? assert.fail()
+  const record = encodeRecord({ ...fields, index: 1, previousHash: new Uint8Array(32) })
+  const before = new Uint8Array(32).fill(1)
+  const log = signerOf(parseVkey(logKey)?.name ?? "", 7)
+  const root = nodeHash(before, eventHash(record))
+  const tlogProof = formatTlogProof({
+    index: 1,
+    hashes: [before],
+    checkpoint: signNote(formatCheckpoint({ origin: log.name, size: 2, root }), log),
+  })
+  const changed = { record: Buffer.from(record).toString("base64"), vkey: vkeyOf(log), tlogProof }
+  const answer = JSON.stringify({ proof: { ...proof, ...changed }, disclosures })
+  const { outcome, checks } = readReceipt(answer, [], 0)
+  assert.equal(outcome, "broken")
+  assert.deepEqual(
+    checks.map(({ name, state, says }) => [name, state, says]),
+    [
+      ["Content", "intact", "SHA-256 of the entry is the hash that the receipt names."],
+      ["Link", "broken", "Its previous hash is not that of the entry before it."],
+      ["Inclusion", "intact", "1 step leads from the entry to the signed root."],
+      ["Signature", "intact", "Ed25519 signature over that root."],
+      ["Key", "undone", "Not checked."],
+    ],
+  )
+  const [, link] = checks
+  assert.deepEqual([link?.expected, link?.found], ["01".repeat(32), "00".repeat(32)])
 })
 
 test("the key that is called trusted is the trusted one, whoever else has signed", () => {

@@ -2,7 +2,6 @@
 // recomputed from bytes here, or marked as stated by the server.
 
 import {
-  equalBytes,
   formatVkey,
   parseTlogProof,
   parseVkey,
@@ -82,8 +81,7 @@ export function readReceipt(
     membersOf(answer[name]),
   )
   const log = logOf(proof?.["tlogProof"])
-  const neighbour = neighbourOf(verdict, log?.hashes ?? [])
-  const outcome = neighbour === "broken" ? "broken" : outcomeOf(verdict, nowMs)
+  const outcome = outcomeOf(verdict, nowMs)
   const signed = keyOf(verdict, trustedKeys, proof?.["vkey"])
   const namedHash = receipt?.["eventHash"] ?? entry?.["hash"]
   const { record, eventHash, checkpoint } = verdict
@@ -109,7 +107,7 @@ export function readReceipt(
       shown ? [entry ?? {}, receipt ?? {}] : [],
     ),
     stated: verdict.uncovered.map((path) => [path, valueAt(answer, path)] as const),
-    checks: checksOf(verdict, neighbour, signed, log?.hashes.length ?? 0),
+    checks: checksOf(verdict, signed, log?.hashes.length ?? 0),
   }
 }
 
@@ -142,20 +140,15 @@ function outcomeOf(verdict: Verdict, nowMs: number): Outcome {
 /** The check that a failure belongs to, as the page groups them. */
 const groups = {
   Content: ["record", "content", "canonical", "disclosures", "epochs", "receipt", "kept"],
-  Link: [],
+  Link: ["link"],
   Inclusion: ["inclusion"],
   Signature: ["checkpoint"],
   Server: ["integrity"],
   Key: ["key"],
 } as const satisfies Readonly<Record<string, readonly CheckName[]>>
 
-function checksOf(
-  verdict: Verdict,
-  neighbour: Neighbour,
-  vkey: string | undefined,
-  steps: number,
-): readonly CheckRow[] {
-  const { checkpoint, record, eventHash, checks } = verdict
+function checksOf(verdict: Verdict, vkey: string | undefined, steps: number): readonly CheckRow[] {
+  const { checkpoint, eventHash, checks } = verdict
   const signer = verdict.signatures && vkey
   const state = (group: keyof typeof groups): CheckState => stateOf(checks, groups[group])
   const wrong = verdict.verdict === "refuted" ? verdict : undefined
@@ -172,11 +165,14 @@ function checksOf(
       ...recomputed(isGone ? "undone" : content),
       ...differs("Content"),
     },
-    linkRow(record?.index, record && toHex(record.previousHash), content, neighbour),
+    {
+      ...linkRow(verdict, content, state("Link")),
+      ...differs("Link"),
+    },
     {
       name: "Inclusion",
       state: state("Inclusion"),
-      says: inclusionSentence(verdict, steps, size),
+      says: inclusionSentence(verdict, state("Inclusion"), steps, size),
       ...(checkpoint && { hash: toHex(checkpoint.root) }),
       ...recomputed(state("Inclusion")),
       ...differs("Inclusion"),
@@ -184,7 +180,7 @@ function checksOf(
     {
       name: "Signature",
       state: state("Signature"),
-      says: signatureSentence(verdict, signer, state("Signature")),
+      says: signatureSentence(state("Signature"), signer),
       ...(signer !== undefined && { hash: publicKeyOf(signer) }),
       ...recomputed(state("Signature")),
       ...differs("Signature"),
@@ -259,65 +255,57 @@ export function failureSentence({ failure, field }: Pick<Refuted, "failure" | "f
       return "The checkpoint is not signed by the key of its log."
     case "inclusion":
       return "The steps from the entry do not lead to the signed root."
+    case "link":
+      return "Its previous hash is not that of the entry before it."
     case "integrity":
       return `The server's own statement differs from the proof${where}.`
   }
 }
 
-type Neighbour = "unknown" | "intact" | "broken"
-
 /**
- * Every other entry has the one before it as its sibling in the tree, which is then the first step
- * of its proof: there the link can be recomputed as well.
+ * Every other entry has the one before it as its sibling in the tree: there the link is checked as
+ * well.
  */
-function neighbourOf({ record, checks }: Verdict, hashes: readonly Uint8Array[]): Neighbour {
-  const [sibling] = hashes
-  const isIncluded = checks.some(({ name, ok }) => name === "inclusion" && ok)
-  if (!isIncluded || record === undefined || record.index % 2 === 0 || sibling === undefined)
-    return "unknown"
-  return equalBytes(record.previousHash, sibling) ? "intact" : "broken"
-}
-
-function linkRow(
-  index: number | undefined,
-  previousHash: string | undefined,
-  content: CheckState,
-  neighbour: Neighbour,
-): CheckRow {
+function linkRow({ record }: Verdict, content: CheckState, link: CheckState): CheckRow {
   const name = "Link"
-  if (content !== "intact" || index === undefined || previousHash === undefined)
+  if (content !== "intact" || record === undefined)
     return { name, state: "undone", says: "Not checked." }
-  const state = neighbour === "broken" ? "broken" : "intact"
-  const says = linkSentence(index, neighbour)
-  return { name, state, says, hash: previousHash, where: "recomputed" }
+  return {
+    name,
+    state: link === "broken" ? link : "intact",
+    says: linkSentence(record.index, link),
+    hash: toHex(record.previousHash),
+    where: "recomputed",
+  }
 }
 
-function linkSentence(index: number, neighbour: Neighbour): string {
-  if (neighbour === "broken")
-    return "Its previous hash is not that of the entry that stands before it."
-  if (index === 0) return "It is the first, and names its ledger."
-  return neighbour === "intact"
-    ? "Its previous hash is that of the entry that stands before it."
+function linkSentence(index: number, link: CheckState): string {
+  if (link === "broken") return failureSentence({ failure: "link" })
+  if (link === "intact") return "Its previous hash is that of the entry before it."
+  return index === 0
+    ? "It is the first, and names its ledger."
     : "Its hash covers the hash of the entry before it."
 }
 
-function inclusionSentence(verdict: Verdict, steps: number, size: string | undefined): string {
+function inclusionSentence(
+  verdict: Verdict,
+  state: CheckState,
+  steps: number,
+  size: string | undefined,
+): string {
   if (verdict.verdict === "unconfirmed" && verdict.because === "not_sealed")
     return "No signed checkpoint covers it."
-  if (size !== undefined) {
-    const climbed = steps === 1 ? "1 step leads" : `${steps} steps lead`
-    return `${climbed} from the entry to the root of the checkpoint over ${size} entries.`
-  }
-  return verdict.verdict === "refuted" && verdict.failure === "inclusion"
-    ? failureSentence(verdict)
-    : "Not checked."
+  if (state === "undone") return "Not checked."
+  if (state === "broken") return failureSentence({ failure: "inclusion" })
+  const climbed = steps === 1 ? "1 step leads" : `${steps} steps lead`
+  const root = size === undefined ? "signed root" : `root of the checkpoint over ${size} entries`
+  return `${climbed} from the entry to the ${root}.`
 }
 
-function signatureSentence(verdict: Verdict, vkey: string | undefined, state: CheckState): string {
-  if (state === "broken" && verdict.verdict === "refuted") return failureSentence(verdict)
-  return state === "undone"
-    ? "Not checked."
-    : `Ed25519 signature over that root${vkey === undefined ? "" : ` by key ${keyIdOf(vkey)}`}.`
+function signatureSentence(state: CheckState, vkey: string | undefined): string {
+  if (state === "undone") return "Not checked."
+  if (state === "broken") return failureSentence({ failure: "signature" })
+  return `Ed25519 signature over that root${vkey === undefined ? "" : ` by key ${keyIdOf(vkey)}`}.`
 }
 
 function keyRow(verdict: Verdict, vkey: string | undefined): CheckRow {
