@@ -1016,6 +1016,7 @@ def verify_epoch(folder, base, genesis, successor, trusted):
             _, note = signed_checkpoint(vkey, policy, note_bytes, genesis, trusted)
         else:
             must(note_bytes is None and policy is None, "log.vkey is missing")
+        must(successor is not None or note.size > 0, "no entry binds the newest genesis")
         size = note.size if successor is None else successor.kept
         must(note is None or note.size <= size, "the checkpoint covers more than was kept")
     with step("records"):

@@ -13,6 +13,7 @@ import { signNote } from "./note.ts"
 import { formatBodyLine } from "./pack-form.ts"
 import { encodeRecord, eventHash } from "./record.ts"
 import { bundle } from "./tile.ts"
+import { emptyRoot } from "./tree.ts"
 import { signerOf, vkeyOf } from "../../../test/signers.ts"
 
 const origin = "ledger.example/ledgers/1"
@@ -60,6 +61,21 @@ test("a body of an export must have a known version and the ledger's workspace",
   assert.equal(failureOf(exportOf(body)), "genuine")
   assert.equal(failureOf(exportOf({ ...body, v: 2 })), "content")
   assert.equal(failureOf(exportOf({ ...body, workspaceId: "umbra" })), "content")
+})
+
+test("an export whose checkpoint covers no entry is refuted: only an entry binds its genesis", () => {
+  const files = exportOf(body)
+  const empty = formatCheckpoint({ origin, size: 0, root: emptyRoot })
+  const forged = canonicalize({
+    createdAt: "",
+    nonce: "AAAAAAAAAAAAAAAAAAAAAA",
+    origin,
+    v: 1,
+    workspaceId: "another",
+  })
+  files.set("checkpoint", utf8(signNote(empty, signer)))
+  files.set("genesis.json", utf8(forged))
+  assert.equal(failureOf(files), "checkpoint")
 })
 
 test("sealed fields must follow the rules even without disclosures", () => {

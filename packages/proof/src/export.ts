@@ -206,9 +206,11 @@ function readHead(
     return { born, checkpoint: undefined, ...kept, isTrusted: false }
   const signed = openCheckpoint(textOf(note) ?? "", key, trustedKeys, verify)
   const isSigned = signed?.signatures.some((one) => one.key === key) === true
+  // The next genesis binds an earlier one; only an entry binds the newest.
   if (
     !isSigned ||
     signed.checkpoint.origin !== origin ||
+    (kept === undefined && signed.checkpoint.size === 0) ||
     signed.checkpoint.size > (kept?.size ?? signed.checkpoint.size)
   )
     return { name: "checkpoint", file: packPaths.checkpoint }
