@@ -525,6 +525,10 @@ test("events export: what is cut short or changed on the way is no success", asy
     ["jsonl", line + line + end({}), 1, true],
     ["jsonl", line.replace("1", "2") + end({}), 1, true],
     ["csv", '"sequence"\r\n', 0, true],
+    ["csv", '"metadata","integrity"\r\n"a"",""broken"",\r\n","verified"\r\n', 0, true],
+    ["csv", '"metadata","integrity"\r\n"a"",\r\n","broken"\r\n', 3, true],
+    ["parquet", `PAR1${end({ sha256: undefined, broken: 1 }).trimEnd()}....PAR1`, 3, true],
+    ["parquet", "PAR1", 1, false],
     ["csv", "cut", 1, false],
   ]
   for (const [at, [format, sent, code, kept]] of cases.entries()) {
@@ -541,6 +545,27 @@ test("events export: what is cut short or changed on the way is no success", asy
     const ended = await tallystick(args, environment)
     assert.equal(ended.code, code, `${at}: ${ended.errors}`)
     assert.equal(existsSync(file), kept, `${at}`)
+  }
+})
+
+test("events export: a broken entry is exported in each format, and the exit code is 3", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using service = await startService()
+  for (const format of ["jsonl", "csv", "parquet"]) {
+    // A workspace that is known to be broken is not exported again.
+    const acme = await makeWorkspace(service)
+    const [, second] = await writeMany(acme, 3)
+    await expectChain(acme.reader, acme.id)
+    const exporting = (name: string) => {
+      const args = ["--format", format, "--output", join(folder.path, `${name}.${format}`)]
+      return as(acme.reader, service).run(["events", "export", acme.id, ...args])
+    }
+    assert.deepEqual((await exporting("good")).code, 0, format)
+    damage(service.data, second?.receipt ?? "", "a byte of the body")
+    const { code, errors } = await exporting("broken")
+    assert.equal(code, 3, `${format}: ${errors}`)
+    assert.match(errors, /^tallystick: \d+ entr(?:y|ies) of it (?:is|are) not what was recorded\n$/)
+    assert.ok(existsSync(join(folder.path, `broken.${format}`)))
   }
 })
 

@@ -196,6 +196,15 @@ test("an export names a broken entry, and does not call it verified", async (t) 
       `SELECT sequence, integrity FROM ${relation(format, file)} WHERE integrity <> 'verified'`,
     )
     assert.deepEqual(rows, [{ sequence: String(sequence), integrity: "broken" }], format)
+    if (format === "parquet") {
+      const [said] = await duck.rows(
+        `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${file}')`,
+      )
+      assert.equal(said?.["key"], "tallystick")
+      assert.partialDeepStrictEqual(JSON.parse(String(said["value"])), {
+        end: { count: 300, broken: 1 },
+      })
+    }
     if (format === "jsonl") {
       const { end } = JSON.parse(bytes.toString().split("\n").at(-2) ?? "") as ExportEnd
       assert.deepEqual([end.count, end.broken], [300, 1])

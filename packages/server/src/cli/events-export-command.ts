@@ -10,6 +10,7 @@ import type { ExportFormat } from "@tallystick/client/wire"
 import { isJsonObject, parseJson } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { syncPath } from "../runtime/durable-file.ts"
+import { brokenCsvRows, brokenParquetRows, type BrokenRows } from "./broken-rows.ts"
 import type { Filter } from "./events-list-command.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { counted, type Terminal } from "./terminal.ts"
@@ -67,11 +68,16 @@ export async function exportEvents(
   }
   const started = await client.events.export(workspaceId, asked, patience).catch(failed)
   const write = async (to: Write): Promise<number> => {
-    const copying = format === "jsonl" ? copyLines : copyBytes
-    const broken = await copying(terminal, started, before, to).catch(failed)
+    const copying =
+      format === "jsonl"
+        ? copyLines(terminal, started, before, to)
+        : copyRows(terminal, started, brokenRows[format](), to)
+    const broken = await copying.catch(failed)
     terminal.progress("")
-    if (broken > 0)
-      remark(`tallystick: ${counted(broken, "line")} of it are not what was recorded\n`)
+    if (broken > 0) {
+      const entries = counted(broken, "entry", "entries")
+      remark(`tallystick: ${entries} of it ${broken === 1 ? "is" : "are"} not what was recorded\n`)
+    }
     return broken > 0 ? exitCodes.broken : exitCodes.good
   }
   if (output === undefined) return write((bytes) => terminal.write(bytes))
@@ -221,19 +227,24 @@ async function copyLines(
   return broken
 }
 
-async function copyBytes(
+const brokenRows = { csv: brokenCsvRows, parquet: brokenParquetRows } as const
+
+async function copyRows(
   { progress }: Terminal,
   { bytes }: EntriesExport,
-  _before: Lines,
+  rows: BrokenRows,
   write: Write,
 ): Promise<number> {
   let size = 0
   for await (const some of bytes) {
     size += some.length
     progress(megabytes(size))
+    rows.added(some)
     await write(some)
   }
-  return 0
+  const broken = rows.total()
+  if (broken === undefined) throw new StartError("the export was cut short; run the command again")
+  return broken
 }
 
 const newline = 10

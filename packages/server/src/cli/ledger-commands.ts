@@ -228,8 +228,7 @@ has the suffix .part until it is complete. In csv, a cell that a spreadsheet wou
 
 ${keyHelp("read")}
 
-Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was recorded; 1 it is not complete. Only jsonl has 3: in csv and parquet
-the column \`integrity\` says it.
+Exit codes: 0 the file is complete; 3 it is, and an entry in it is not what was recorded; 1 it is not complete.
 
 Example:
   $ tallystick events export acme --format parquet --output entries.parquet

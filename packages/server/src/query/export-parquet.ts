@@ -5,7 +5,7 @@ import { constants, zstdCompressSync } from "node:zlib"
 import { ByteWriter, ParquetWriter } from "hyparquet-writer"
 import { instantOf } from "../store/instant.ts"
 import { entryColumns, textOf, type EntryColumn } from "./entry-columns.ts"
-import type { ExportWriter, PieceRows, PlacedNote } from "./export-file.ts"
+import type { ExportWriter, PieceRows, WrittenFile } from "./export-file.ts"
 import { seenEntry } from "./verified-entries.ts"
 
 /**
@@ -27,7 +27,7 @@ type RowGroup = ParquetWriter["row_groups"][number]
 export const parquetWriter: ExportWriter = {
   head: Buffer.from("PAR1"),
   begin: beginGroup,
-  end: ({ notes }) => footerOf(notes),
+  end: footerOf,
 }
 
 /** Each piece is one group. */
@@ -66,8 +66,11 @@ function beginGroup(): PieceRows {
   }
 }
 
-function footerOf(notes: readonly PlacedNote[]): Uint8Array {
+function footerOf({ notes, count, broken, sequence }: WrittenFile): Uint8Array {
   const { file, writer } = openFile()
+  // As in the last line of JSON lines. `tallystick events export` reads it.
+  const end = JSON.stringify({ end: { count, broken, sequence } })
+  file.kvMetadata = [{ key: "tallystick", value: end }]
   for (const { at, note } of notes) {
     // The note of a group, as `take` made it.
     const group = movedBy(at, deserialize(note) as RowGroup)
