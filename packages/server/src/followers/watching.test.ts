@@ -237,6 +237,20 @@ test("if another server takes a workspace over, its entries are no longer awaite
   await expectChain(house.watched.journal, "acme")
 })
 
+test("no lag is negative, because their sum would fall", async () => {
+  const nowMs = new TestClock().now()
+  const house = openHouse({
+    // The clock was set back since the entries were taken.
+    checkpointer: (it) => ({ ...it, unsignedSinceMs: () => nowMs + 60_000 }),
+  })
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  const signed = house.sightings.find((sighting) => sighting.kind === "signed")
+  assert.equal(signed?.lagMs, 0)
+  await house.watching.close()
+})
+
 test("entries that another server has followed or signed count as covered here too", async () => {
   // Its tree has grown elsewhere, so nothing is taken here.
   const grownElsewhere = (it: Checkpointer): Checkpointer => ({

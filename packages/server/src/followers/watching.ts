@@ -161,8 +161,11 @@ export function startWatching({
       checkpoint !== undefined &&
       since !== undefined &&
       checkpoint === checkpointer.signedLast(workspace)
-    )
-      report({ kind: "signed", workspace, checkpoint, lagMs: clock.now() - since })
+    ) {
+      // The clock may have been set back since.
+      const lagMs = Math.max(0, clock.now() - since)
+      report({ kind: "signed", workspace, checkpoint, lagMs })
+    }
     if (checkpoint !== undefined)
       report({ kind: "covered", workspace, sequence: await checkpointer.position(workspace) })
     return checkpoint
