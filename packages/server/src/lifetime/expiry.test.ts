@@ -5,6 +5,7 @@ import { systemClock, type Clock } from "../clock.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { cacheRegistry } from "../store/cached-documents.ts"
 import { unpaced } from "../runtime/pace.ts"
+import { TestClock } from "../runtime/test-clock.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { changed, type Change } from "../store/documents.ts"
@@ -255,7 +256,7 @@ test("after workspaces could not be listed once, contents still expire", async (
   const failures: unknown[] = []
   const expiring = startExpiry(
     {
-      expiry: { run: async () => ({ entries: 7, held: 0 }) },
+      expiry: { run: async () => ({ entries: 7, held: 0 }), finish: async () => {} },
       registry: {
         async list(...asked) {
           if (failures.length === 0) throw new Error("the database is away")
@@ -271,5 +272,54 @@ test("after workspaces could not be listed once, contents still expire", async (
   const result = await Promise.race([ran.promise, systemClock.sleep(5000)])
   assert.deepEqual(result, { entries: 7, held: 0 })
   assert.deepEqual(failures, [new Error("the database is away")])
+  await expiring.close()
+})
+
+test("nothing expires by a clock that was set since the last look, or that nobody has looked at before", async () => {
+  const { registry, journal } = openMemory().served
+  const workspace = testWorkspace("acme")
+  const created: Change = { ...workspace, version: 0 }
+  await openTestLedger(journal, { registry }).record(workspace, [testEvent({})], [created])
+  const clock = new TestClock()
+  let setMs = 0
+  const did: string[] = []
+  const everyMs = 3_600_000
+  const expiring = startExpiry(
+    {
+      expiry: {
+        async run() {
+          did.push("expired")
+          return { entries: 0, held: 0 }
+        },
+        finish: async () => void did.push("finished"),
+      },
+      registry,
+      clock: {
+        now: () => clock.now() + setMs,
+        elapsed: () => clock.elapsed(),
+        sleep: (delayMs) => clock.sleep(delayMs),
+      },
+      everyMs,
+      isOff: () => undefined,
+    },
+    { ran: () => undefined, failed: (_, error) => did.push(String(error)) },
+  )
+  const after = async (): Promise<readonly string[]> => {
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    return did.splice(0)
+  }
+  const later = (byMs = everyMs): Promise<readonly string[]> => {
+    clock.advance(byMs)
+    return after()
+  }
+  assert.deepEqual(await after(), ["finished"], "a start")
+  assert.deepEqual(await later(), ["expired"])
+  setMs = 30 * dayMs
+  assert.deepEqual(await later(), ["finished"], "a month ahead")
+  setMs = 0
+  assert.deepEqual(await later(), [], "set right, and the day is done")
+  setMs = 500
+  assert.deepEqual(await later(dayMs), ["expired"], "adjusted")
+  clock.advance(everyMs)
   await expiring.close()
 })

@@ -44,6 +44,8 @@ export interface Expiry {
    * process does it.
    */
   run(by: Principal, workspace: Document<"workspace">): Promise<ExpiryResult | undefined>
+  /** Destroys what an interrupted run has recorded, and nothing else. */
+  finish(workspace: Document<"workspace">): Promise<void>
 }
 
 const service = { kind: "instance" } as const
@@ -72,6 +74,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       running.set(key, ended)
       return ended
     },
+    finish: (workspace) =>
+      inTurn(workspace.id, async () => {
+        if (await parts.content.isOurs(workspace.id)) await finish(parts, workspace)
+      }),
   }
 }
 
@@ -227,7 +233,11 @@ export interface ExpiryListener {
   readonly failed: (workspace: string, error: unknown) => void
 }
 
-/** Runs in every workspace, soon after the start and then after each midnight of UTC. */
+/**
+ * Runs in every workspace, after each midnight of UTC and at the second look after the start. What
+ * expires early is lost, so nothing expires by a clock that was set since the look before: most
+ * wrong clocks are those of a machine that has just started.
+ */
 export function startExpiry(
   {
     expiry,
@@ -248,13 +258,14 @@ export function startExpiry(
   const stop = new AbortController()
   /** For each workspace, the last day that this process has completed. */
   const days = new Map<string, number>()
-  const runAll = async (): Promise<void> => {
+  const runAll = async (isSteady: boolean): Promise<void> => {
     for await (const workspace of every(registry, "workspace", undefined)) {
       const today = Math.floor(clock.now() / dayMs)
       if (stop.signal.aborted) return
       if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
       try {
-        const result = await expiry.run(service, workspace)
+        const result = isSteady ? await expiry.run(service, workspace) : undefined
+        if (!isSteady) await expiry.finish(workspace)
         if (result === undefined) continue
         days.set(workspace.id, today)
         ran(result)
@@ -264,9 +275,13 @@ export function startExpiry(
     }
   }
   const loop = (async () => {
+    let before: number | undefined
     while (!stop.signal.aborted) {
+      const ahead = clock.now() - clock.elapsed()
+      const isSteady = before !== undefined && Math.abs(ahead - before) < setMsMin
+      before = ahead
       // If the workspaces cannot be listed now, the next round lists them again.
-      await runAll().catch((error: unknown) => {
+      await runAll(isSteady).catch((error: unknown) => {
         if (!stop.signal.aborted) failed("", error)
       })
       await pause(clock, everyMs, stop.signal)
@@ -282,3 +297,5 @@ export function startExpiry(
 }
 
 const stopWithinMs = 1000
+/** A clock that is only adjusted moves by two seconds in an hour at most. */
+const setMsMin = 10_000
