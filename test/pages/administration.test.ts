@@ -118,7 +118,8 @@ test("a dialog stays until its key is made, and shows it", { skip }, async () =>
   const { page } = watched
   const dialog = page.getByRole("dialog")
   await page.getByRole("button", { name: "New key" }).click()
-  await page.getByLabel("Name").fill("awaited")
+  await page.getByLabel("Name").and(page.locator(":focus")).waitFor()
+  await page.keyboard.type("awaited")
   const release = await holdAnswers(page, "**/api-keys", 1)
   await Promise.all([
     page.waitForRequest("**/api-keys"),

@@ -142,6 +142,16 @@ test(
   },
 )
 
+test("explorer: the timeline of nothing does not begin in 1970", { skip }, async () => {
+  await using watched = await watch(browser, { origin: service.url })
+  const page = await explore(watched, "&range=all&query=nothing-like-this")
+  await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+  await page.locator(".axis li").first().waitFor()
+  const days = await page.locator(".axis li").allTextContents()
+  assert.ok(days.length > 5 && days.every((day) => /^[A-Z][a-z]{2} \d/.test(day)), days.join())
+  await watched.expectQuiet()
+})
+
 test("explorer: the time is set by keyboard, and a search is saved", { skip }, async () => {
   await using watched = await watch(browser, { origin: service.url })
   const page = await explore(watched, "&range=24h&query=lane:security")

@@ -4,8 +4,9 @@ import { crossIcon } from "./icon.tsx"
 import { holdSecret } from "./secret.tsx"
 
 /**
- * Opens a dialog over the page. Escape closes it, though no secret that is not stored yet, and the
- * focus returns to where it was. `draw` gets the function that closes it.
+ * Opens a dialog over the page, with the focus in its first field. Escape closes it, though no
+ * secret that is not stored yet, and the focus returns to where it was. `draw` gets the function
+ * that closes it.
  */
 export function openDialog(title: string, draw: (close: () => void) => Child): void {
   const dialog = document.createElement("dialog")
@@ -31,6 +32,7 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   })
   document.body.append(dialog)
   dialog.showModal()
+  dialog.querySelector<HTMLElement>(".field")?.focus()
 }
 
 /** Closes the dialog when the reader leaves the page, because it would cover the next one. */

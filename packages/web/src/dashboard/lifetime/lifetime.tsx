@@ -33,8 +33,8 @@ export const openLifetime: OpenView = (desk, place) => {
     content.replaceChildren(
       <h1>Lifetime</h1>,
       <p class="lead soft">
-        What becomes of entries as they grow old. Whatever happens to what they said, that they were
-        recorded, when, and in which place, holds for ever.
+        What becomes of entries as they grow old. Their contents can go. That they were recorded,
+        when, and in which place, stays provable for ever.
       </p>,
       <Tabs
         label="Lifetime"

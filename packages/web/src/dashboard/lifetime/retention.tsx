@@ -82,9 +82,9 @@ function Rules({ desk, rules, saved }: RulesProps) {
   const form = elementOf(
     <Form action="Count what they would destroy" submit={submit}>
       <p class="soft">
-        The first rule that fits an entry says for how many days its contents are kept; what no rule
-        fits is kept for ever. Consents expire by rules that name their action alone; policies,
-        erasures and what says who may do what never do.
+        The first rule that fits an entry says for how many days its contents are kept. What no rule
+        fits is kept for ever. Consents expire only by a rule that names their action. Policies,
+        erasures and changes of access never expire.
       </p>
       {rows}
       <p class="actions">

@@ -171,10 +171,10 @@ function Work({ system: { writing, followers, audit } }: { readonly system: Syst
 }
 
 const followerNames: Readonly<Record<string, string>> = {
+  auditor: "To be read again",
   indexer: "To be indexed",
   filing: "Waiting for the search index",
   checkpointer: "To be sealed",
-  watching: "To be read back",
 }
 
 /** The checks of `/readyz`. */
@@ -182,7 +182,7 @@ function Checks({ ready }: { readonly ready: Readiness | undefined }) {
   return (
     <Facts
       rows={(ready?.checks ?? []).map(({ name, ok, detail }) => [
-        name,
+        `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
         <>
           <span class={`state ${ok ? "intact" : "attention"}`}>
             <Icon of={ok ? checkIcon : attentionIcon} />
