@@ -2,11 +2,10 @@
 
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { redraw } from "../elements/redraw.ts"
 import { openDialog } from "../parts/dialog.tsx"
 import { Choice, Field, Form, orRefusal, textIn } from "../parts/form.tsx"
 import { elementOf } from "../parts/page.tsx"
-import { Secret } from "../parts/secret.tsx"
+import { Secret, showSecret } from "../parts/secret.tsx"
 import type { Desk } from "./desk.ts"
 
 const day = 86_400
@@ -49,13 +48,12 @@ export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>)
       })
       return orRefusal(asked, (created) => {
         made?.()
-        redraw(
+        showSecret(
           place,
           <Secret secret={address(created)} label="Copy link" stored={close}>
             <p>{opens}</p>
           </Secret>,
         )
-        place.querySelector("button")?.focus()
       })
     }
     place.append(

@@ -134,11 +134,15 @@ export function Form({ action, submit, cancel, children }: FormProps) {
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (!(event.target instanceof HTMLFormElement)) return
+    const focused = document.activeElement
     wait(true)
     refused.replaceChildren()
     const refusal = await submit(new FormData(event.target))
     wait(false)
-    if (refusal !== undefined) redraw(refused, <RefusedLine refusal={refusal} />)
+    if (refusal === undefined) return
+    redraw(refused, <RefusedLine refusal={refusal} />)
+    // A button that is disabled loses the focus.
+    if (document.activeElement === document.body && focused instanceof HTMLElement) focused.focus()
   }
   return (
     <form class="form" onSubmit={(event: Event) => void send(event)}>

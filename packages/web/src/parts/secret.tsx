@@ -1,4 +1,5 @@
 import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw } from "../elements/redraw.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
@@ -44,6 +45,12 @@ export function Secret({ secret, label, stored, children }: SecretProps) {
       </p>
     </ShownOnce>
   )
+}
+
+/** Shows it in place of what asked for it, with the focus on its first button, which copies it. */
+export function showSecret(place: Element, secret: Node): void {
+  redraw(place, secret)
+  place.querySelector("button")?.focus()
 }
 
 /** The reader was about to leave. Returns whether there is a secret that they have not stored. */

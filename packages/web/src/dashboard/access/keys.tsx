@@ -2,7 +2,6 @@
 
 import type { ApiKey, ApiKeyList, CreatedApiKey, MadeByKey, Scope } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
 import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
@@ -11,7 +10,7 @@ import { Check, Choice, Field, Form, RefusedLine, orRefusal, textIn } from "../.
 import { elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Secret } from "../../parts/secret.tsx"
+import { Secret, showSecret } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
@@ -156,7 +155,7 @@ function openNewKey(desk: Desk, list: PagedList): void {
       })
       return orRefusal(asked, (created) => {
         list.reload()
-        redraw(place, <NewKey created={created} stored={close} />)
+        showSecret(place, <NewKey created={created} stored={close} />)
       })
     }
     place.append(

@@ -2,7 +2,6 @@
 
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
@@ -10,7 +9,7 @@ import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { elementOf } from "../../parts/page.tsx"
 import type { PagedList } from "../../parts/paged-list.tsx"
-import { Secret } from "../../parts/secret.tsx"
+import { Secret, showSecret } from "../../parts/secret.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -142,7 +141,7 @@ function openNewLink(desk: Desk, { id, email }: Member): void {
     const place = elementOf(<div />)
     const submit = (): Promise<Refusal | undefined> =>
       orRefusal(desk.send<InvitedMember>("POST", ["members", id, "setup"]), (made) =>
-        redraw(place, <SetupLink of={made} close={close} />),
+        showSecret(place, <SetupLink of={made} close={close} />),
       )
     place.append(
       <Form action="Make the link" submit={submit} cancel={close}>
@@ -167,7 +166,7 @@ function openInvitation(desk: Desk, list: PagedList): void {
       })
       return orRefusal(asked, (made) => {
         list.reload()
-        redraw(place, <SetupLink of={made} close={close} />)
+        showSecret(place, <SetupLink of={made} close={close} />)
       })
     }
     place.append(

@@ -9,7 +9,7 @@ import { Form, orRefusal } from "../../parts/form.tsx"
 import { Icon, checkIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
 import { announce, elementOf } from "../../parts/page.tsx"
-import { ShownOnce } from "../../parts/secret.tsx"
+import { ShownOnce, showSecret } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
@@ -104,7 +104,7 @@ function firstKey(desk: Desk): HTMLElement {
     const key = { name: "First events", scopes: ["write"] }
     return orRefusal(desk.send<CreatedApiKey>("POST", ["api-keys"], key), ({ key: secret }) => {
       const call = <Call workspace={desk.workspace} secret={secret} />
-      redraw(
+      showSecret(
         place,
         <ShownOnce stored={() => redraw(place, call)}>
           {call}
@@ -113,7 +113,6 @@ function firstKey(desk: Desk): HTMLElement {
           </p>
         </ShownOnce>,
       )
-      place.querySelector("button")?.focus()
     })
   }
   place.append(
