@@ -13,7 +13,7 @@ import { runAgain } from "./again.ts"
 const scenarios = {
   batch: [800, 2],
   consents: [50, 30],
-  events: [350, 70],
+  events: [350, 30],
   idempotency: [200, 80],
   keys: [500, 300],
   operations: [20, 5],

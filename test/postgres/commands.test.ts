@@ -203,6 +203,11 @@ test("a service that was away for long does not come back while a command has th
     const reply = await write()
     return reply.status === 202 ? reply.json<MintedReceipt>() : undefined
   })
+  // Its threads have connections of their own.
+  await eventually("it reads", async () => {
+    const { status } = await acme.reader.get(`${acme.path}/receipts/${later.receipt}/proof`)
+    return status === 200 || undefined
+  })
   await expectChain(acme.reader, acme.id, [...receipts, later])
 })
 

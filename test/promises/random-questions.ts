@@ -126,12 +126,15 @@ export function timeText(ns: bigint, chance: Chance): string {
 export function filterOf(writes: readonly Written[], chance: Chance, reader: Reader): Filter {
   const terms = termsOf(writes, chance)
   if (reader.kind === "person") return { terms }
+  // The service refuses an end before the start.
+  const [one, other] = [instantOf(chance), instantOf(chance)]
+  const [fromNs, toNs] = one < other ? [one, other] : [other, one]
   return {
     ...(chance.percent(30) && { project: chance.pick(reader.projects ?? projects) }),
     ...(chance.percent(25) && { lane: chance.pick(["security", "data", "policy", "operations"]) }),
     ...(chance.percent(25) && { userVisible: chance.percent(50) }),
-    ...(chance.percent(25) && { fromNs: instantOf(chance) }),
-    ...(chance.percent(25) && { toNs: instantOf(chance) }),
+    ...(chance.percent(25) && { fromNs }),
+    ...(chance.percent(25) && { toNs }),
     terms,
   }
 }
