@@ -13,11 +13,8 @@ const entry = (sequence: number, actor: object, target: object): ListedEntry =>
 const ledger = Array.from({ length: 200 }, (_, at) => 200 - at).map((sequence) =>
   entry(sequence, sequence % 3 === 0 ? thing : other, sequence % 5 === 0 ? thing : other),
 )
-const ask = (cursor: number, limit: number) => async (query: string) => {
-  const all = ledger.filter(({ actor, target }) => {
-    if (query.startsWith("actor:")) return actor.id === thing.id
-    return target.id === thing.id && !(query.includes(" -actor:") && actor.id === thing.id)
-  })
+/** A page of these, below a cursor. */
+function pageOf(all: readonly ListedEntry[], cursor: number, limit: number) {
   const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
   const events = below.slice(0, limit)
   const page = {
@@ -27,6 +24,14 @@ const ask = (cursor: number, limit: number) => async (query: string) => {
     nextCursor: events.at(-1)?.sequence ?? 0,
   }
   return { ok: true, value: page as unknown as EventsPage } as const
+}
+
+const ask = (cursor: number, limit: number) => async (query: string) => {
+  const all = ledger.filter(({ actor, target }) => {
+    if (query.startsWith("actor:")) return actor.id === thing.id
+    return target.id === thing.id && !(query.includes(" -actor:") && actor.id === thing.id)
+  })
+  return pageOf(all, cursor, limit)
 }
 
 test("pages of both sides are merged in order, completely and without duplicates", async () => {
@@ -73,12 +78,7 @@ test("a history passes over namesakes, and counts those that it has met no longe
     const all = String(asked["query"]).startsWith("actor:")
       ? entries.slice(-3)
       : entries.slice(0, -3)
-    const cursor = Number(asked["cursor"])
-    const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
-    const events = below.slice(0, Number(asked["limit"]))
-    const nextCursor = events.at(-1)?.sequence ?? 0
-    const hasMore = below.length > events.length
-    return { ok: true, value: { events, total: all.length, hasMore, nextCursor } } as const
+    return pageOf(all, Number(asked["cursor"]), Number(asked["limit"]))
   }
   // The types of values are those of the caller.
   const load = loadHistory({ get: get as unknown as Desk["get"] }, thing, ["did", "done"])
@@ -98,12 +98,7 @@ test("the total of a history is a bound until its end, where it is exact", async
   const get = async (_: readonly string[], asked: Parameters<Desk["get"]>[1] = {}) => {
     const side = String(asked["query"]).startsWith("actor:") ? "actor" : "target"
     const all = entries.filter((each) => each[side].id === long.id)
-    const cursor = Number(asked["cursor"])
-    const below = all.filter(({ sequence }) => cursor === 0 || sequence < cursor)
-    const events = below.slice(0, Number(asked["limit"]))
-    const nextCursor = events.at(-1)?.sequence ?? 0
-    const hasMore = below.length > events.length
-    return { ok: true, value: { events, total: all.length, hasMore, nextCursor } } as const
+    return pageOf(all, Number(asked["cursor"]), Number(asked["limit"]))
   }
   // The types of values are those of the caller.
   const load = loadHistory({ get: get as unknown as Desk["get"] }, long, ["did", "done"])
