@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { failedStart } from "../crash/programs.ts"
+import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
-import { onOwnServer, startOwnPostgres, type OwnPostgresServer } from "../postgres-server.ts"
+import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { metric } from "../metrics.ts"
 import { eventually, type Service } from "../service.ts"
@@ -13,12 +14,6 @@ import { startServers } from "./servers.ts"
 
 // Promise 20: after any failure of the database, every acknowledged write is there once, and the
 // servers continue by themselves.
-
-async function openOn(database: OwnPostgresServer) {
-  const databaseUrl = await database.createDatabase()
-  const archive = { kind: "folder", path: "/nowhere" } as const
-  return await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
-}
 
 test(
   "connections are cut, and the server killed and stopped, under load",
@@ -63,7 +58,9 @@ test(
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres({ settings: { log_statement: "all" } })
-    const store = await openOn(database)
+    const databaseUrl = await database.createDatabase()
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
     try {
       const asked = (): number => database.log().split("pg_is_in_recovery()").length - 1
       const before = asked()
@@ -81,7 +78,9 @@ test(
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
-    const store = await openOn(database)
+    const databaseUrl = await database.createDatabase()
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
     const over = new AbortController()
     try {
       await database.kill()
@@ -98,16 +97,19 @@ test(
 
 test(
   "a listener that begins while the database is away ends when it is told to",
-  { ...onOwnServer, timeout: 60_000 },
+  onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
-    const store = await openOn(database)
+    const databaseUrl = await database.createDatabase()
+    const archive = { kind: "folder", path: "/nowhere" } as const
+    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
     await database.kill()
     await assert.rejects(store.ready())
     const over = new AbortController()
     const heard = Array.fromAsync(store.grown(over.signal))
     over.abort()
-    assert.deepEqual((await heard).flat(), [])
+    const late = systemClock.sleep(3000).then(() => assert.fail("it still waits for the database"))
+    assert.deepEqual((await Promise.race([heard, late])).flat(), [])
     await store.close()
   },
 )
