@@ -7,11 +7,13 @@ import { strict as assert } from "node:assert"
 import { parseRecord } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { isArchiveAway } from "../error.ts"
+import { firstWhere } from "../runtime/first-where.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { ArchiveFailure } from "../store/archive/archive-storage.ts"
 import {
   checkSegment,
   makeSegment,
+  mayHaveBody,
   readSegment,
   segmentPrefix,
   segmentWithout,
@@ -19,6 +21,7 @@ import {
   type MadeSegment,
   type ReadSegment,
 } from "../store/archive/archive-segment.ts"
+import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { openFrame } from "../store/body-frame.ts"
 import type { Frame, SequenceRange } from "../store/content-keeper.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
@@ -27,6 +30,7 @@ import type { Stored } from "../store/entries.ts"
 import {
   findDueFrames,
   readBytes,
+  type ArchivedLedger,
   type DueFrames,
   type DueSegment,
   type FramedStore,
@@ -74,6 +78,16 @@ export interface SegmentArchiving {
   files(place: ArchiveSegmentDocument): Promise<readonly string[]>
   /** Deletes files that no document names. */
   discard(files: readonly string[]): Promise<void>
+  /**
+   * Deletes the files of a ledger that no document names and that have some of these bodies, or
+   * cannot be read: an archiver that was killed leaves such files. Nothing can record them any more,
+   * because the bodies are recorded as destroyed.
+   */
+  discardStrays(
+    workspace: string,
+    ledger: Pick<ArchivedLedger, "ledgerId" | "before">,
+    gone: readonly SequenceRange[],
+  ): Promise<void>
 }
 
 const restoredAtOnce = 4
@@ -159,6 +173,33 @@ export function createSegmentArchiving(
     async discard(files) {
       for (const file of files) await storage.delete(file)
     },
+    discardStrays: (...asked) => discardStrays(store, storage, ...asked),
+  }
+}
+
+async function discardStrays(
+  { registry }: FramedStore,
+  storage: ArchiveStorage,
+  ...[workspace, { ledgerId, before }, gone]: Parameters<SegmentArchiving["discardStrays"]>
+): Promise<void> {
+  const directory = createSegmentDirectory(registry)
+  const wasPut = (await directory.list(workspace)).some((one) => one.ledgerId === ledgerId)
+  const files = await Array.fromAsync(storage.list(`${ledgerId}/`, wasPut))
+  // Read after the files were listed, so that it names all of them that were recorded by then.
+  const recorded = new Set((await directory.list(workspace)).map(({ file }) => file))
+  const isGone = isWithin(gone)
+  for (const file of files) {
+    if (recorded.has(file.name)) continue
+    if (await mayHaveBody(storage, file, (index) => isGone(index + 1 + before), turn))
+      await storage.delete(file.name)
+  }
+}
+
+/** Answers for sequences in any order; the ranges are in order. */
+export function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
+  return (sequence) => {
+    const range = ranges[firstWhere(ranges, ({ last }) => last >= sequence)]
+    return range !== undefined && range.first <= sequence
   }
 }
 

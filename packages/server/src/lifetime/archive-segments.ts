@@ -3,8 +3,12 @@
 // deleted only after that.
 
 import { isDeepStrictEqual } from "node:util"
-import type { SegmentArchiving, WrittenSegment } from "../followers/segment-archiving.ts"
-import { firstWhere } from "../runtime/first-where.ts"
+import { toHex } from "@tallystick/proof"
+import {
+  isWithin,
+  type SegmentArchiving,
+  type WrittenSegment,
+} from "../followers/segment-archiving.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
 import type { SequenceRange } from "../store/content-keeper.ts"
 import { destroyedBodies } from "../store/destroyed.ts"
@@ -16,6 +20,7 @@ import {
   type Change,
   type Document,
 } from "../store/documents.ts"
+import { epochsOf } from "../store/epochs.ts"
 import { recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
 import { required } from "../workspace/required-document.ts"
 
@@ -140,7 +145,10 @@ async function recordRemoval(
   })
 }
 
-/** Removes the destroyed content of these ranges, which are in order, from every segment. */
+/**
+ * Removes the destroyed content of these ranges, which are in order, from every segment and from
+ * files that no document names.
+ */
 export async function removeFromArchive(
   parts: SegmentParts,
   workspace: string,
@@ -152,9 +160,13 @@ export async function removeFromArchive(
     while ((ranges[at]?.last ?? Infinity) < segment.first) at += 1
     return (ranges[at]?.first ?? Infinity) <= segment.last
   })
-  if (hit.length === 0) return
+  const [first, last] = [ranges[0]?.first, ranges.at(-1)?.last]
+  if (first === undefined || last === undefined) return
   const document = await required(parts.registry, "workspace", workspace, workspace)
   await removeDestroyed(parts, document, hit)
+  for (const { ledgerId, before, end = Infinity } of epochsOf(document))
+    if (first <= end && last > before)
+      await parts.archiving.discardStrays(workspace, { ledgerId: toHex(ledgerId), before }, ranges)
 }
 
 /** Removes destroyed content from the segment of the newest archived entries. */
@@ -284,14 +296,6 @@ async function eachOf<T>(
     for (const one of waiting) await act(one)
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
-}
-
-/** Answers for sequences in any order; the ranges are in order. */
-function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
-  return (sequence) => {
-    const range = ranges[firstWhere(ranges, ({ last }) => last >= sequence)]
-    return range !== undefined && range.first <= sequence
-  }
 }
 
 /** Puts the bodies of a segment back into the database, and then ends the segment. Idempotent. */

@@ -18,7 +18,7 @@ import { created, segmentDocumentId, type ArchiveSegmentDocument } from "../stor
 import type { Journal, JournalReader } from "../store/store.ts"
 import { bodiless, destroyedChanges } from "../store/destroyed.ts"
 import { recordPlanned } from "../workspace/admin-entries.ts"
-import { removeDestroyed, restoreSegment } from "./archive-segments.ts"
+import { removeDestroyed, removeFromArchive, restoreSegment } from "./archive-segments.ts"
 import { archiveDue, startArchiver } from "./archiver.ts"
 
 const workspace = testWorkspace("acme", { hotDays: 0 })
@@ -522,6 +522,31 @@ test("a restore that is killed after it has deleted a file is finished by the ne
   await storage.delete(again.file)
   await assert.rejects(restoreSegment(house, workspace, again), /is not in the archive/)
   await storage.put(again.file, content)
+})
+
+test("a file that a killed archiver has not recorded does not outlive the bodies in it", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving } = house
+  const write: SegmentArchiving["write"] = async (due) => {
+    await archiving.write(due)
+    return assert.fail("killed")
+  }
+  await assert.rejects(house.archive({ ...archiving, write }), /killed/)
+  assert.equal((await house.stored()).length, 64)
+  // No later segment begins with the same entry.
+  await house.destroy([[1, 64]])
+  await removeFromArchive(house, workspace.id, [{ first: 1, last: 64 }])
+  await house.expectFiles([], "destroyed")
+})
+
+test("a file that is about to be recorded stays while other bodies are destroyed", async (t) => {
+  await using house = await openHouse(t)
+  await house.archiveLarger(async () => {
+    await house.destroy([[129, 192]])
+    await removeFromArchive(house, workspace.id, [{ first: 129, last: 192 }])
+  })
+  assert.equal((await house.lacking()).length, 64)
+  await house.expectFiles(await house.segments(), "recorded")
 })
 
 test("a segment that a dead process has recorded is finished behind frames that are not archived", async (t) => {

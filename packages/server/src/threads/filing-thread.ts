@@ -91,7 +91,17 @@ export async function fileBeside(
       "clearLog",
       "isOurs",
     ),
-    archiving: asking(thread, "oldest", "write", "drop", "without", "restore", "files", "discard"),
+    archiving: asking(
+      thread,
+      "oldest",
+      "write",
+      "drop",
+      "without",
+      "restore",
+      "files",
+      "discard",
+      "discardStrays",
+    ),
     close: () => thread.close(),
   }
 }

@@ -6,7 +6,7 @@ import { fits, frameEntries, frameOfStaying, openFrame, type OpenFrame } from ".
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
 import type { Log } from "../epochs.ts"
-import type { ArchiveStorage } from "./archive-storage.ts"
+import type { ArchiveStorage, StoredFile } from "./archive-storage.ts"
 import { sha256Hex } from "./s3-signature.ts"
 import {
   formatSegment,
@@ -150,6 +150,27 @@ export function segmentPrefix({
 } {
   const digits = /\/(\d+)-/.exec(file)?.[1] ?? ""
   return { index: Number(digits), prefix: `${ledgerId}/${digits}-` }
+}
+
+/** Whether a file has a body with one of these indexes. True if it cannot be read as a segment. */
+export async function mayHaveBody(
+  storage: Pick<ArchiveStorage, "get">,
+  { name, bytes }: StoredFile,
+  isOne: (index: number) => boolean,
+  turn: () => Promise<void>,
+): Promise<boolean> {
+  const content = bytes > 0 && (await storage.get(name, { start: 0, end: bytes }))
+  if (content === undefined || content === false) return false
+  const places = await readFramePlaces(0, bytes, async ({ start, end }) =>
+    content.subarray(start, end),
+  )
+  if (typeof places === "string") return true
+  for (const { range } of places) {
+    const opened = openFrame(content.subarray(range.start, range.end))
+    if (typeof opened === "string" || opened.indexes.some(isOne)) return true
+    await turn()
+  }
+  return false
 }
 
 export interface CheckedSegment {

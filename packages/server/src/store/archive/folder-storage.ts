@@ -61,9 +61,12 @@ export function openFolderStorage(folder: string): ArchiveStorage {
         return bytes
       }),
     async *list(prefix, wasPut) {
-      if (wasPut === true) await attempt("cannot be read", () => requireFolder(dirname(prefix)))
       // A name contains at most one folder.
-      for (const path of await attempt("cannot be listed", () => pathsIn(folder))) {
+      const [place, rest] = prefix.split("/")
+      const isWithin = place !== undefined && rest !== undefined
+      if (wasPut === true && isWithin) await attempt("cannot be read", () => requireFolder(place))
+      const paths = () => (isWithin ? pathsOf(folder, place) : pathsIn(folder))
+      for (const path of await attempt("cannot be listed", paths)) {
         if (!path.startsWith(prefix)) continue
         const file = await attempt("cannot be listed", () => fileAt(folder, path))
         if (file !== undefined) yield file
@@ -119,10 +122,14 @@ async function pathsIn(folder: string): Promise<readonly string[]> {
   const inside = await Promise.all(
     names.map(async (name) => {
       const isFolder = (await stat(join(folder, name)).catch(ifThere))?.isDirectory() === true
-      return isFolder ? (await namesIn(join(folder, name))).map((file) => `${name}/${file}`) : name
+      return isFolder ? await pathsOf(folder, name) : name
     }),
   )
   return inside.flat()
+}
+
+async function pathsOf(folder: string, inside: string): Promise<readonly string[]> {
+  return (await namesIn(join(folder, inside))).map((name) => `${inside}/${name}`)
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
