@@ -27,6 +27,7 @@ import type { Frame, SequenceRange } from "../store/content-keeper.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
+import { createArchiveCheck } from "./archive-check.ts"
 import {
   findDueFrames,
   readBytes,
@@ -204,7 +205,8 @@ export function isWithin(ranges: readonly SequenceRange[]): (sequence: number) =
 }
 
 function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
-  const { journal } = store
+  const { journal, registry } = store
+  const requireArchive = createArchiveCheck(registry, storage)
   const failure = ({ file }: ArchiveSegmentDocument, fault: string) =>
     new ArchiveFailure(`${storage.name}: the segment ${file} ${fault}`)
   const check = (workspace: string, segment: ArchiveSegmentDocument): Promise<CheckedSegment> =>
@@ -237,6 +239,7 @@ function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
     async write({ frames, ledger }: DueFrames): Promise<WrittenSegment> {
       const made = makeSegment(frames, ledger.ledgerId, ledger)
       assert(made !== undefined, "a frame that is kept has a body")
+      await requireArchive()
       await put(made, ledger.hasSegments)
       const { document } = made
       const found = new Set(frames.flatMap(({ indexes }) => indexes))

@@ -58,6 +58,7 @@ async function openHouse(
     ...parts,
     folder,
     storage,
+    filing,
     options,
     pack,
     remove: (segments: readonly ArchiveSegmentDocument[], by = archiving) =>
@@ -271,6 +272,25 @@ test("nothing is archived while the disk with earlier segments is not mounted", 
   await rename(`${folder}.away`, folder)
   while ((await house.archive()).segments.length < 2) continue
   assert.deepEqual(await house.lacking(), [])
+})
+
+test("the first segment of a workspace is not written where those of others are missing", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving, filing, ledger } = house
+  const other = testWorkspace("globex", { hotDays: 0 })
+  const events = Array.from({ length: 64 }, () => testEvent())
+  await ledger.record(other, events, [created("workspace", other.id, other.value)])
+  await filing.content.pack(other.id, 0, 64, true)
+  while ((await house.archive()).segments.length === 0) continue
+  // Its disk is not mounted, or the prefix is mistyped.
+  const elsewhere = openFolderStorage(await mkdtemp(join(house.folder, "elsewhere-")))
+  const archiveTo = (by: SegmentArchiving) =>
+    archiveDue({ ...house, archiving: by }, other, house.options)
+  const wrong = createSegmentArchiving(filing, elsewhere, systemClock)
+  const written = Array.fromAsync({ length: 2 }, () => archiveTo(wrong))
+  await assert.rejects(written, { name: "ArchiveFailure", message: /has none of the segments/ })
+  assert.deepEqual(await Array.fromAsync(elsewhere.list("")), [])
+  while ((await archiveTo(archiving)).segments.length === 0) continue
 })
 
 test("a segment that another server has rewritten meanwhile is rewritten from the new one", async (t) => {
