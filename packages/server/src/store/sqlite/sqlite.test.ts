@@ -394,6 +394,18 @@ function tests(): void {
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })
 
+  test("a second process that finds no lock has the folder alone", async () => {
+    const folder = freshFolder()
+    const first = await openFolder(folder)
+    await write(first.served, "acme", ["a"])
+    rmSync(join(folder, "lock"))
+    await assert.rejects(write(first.served, "acme", ["b"]), /lock in .* was removed or replaced/)
+    const second = await openFolder(folder)
+    await write(second.served, "acme", ["b"])
+    await assert.rejects(write(first.served, "acme", ["c"]), /lock in .* was removed or replaced/)
+    assert.equal((await expectChain(second.served.journal, "acme")).size, 2)
+  })
+
   test("documents of an older version keep their order in lists, and count as older than new ones", async () => {
     const folder = freshFolder()
     openForWriting(join(folder, "journal.db"), "journal", "full", 2).close()

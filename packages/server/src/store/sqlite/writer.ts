@@ -60,16 +60,14 @@ const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
   const { folder, limits } = options
   let writer: Writer | undefined = openWriter(folder)
-  const inode = inodeOf(folder)
+  const journal = fileGuard(folder, "journal.db", "stop it, and put the original back")
+  const lock = fileGuard(folder, "lock", "another program may use the folder, so restart it")
   let hasFailed = false
   answer<WriterQuestions>(
     {
       append({ packed, groups }) {
-        // A commit would go into a file that no start finds.
-        if (inodeOf(folder) !== inode)
-          throw new Error(
-            `journal.db in ${folder} was removed or replaced while the service runs: stop it, and put the original back`,
-          )
+        journal.requireSame()
+        lock.requireSame()
         if (freeBytes(folder) < limits.diskReserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
@@ -95,9 +93,22 @@ if (options !== undefined) {
   )
 }
 
-/** Identifies the journal's file. Undefined if there is none. */
-function inodeOf(folder: string): bigint | undefined {
-  return statSync(join(folder, "journal.db"), { bigint: true, throwIfNoEntry: false })?.ino
+/**
+ * Throws once a file was removed or replaced: a commit would go into a journal that no start finds,
+ * or meet those of a program that has locked the new file.
+ */
+function fileGuard(folder: string, name: string, advice: string): { requireSame(): void } {
+  const path = join(folder, name)
+  const inode = () => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+  const before = inode()
+  return {
+    requireSame() {
+      if (inode() !== before)
+        throw new Error(
+          `${name} in ${folder} was removed or replaced while the service runs: ${advice}`,
+        )
+    },
+  }
 }
 
 interface Writer {
