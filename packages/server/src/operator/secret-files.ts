@@ -10,7 +10,7 @@ import { statsOf } from "./check-places.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolderOf } from "../runtime/make-folder.ts"
-import { isInDatabase } from "../store/open-offline.ts"
+import { beginInDatabase } from "../store/open-offline.ts"
 import { lockFolder } from "../store/sqlite/lock.ts"
 
 export interface Secrets {
@@ -37,15 +37,14 @@ export async function keepSecrets(config: Given & Pick<Config, "databaseUrl">): 
     // A new secret would open nothing of this data, and backups would include it.
     if (config.databaseUrl === undefined && existsSync(join(config.data, "journal.db")))
       requiredSecrets(config, "bring the file back; this data was made with it")
-    if (knownSecrets(config).secret === undefined && (await isInDatabase(config)))
-      requiredSecrets(config, "put the file there; the ledger in the database has a secret already")
-    makeFolderOf("TALLYSTICK_DATA", config.data)
-    const lock = config.databaseUrl === undefined ? lockFolder(config.data) : undefined
-    try {
+    const placeMissing = () => {
+      makeFolderOf("TALLYSTICK_DATA", config.data)
       for (const [path, make] of missing) place(path, make())
-    } finally {
-      lock?.release()
     }
+    if (config.databaseUrl === undefined) placeAlone(config, placeMissing)
+    else if (knownSecrets(config).secret !== undefined) placeMissing()
+    else if (!(await beginInDatabase(config, placeMissing)))
+      requiredSecrets(config, "put the file there; the ledger in the database has a secret already")
   }
   const { secret, previous } = knownSecrets(config)
   const { previousRootKey } = config
@@ -54,6 +53,16 @@ export async function keepSecrets(config: Given & Pick<Config, "databaseUrl">): 
     previous,
     rootKey: present(knownRootKey(config)),
     previousRootKey,
+  }
+}
+
+function placeAlone({ data }: Given, placeMissing: () => void): void {
+  makeFolderOf("TALLYSTICK_DATA", data)
+  const lock = lockFolder(data)
+  try {
+    placeMissing()
+  } finally {
+    lock.release()
   }
 }
 

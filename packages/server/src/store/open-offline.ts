@@ -67,11 +67,16 @@ export async function checkServer({ databaseUrl = "" }: StorePlace): Promise<Che
   return await checkPostgres(databaseUrl)
 }
 
-/** Whether there is a database, and a service has made a ledger in it. */
-export async function isInDatabase({ databaseUrl }: StorePlace): Promise<boolean> {
-  if (databaseUrl === undefined) return false
-  const { hasPostgresLedger } = await import("./postgres/alone.ts")
-  return await hasPostgresLedger(databaseUrl)
+/**
+ * Runs `act` and makes the tables of a ledger, unless the database has one: then it is false. Of
+ * several programs that begin at once, one begins the ledger, and the others find it.
+ */
+export async function beginInDatabase(
+  { databaseUrl = "" }: StorePlace,
+  act: () => void,
+): Promise<boolean> {
+  const { beginPostgresLedger } = await import("./postgres/alone.ts")
+  return await beginPostgresLedger(databaseUrl, act)
 }
 
 /** Whether a service is using the data. */

@@ -4,7 +4,7 @@
 import { systemClock } from "../../clock.ts"
 import { StartError } from "../../error.ts"
 import { leaseMs } from "./leases.ts"
-import { newestLayout } from "./migrate.ts"
+import { migrate, newestLayout } from "./migrate.ts"
 import { closing } from "../../runtime/closing.ts"
 import {
   lockKey,
@@ -27,6 +27,8 @@ const lookEveryMs = 100
 const closedWithinMs = 2000
 
 const lock = `SELECT pg_try_advisory_xact_lock(${lockKey})`
+/** "tallybgn": waits for another program that begins a ledger. */
+const lockToBegin = "SELECT pg_advisory_xact_lock(x'74616c6c7962676e'::bigint)"
 /**
  * The lock ends with its transaction, because a pooler keeps sessions. The role may have a timeout.
  */
@@ -106,10 +108,16 @@ async function usesNow({ rows }: Queries) {
   return { connections: Number(connections?.[0] ?? 0), leases: Number(leases?.[0] ?? 0) }
 }
 
-export async function hasPostgresLedger(url: string): Promise<boolean> {
+/** See `beginInDatabase`. */
+export async function beginPostgresLedger(url: string, act: () => void): Promise<boolean> {
   await using tool = closing(await openTool(url))
+  await tool.run(beginLock)
+  await tool.run(lockToBegin)
   const [found] = await tool.rows(hasLedger)
-  return found?.[0] === true
+  if (found?.[0] === true) return false
+  act()
+  await migrate(url)
+  return true
 }
 
 /** A connection to a ledger. Throws if the database has none, or one of another layout. */
