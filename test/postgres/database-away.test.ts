@@ -5,7 +5,7 @@ import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
-import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
+import { askDatabase, onOwnServer, startOwnPostgres } from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { metric } from "../metrics.ts"
 import { eventually, type Service } from "../service.ts"
@@ -111,6 +111,33 @@ test(
     const late = systemClock.sleep(3000).then(() => assert.fail("it still waits for the database"))
     assert.deepEqual((await Promise.race([heard, late])).flat(), [])
     await store.close()
+  },
+)
+
+test(
+  "a commit that hangs costs its own connection, and nothing else is refused",
+  onOwnServer,
+  async () => {
+    await using server = await startOwnPostgres()
+    const url = await server.createDatabase()
+    await askDatabase(url, "CREATE TABLE written (n integer)")
+    const database = openDatabase({ url, connections: 2 })
+    const backend = async (): Promise<unknown> =>
+      (await database.rows("SELECT pg_backend_pid()"))[0]
+    const hung = database.unsafe("SELECT FROM pg_sleep(0)", []).then(async () => {
+      // A commit then waits for a standby that does not come, which no timeout of the server ends.
+      await askDatabase(url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+      await askDatabase(url, "SELECT pg_reload_conf()")
+      return await database.unsafe("INSERT INTO written VALUES (1)", [])
+    })
+    await systemClock.sleep(1000)
+    const before = await backend()
+    await assert.rejects(hung, /Query read timeout/)
+    for (let asked = 0; asked < 20; asked++) {
+      assert.deepEqual(await backend(), before)
+      await systemClock.sleep(20)
+    }
+    await database.close()
   },
 )
 

@@ -1,14 +1,16 @@
 // Connections to PostgreSQL: a pool for each thread, prepared statements, and a classification of
 // errors by whether something may have been recorded.
 //
-// A database that cannot be reached, or does not answer, is *away*. Meanwhile every query is
-// refused at once, and one connection at a time checks whether the database is back. A database
-// that only refuses further connections is not away: queries wait for the existing connections.
+// A database that cannot be reached, or does not answer a new connection either, is *away*.
+// Meanwhile every query is refused at once, and one connection at a time checks whether the database
+// is back. A database that only refuses further connections is not away: queries wait for the
+// existing connections.
 
 import { hash } from "node:crypto"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
 import { detailOf, LedgerError, StartError } from "../../error.ts"
+import { singleFlight } from "../../runtime/single-flight.ts"
 import { BinaryClient } from "./binary-client.ts"
 
 /** A row is a list of stored values, in the order of the statement's columns. */
@@ -87,6 +89,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   let away: unknown
   let closing = false
   let refusedUntilMs = -Infinity
+  const answersNow = singleFlight(() => answers(config))
 
   const leave = (cause: unknown): void => {
     if (away !== undefined || closing) return
@@ -95,6 +98,10 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
     void pool.end()
     pool = openPool(config)
     void waitUntilBack()
+  }
+  /** One statement may hang alone, such as a commit that waits for a standby. */
+  const leaveUnlessItAnswers = async (cause: unknown): Promise<void> => {
+    if (!(await answersNow())) leave(cause)
   }
   const waitUntilBack = async (): Promise<void> => {
     while (away !== undefined && !closing) {
@@ -126,7 +133,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
       return await act(client)
     } catch (error) {
       failed = isOfConnection(error)
-      if (isUnanswered(error)) leave(error)
+      if (isUnanswered(error)) void leaveUnlessItAnswers(error)
       throw error
     } finally {
       // A connection in an unknown state is not used again.
@@ -148,9 +155,7 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
       reading(async (client) => {
         await client.query("BEGIN")
         try {
-          const result = await act({
-            rows: (statement, values = []) => ask(client, statement, values),
-          })
+          const result = await act(queriesOn(client))
           await client.query("COMMIT")
           return result
         } catch (error) {
@@ -316,6 +321,10 @@ async function ask(
   const name = nameOf(text)
   const query: QueryArrayConfig = { name, text, values: [...values], rowMode: "array" }
   return (await client.query(query)).rows
+}
+
+function queriesOn(client: ClientBase): Queries {
+  return { rows: (statement, values = []) => ask(client, statement, values) }
 }
 
 const names = new Map<string, string>()
