@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
+import { mkdtempDisposable } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import test from "node:test"
 import { failedStart } from "../crash/programs.ts"
+import { greet } from "../../packages/server/src/cli/greeting.ts"
+import { configOf } from "../../packages/server/src/cli/terminal.ts"
+import { createLog } from "../../packages/server/src/log.ts"
+import { keepSecrets } from "../../packages/server/src/operator/secret-files.ts"
+import { serve } from "../../packages/server/src/serve.ts"
 import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
@@ -111,6 +119,49 @@ test(
     const late = systemClock.sleep(3000).then(() => assert.fail("it still waits for the database"))
     assert.deepEqual((await Promise.race([heard, late])).flat(), [])
     await store.close()
+  },
+)
+
+test(
+  "a database that goes away before the greeting does not end the start",
+  onOwnServer,
+  async () => {
+    await using database = await startOwnPostgres()
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    const config = configOf({
+      environment: {
+        TALLYSTICK_DATA: join(folder.path, "data"),
+        TALLYSTICK_DATABASE_URL: await database.createDatabase(),
+        TALLYSTICK_PORT: "0",
+      },
+    })
+    const log = createLog("silent", [], () => {})
+    const onFatal = (cause: Error) => assert.fail(cause)
+    const running = await serve(config, await keepSecrets(config), {
+      log,
+      version: "0.0.0",
+      onFatal,
+    })
+    let said = ""
+    const greeting = {
+      demo: true,
+      rootKeyPath: undefined,
+      say: (text: string) => void (said += text),
+    }
+    try {
+      await database.kill()
+      await greet(running, greeting)
+      assert.match(said, /^tallystick listens on .*\n[^]*the next start prints the rest\.\n\n$/)
+      await database.restart()
+      await eventually("it serves", async () => {
+        const { status } = await fetch(`${running.url}/readyz`)
+        return status === 200 || undefined
+      })
+      await greet(running, greeting)
+      assert.match(said, /Write a first event[^]*ui\/setup\?first/)
+    } finally {
+      await running.close()
+    }
   },
 )
 

@@ -3,6 +3,7 @@
 // never goes to the log.
 
 import { isoTime } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import type { Service } from "../http/service.ts"
 import type { Running } from "../serve.ts"
 
@@ -15,22 +16,32 @@ interface Greeting {
 
 const demoWorkspace = "demo"
 
-export async function greet(
-  { url, listensOn, service }: Running,
-  { demo, rootKeyPath, say }: Greeting,
-): Promise<void> {
-  const [anyWorkspace] = await service.store.registry.list("workspace", undefined, undefined, 1)
+export async function greet(running: Running, { demo, rootKeyPath, say }: Greeting): Promise<void> {
+  const { url, listensOn } = running
+  const commands = await commandsFor(running, demo).catch(ifAway)
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   say(`Documentation of the API: ${url}/docs\n`)
   if (rootKeyPath !== undefined) say(`The instance key is in ${rootKeyPath}\n`)
-  if (service.halted() !== undefined) return
+  if (commands.length > 0) say(`\n${commands.join("\n\n")}\n\n`)
+}
+
+async function commandsFor({ url, service }: Running, demo: boolean): Promise<readonly string[]> {
+  const [anyWorkspace] = await service.store.registry.list("workspace", undefined, undefined, 1)
+  if (service.halted() !== undefined) return []
   const token = await service.accounts.offerFirst()
-  const commands = [
+  return [
     ...(demo && anyWorkspace === undefined ? [await demonstration(url, service)] : []),
     ...(token === undefined ? [] : [firstAdmin(url, token)]),
   ]
-  if (commands.length > 0) say(`\n${commands.join("\n\n")}\n\n`)
+}
+
+/** The service goes on, and serves when the ledger is back. */
+function ifAway(error: unknown): readonly string[] {
+  if (!(error instanceof LedgerError && error.code === "ledger_unavailable")) throw error
+  return [
+    "The ledger cannot be reached at this moment, so this text is incomplete: the next start prints the rest.",
+  ]
 }
 
 async function demonstration(url: string, service: Service): Promise<string> {
