@@ -11,7 +11,7 @@ import { parsedBody } from "../store/opened-entry.ts"
 import type { JournalReader } from "../store/store.ts"
 import { createHoldsOf, type ActiveHold } from "./held-entries.ts"
 import { isAsRecorded } from "./intact-body.ts"
-import { expiredBefore, ruleOf } from "./retention-rules.ts"
+import { expiredBefore, isWithdrawal, ruleOf } from "./retention-rules.ts"
 
 export interface DueQuestion {
   readonly workspace: string
@@ -81,7 +81,9 @@ export async function findDue(
       if (rule === undefined || record.timeMs >= (before[rule] ?? 0)) continue
       // An entry that was changed stays, so that it is found broken.
       if (!isAsRecorded(stored)) continue
-      if ((await holdsOf(stored)).length > 0) found.addHeld()
+      // A hold may cover the consent that a withdrawal ends, which would be valid again without it.
+      const mayEndHeld = holds.length > 0 && isWithdrawal({ kind: record.kind, ...said })
+      if (mayEndHeld || (await holdsOf(stored)).length > 0) found.addHeld()
       else found.add(rule, stored, said, record.timeMs)
     }
   }

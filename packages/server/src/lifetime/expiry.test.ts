@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
 import { systemClock, type Clock } from "../clock.ts"
+import { consentAction, withdrawalAction } from "../ledger/consent.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { cacheRegistry } from "../store/cached-documents.ts"
 import { unpaced } from "../runtime/pace.ts"
@@ -12,6 +13,7 @@ import { changed, type Change } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import type { Store } from "../store/store.ts"
 import { findDue } from "./due-entries.ts"
+import type { ActiveHold } from "./held-entries.ts"
 import { createExpiry, startExpiry, type ExpiryParts } from "./expiry.ts"
 
 // Two processes with one database. A process may see changes of the other one late.
@@ -245,6 +247,24 @@ test("what is not as it was recorded does not expire: nobody could show later th
       [8, count],
     ],
   ])
+})
+
+test("while a hold keeps a consent, its withdrawal does not expire: the consent would be valid again", async () => {
+  const { journal, registry } = openMemory().served
+  const workspace = testWorkspace("acme")
+  const consent = (action: string) => testEvent({ kind: "consent", action })
+  const events = [testEvent(), consent(consentAction), consent(withdrawalAction)]
+  await openTestLedger(journal, { registry }).record(workspace, events)
+  const [, given] = await journal.after("acme", 0, 3)
+  const due = (holds: readonly ActiveHold[]) => {
+    const rules = [{ days: 1 }, { action: "policy.consent", days: 1 }]
+    const nowMs = Date.UTC(2026, 1, 1)
+    const question = { workspace: "acme", rules, holds, after: 0, upTo: 3, nowMs }
+    return findDue(journal, question, unpaced)
+  }
+  const hold = { id: "hold", scope: { receiptIds: [given?.receipt ?? ""] } }
+  assert.partialDeepStrictEqual(await due([hold]), { ranges: [[[1, 1]], []], held: 2 })
+  assert.partialDeepStrictEqual(await due([]), { ranges: [[[1, 1]], [[2, 3]]], held: 0 })
 })
 
 test("after workspaces could not be listed once, contents still expire", async () => {

@@ -21,12 +21,16 @@ export interface RuledEntry {
 export function ruleOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
   if (isLasting(entry)) return undefined
   const own = firstOf(rules, entry)
-  if (entry.kind !== "consent" || entry.action !== withdrawalAction) return own
+  if (!isWithdrawal(entry)) return own
   // Without its withdrawal, an older consent would be valid again.
   const ofConsents = firstOf(rules, { ...entry, action: consentAction })
   if (own === undefined || ofConsents === undefined) return undefined
   const daysOf = (rule: number): number => rules[rule]?.days ?? Infinity
   return daysOf(own) < daysOf(ofConsents) ? ofConsents : own
+}
+
+export function isWithdrawal({ kind, action }: Pick<RuledEntry, "kind" | "action">): boolean {
+  return kind === "consent" && action === withdrawalAction
 }
 
 function firstOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
