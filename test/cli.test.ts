@@ -751,10 +751,32 @@ test("a damaged page of the journal is one sentence for every command", async ()
     assert.deepEqual([code, output], [1, ""], args.join(" "))
     assert.match(
       errors,
-      /^tallystick: [^\n]*database disk image is malformed[^\n]*\n$/,
+      /^tallystick: [^\n]*(database disk image is malformed|journal\.db is damaged)[^\n]*\n$/,
       args.join(" "),
     )
   }
+})
+
+test("reindex: keeps what it cannot make again, because a page of the journal is damaged", async () => {
+  await using service = await startProgram()
+  await writeMany(await makeWorkspace(service), 300)
+  assert.equal(await service.end(), 0)
+  const path = join(service.data, "journal.db")
+  using journal = new DatabaseSync(path)
+  journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+  const { page } =
+    journal.prepare("SELECT max(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'").get() ?? {}
+  const { page_size: bytes } = journal.prepare("PRAGMA page_size").get() ?? {}
+  journal.close()
+  await using file = await open(path, "r+")
+  await file.write(Buffer.alloc(200, 0xff), 0, 200, Number(page) * Number(bytes))
+  const derived = () =>
+    Promise.all(["index.db", "search.db"].map((name) => readFile(join(service.data, name))))
+  const before = await derived()
+  const { code, output, errors } = await tallystick(["reindex"], settingsOf(service))
+  assert.deepEqual([code, output], [1, ""])
+  assert.match(errors, /^tallystick: .*journal.db is damaged \(.*\), so nothing was changed: .*\n$/)
+  assert.deepEqual(await derived(), before)
 })
 
 test("reindex: does not change a folder without a ledger", async () => {

@@ -3,6 +3,7 @@
 import { existsSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
 import { syncPath } from "../../runtime/durable-file.ts"
 import type { DerivedStore, Snapshot, StoppedStore } from "../offline.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
@@ -28,9 +29,8 @@ export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
-    // Throws if the journal cannot be opened, which nothing could be made again from.
     upgradeJournal(folder)
-    openForWriting(join(folder, "journal.db"), "journal", "full").close()
+    requireWhole(join(folder, "journal.db"))
     for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
     prepare(folder)
     const watched = openSqliteWatched(folder)
@@ -47,6 +47,20 @@ export function openSqliteAnew(folder: string): DerivedStore {
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Reads every page. From a damaged journal, nothing could be made again. */
+function requireWhole(path: string): void {
+  const journal = openForWriting(path, "journal", "full")
+  try {
+    const fault = journal.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
+    if (fault !== "ok")
+      throw new StartError(
+        `${path} is damaged (${String(fault).replaceAll("\n", " ")}), so nothing was changed: look at the disk, and restore a backup`,
+      )
+  } finally {
+    journal.close()
   }
 }
 
