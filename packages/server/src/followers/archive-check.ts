@@ -22,14 +22,15 @@ export function createArchiveCheck(
     known = undefined
     let tried = 0
     for await (const { id } of every(registry, "workspace", undefined)) {
-      const [newest] = await registry.list("archive-segment", id, undefined, 1)
-      if (newest === undefined) continue
-      const { file } = newest.value
-      if (await has(file)) {
-        known = file
-        return
+      const left = triedMax - tried
+      if (left === 0) break
+      for (const { value } of await registry.list("archive-segment", id, undefined, left)) {
+        if (await has(value.file)) {
+          known = value.file
+          return
+        }
+        tried += 1
       }
-      if (++tried === triedMax) break
     }
     if (tried > 0)
       throw new ArchiveFailure(

@@ -293,6 +293,17 @@ test("the first segment of a workspace is not written where those of others are 
   while ((await archiveTo(archiving)).segments.length === 0) continue
 })
 
+test("after the newest segment was lost, archiving goes on", async (t) => {
+  await using house = await openHouse(t, [[1, 128]])
+  while ((await house.archive()).segments.length < 2) continue
+  const { file } = (await house.segments()).at(-1) ?? assert.fail()
+  await rename(join(house.folder, file), join(house.folder, "lost"))
+  await house.pack([129, 192])
+  for (let sweep = 0; sweep < 3; sweep++) await house.archive()
+  assert.equal((await house.segments()).length, 3)
+  await rename(join(house.folder, "lost"), join(house.folder, file))
+})
+
 test("a segment that another server has rewritten meanwhile is rewritten from the new one", async (t) => {
   for (const moment of [
     "before it is looked up",
