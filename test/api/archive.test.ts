@@ -10,6 +10,7 @@ import { metric } from "../metrics.ts"
 import { program, tallystick } from "../program.ts"
 import { damage } from "../promises/damaged.ts"
 import {
+  clockAhead,
   eventually,
   makeWorkspace,
   settingsOf,
@@ -233,6 +234,32 @@ test("archive now: what is due and stays is counted, and damage is no success", 
   assert.equal(damaged.code, 1)
   assert.match(damaged.output, /^Archived 1\d\d entries/)
   assert.match(damaged.errors, new RegExp(`: ${workspace.id}: 1 entry cannot be archived`))
+})
+
+test("archive now: entries that were packed with newer ones wait for them, and are not damaged", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service, { hotDays: 2 })
+  const receipts = [...(await writeMany(workspace, 40))]
+  assert.equal(await service.end(), 0)
+  const clock = clockAhead(3)
+  const environment = { ...clock, TALLYSTICK_LIMIT_PACK_AFTER_MS: "1" }
+  await using later = await startService({ data: service.data, environment })
+  const writer = later.client(workspace.writer.bearer)
+  receipts.push(...(await writeMany({ ...workspace, writer }, 100)))
+  await eventually("a whole stretch to be packed", async () =>
+    (await metric(later, "tallystick_packed_entries_total")) >= 64 ? true : undefined,
+  )
+  assert.equal(await later.end(), 0)
+
+  const settings = { ...settingsOf(later), ...(await engineSettings(later.data)) }
+  const archive = (days: number) =>
+    tallystick(["archive", "now"], { ...settings, ...clockAhead(days) })
+  assert.deepEqual(await archive(3), { code: 0, output: "Archived 0 entries.\n", errors: "" })
+  const rest = await archive(6)
+  assert.match(rest.output, /^Archived 1[45]\d entries/)
+  assert.deepEqual([rest.code, rest.errors], [0, ""])
+  await using last = await startService({ data: service.data, environment: clockAhead(6) })
+  await expectChain(last.root, workspace.id, receipts)
 })
 
 /** The last sequence in a segment; 0 if there is none. */

@@ -2,6 +2,7 @@
 // into the database. The last two need the service to be stopped.
 
 import { systemClock } from "../clock.ts"
+import { readBytes } from "../followers/due-frames.ts"
 import { lastBefore, settledOf } from "../followers/packable-entries.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
 import { archiveDue, type ArchiverParts } from "../lifetime/archiver.ts"
@@ -12,6 +13,7 @@ import { checkSegment } from "../store/archive/archive-segment.ts"
 import { ArchiveFailure, type ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
+import { frameEntries } from "../store/body-frame.ts"
 import { isInUse, openSnapshot, openStopped } from "../store/open-offline.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Snapshot } from "../store/offline.ts"
@@ -158,11 +160,22 @@ export async function archiveNow(options: ArchiveChangeOptions): Promise<Archive
     const second = await archiveDue(parts, workspace, asked)
     // The last entry is never packed.
     const due = await lastBefore(filing, workspace.id, dueMs, 0, last - 1)
-    const left = await stayingOf(filing, workspace.id, due)
+    const left = await stayingOf(filing, workspace.id, await wholeFrames(filing, workspace.id, due))
     if (left.unsigned + left.damaged > 0) staying.push(left)
     return first.entries + second.entries
   })
   return { entries, staying }
+}
+
+/** Due entries that the service has packed with newer ones wait until these are due. */
+async function wholeFrames(
+  { content }: FilingStore,
+  workspace: string,
+  due: number,
+): Promise<number> {
+  const frames = await content.frames(workspace, Math.max(0, due - frameEntries), readBytes)
+  const last = frames.find(({ first, count }) => first <= due && due < first + count - 1)
+  return last === undefined ? due : last.first - 1
 }
 
 /** Those of the first `due` entries that are neither archived nor destroyed. */
