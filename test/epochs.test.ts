@@ -362,3 +362,33 @@ async function expectReindexed(
   assert.equal(await service.end(), 0)
   await well(tallystick(data, "fsck", "--checkpoint", checkpoint))
 }
+
+test("a workspace that is younger than the backup: each command says how to give it up", async () => {
+  await using first = await startProgram()
+  const { data } = first
+  const kept = await makeWorkspace(first)
+  const receipts = await write(kept, 3)
+  const copy = `${data}-copy`
+  await well(tallystick(data, "backup", copy))
+  const younger = await makeWorkspace(first)
+  await write(younger, 3)
+  const { origin } = (await first.root.get(younger.path)).json<{ origin: string }>()
+  assert.equal(await first.end(), 0)
+  rmSync(data, { recursive: true })
+  renameSync(copy, data)
+
+  const advice = /if this workspace was given up, remove the line/
+  const resumed = await tallystick(data, "resume")
+  assert.equal(resumed.code, 0, resumed.errors)
+  const checked = await tallystick(data, "fsck")
+  assert.equal(checked.code, 3)
+  for (const { errors } of [resumed, checked]) {
+    assert.ok(errors.includes(origin), errors)
+    assert.match(errors, advice)
+  }
+  const heads = readFileSync(`${data}.heads`, "utf8").split("\n")
+  writeFileSync(`${data}.heads`, heads.filter((line) => !line.startsWith(origin)).join("\n"))
+  await well(tallystick(data, "fsck"))
+  await using second = await startProgram({ data })
+  await expectChain(second.root, kept.id, receipts)
+})

@@ -38,7 +38,9 @@ export async function runResume(
           : `Start the service with the heads file ${config.heads}. Never start the original again.\n`,
       )
       for (const origin of resumed.strangers)
-        remark(`tallystick: ${config.heads} also lists ${origin}, which this data does not have\n`)
+        remark(
+          `tallystick: ${config.heads} also lists ${origin}, which this data does not have; if this workspace was given up, remove the line\n`,
+        )
       return 0
     case "refused":
       for (const reason of resumed.reasons) remark(`tallystick: ${reason}\n`)

@@ -343,7 +343,10 @@ function watchedOf(
   const former = new Set(epochs.filter(({ end }) => end !== undefined).map(({ origin }) => origin))
   const faults: Fault[] = []
   const strange = (what: string, origin: string): void => {
-    if (all) faults.push({ what: ownerless(what, origin) })
+    if (all)
+      faults.push({
+        what: `${ownerless(what, origin)}; if this workspace was given up, remove the line`,
+      })
   }
   for (const { by, heads } of signed)
     for (const [origin, head] of heads) {
