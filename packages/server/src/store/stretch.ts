@@ -7,6 +7,7 @@ import {
   frameEntries,
   frameTextBytes,
   frameOfStaying,
+  indexesOfFrame,
   openFrame,
   packFrame,
   textBytesOf,
@@ -94,6 +95,24 @@ export function frameWithout(
   // Nothing of a damaged frame can be kept.
   if (typeof left === "string") return { first, count, bytes: new Uint8Array() }
   return { first, count, bytes: left?.bytes ?? bytes }
+}
+
+/**
+ * Whether other frames, and rows with these records, have all bodies of a frame. A copy of a ledger
+ * packs its entries anew, so its frames may end elsewhere than those in the archive.
+ */
+export function hasAllBodies(
+  { bytes }: Frame,
+  frames: readonly Pick<Frame, "bytes">[],
+  records: readonly Uint8Array[],
+): boolean {
+  const there = new Set<number | undefined>(records.map((record) => parseRecord(record)?.index))
+  for (const frame of frames) {
+    const indexes = indexesOfFrame(frame.bytes)
+    if (typeof indexes !== "string") for (const index of indexes) there.add(index)
+  }
+  const wanted = indexesOfFrame(bytes)
+  return typeof wanted !== "string" && wanted.every((index) => there.has(index))
 }
 
 interface Member {

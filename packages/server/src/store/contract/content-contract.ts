@@ -3,9 +3,9 @@
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
-import { encodeRecord } from "@tallystick/proof"
-import { openFrame } from "../body-frame.ts"
-import type { ContentKeeper, SequenceRange } from "../content-keeper.ts"
+import { concat, encodeRecord, parseRecord } from "@tallystick/proof"
+import { openFrame, packFrame } from "../body-frame.ts"
+import type { ContentKeeper, Frame, SequenceRange } from "../content-keeper.ts"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows } from "../linked-rows.ts"
 import type { Head, Linked, Stored } from "../entries.ts"
@@ -27,6 +27,7 @@ export interface OpenedContent {
   readonly close: () => Promise<void>
 }
 
+const none = new Uint8Array()
 /** Two whole stretches of 64, and the beginning of a third. */
 const entries = 150
 const twoSealed = "WyJh~WyJi"
@@ -311,6 +312,42 @@ function contentLossContract(story: Story<OpenedContent>): void {
     await assert.rejects(content.putFrames("acme", [{ ...one, bytes: two.bytes }]))
     await assert.rejects(content.putFrames("acme", [{ ...one, bytes: Buffer.from("no zstd") }]))
     for (let twice = 0; twice < 2; twice++) await content.putFrames("acme", frames)
+    assert.deepEqual(await readAll(served.journal), before)
+    await expectChain(served.journal, "acme")
+  })
+
+  story("a frame whose bodies are in rows or in other frames is not put back", async (store) => {
+    const { served, filing } = store
+    const { content } = filing
+    await write(served, "acme", names)
+    await content.pack("acme", 0, 40, true)
+    await packAll(content, "acme")
+    const before = await readAll(served.journal)
+    const frames = await content.frames("acme", 0, 2 ** 20)
+    assert.deepEqual(
+      frames.map(({ first, count }) => [first, count]),
+      [
+        [1, 40],
+        [41, 24],
+        [65, 64],
+      ],
+    )
+    const frameOf = async (first: number, count: number): Promise<Frame> => {
+      const stored = await served.journal.after("acme", first - 1, count)
+      const bodies = stored.map(({ record, body = none, bodySalt = none }) => ({
+        index: parseRecord(record)?.index ?? -1,
+        salted: concat(bodySalt, body),
+      }))
+      return { first, count, bytes: packFrame(bodies) ?? none }
+    }
+    await content.putFrames("acme", [
+      await frameOf(1, 64),
+      await frameOf(100, 20),
+      await frameOf(129, 10),
+    ])
+    assert.deepEqual(await content.frames("acme", 0, 2 ** 20), frames)
+    assert.deepEqual(await readAll(served.journal), before)
+    await content.pack("acme", 128, entries, true)
     assert.deepEqual(await readAll(served.journal), before)
     await expectChain(served.journal, "acme")
   })
