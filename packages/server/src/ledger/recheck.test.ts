@@ -14,11 +14,16 @@ const ledgerId = new Uint8Array(32).fill(7)
 const acme = testWorkspace("acme", { ledgerId: toHex(ledgerId) })
 
 async function chainOf(entries: number): Promise<JournalReader> {
+  return (await growingChainOf(entries)).journal
+}
+
+async function growingChainOf(entries: number) {
   const { journal } = openMemory().served
   const ledger = openTestLedger(journal)
-  for (let count = 0; count < entries; count++) await ledger.record(acme, [testEvent()])
+  const grow = () => ledger.record(acme, [testEvent()])
+  for (let count = 0; count < entries; count++) await grow()
   assert.equal((await expectChain(journal, "acme")).size, entries)
-  return journal
+  return { journal, grow }
 }
 
 const checked = (journal: JournalReader) => ({
@@ -56,6 +61,24 @@ test("entries that are read in small portions are all checked", async () => {
   assert.equal(await recheck(checked(slow), acme, 5), undefined)
   const changed = tampered(slow, 5, (entry) => ({ ...entry, body: Buffer.from("{}") }))
   assert.match((await recheck(checked(changed), acme, 5)) ?? "", /entry 5 of workspace acme/)
+})
+
+test("entries that another process adds meanwhile are not checked, and change nothing", async () => {
+  const { journal, grow } = await growingChainOf(5)
+  const growing: JournalReader = {
+    ...journal,
+    head: async (workspaceId) => {
+      const head = await journal.head(workspaceId)
+      await grow()
+      return head
+    },
+  }
+  for (const entries of [3, 100]) {
+    const held: number[] = []
+    const { sequence } = (await journal.head("acme")) ?? { sequence: 0 }
+    assert.equal(await recheck(checked(growing), acme, entries, (at) => held.push(at)), undefined)
+    assert.equal(held.at(-1), sequence)
+  }
 })
 
 function movedInTime(record: Uint8Array, byMs: bigint): Uint8Array {

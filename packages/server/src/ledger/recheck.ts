@@ -39,7 +39,8 @@ export async function recheck(
     first === epoch.before ? undefined : last,
   )
   for (let at = first; at < head.sequence;) {
-    const batch = await journal.after(workspace.id, at, entries)
+    // Another process may have added entries since the head was read.
+    const batch = await journal.after(workspace.id, at, Math.min(entries, head.sequence - at))
     if (batch.length === 0)
       return `workspace ${workspace.id} ends at entry ${at}, but its head is entry ${head.sequence}`
     const goneAt = await readGone(registry, workspace.id, bodiless(batch))
