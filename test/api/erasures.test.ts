@@ -195,6 +195,40 @@ test("erasing whole entries removes their content, and no file has the person's 
   assert.deepEqual((await root.get(`${path}/tokens`)).json().tokens, [])
 })
 
+test("a recorded search for the person's id is erased in any case, as it found the person", async () => {
+  const workspace = await makeWorkspace(service)
+  const { path } = workspace
+  await writeEvent(workspace, { actor: zuleika })
+  for (const query of ["actor:USR_1911 invoice", "Usr_1911", "actor:USR_19110"])
+    await make(root, `${path}/events/exports`, { format: "csv", filter: { query } })
+  // Consents are looked up by exactly this id, so this is somebody else.
+  const other = { subject: "USR_1911", reason: "a request" }
+  assert.equal((await root.post(`${path}/consents/lookup`, other)).status, 200)
+  await erase(root, workspace)
+  const targetsOf = async (action: string) =>
+    (await root.get(`${path}/events?projectId=system&query=action:${action}`))
+      .json()
+      .events.map(({ target }: { target: object }) => target)
+  const searches = (await targetsOf("workspace.events.export")).map(
+    ({ filter }: { filter?: { query: string } }) => filter?.query,
+  )
+  assert.deepEqual(searches, ["actor:USR_19110", undefined, undefined])
+  assert.partialDeepStrictEqual(await targetsOf("policy.consent.lookup"), [other])
+})
+
+test("a recorded search for the person's e-mail or name is erased as of a person with this id", async () => {
+  const workspace = await makeWorkspace(service)
+  const { path } = workspace
+  await writeEvent(workspace, { actor: zuleika })
+  for (const query of [`email:${personal.email}`, `name:"${personal.name}"`])
+    await make(root, `${path}/events/exports`, { format: "csv", filter: { query } })
+  await erase(root, workspace)
+  for (const id of [personal.email, personal.name])
+    assert.equal((await erase(root, workspace, { subject: { id }, scope: "entries" })).entries, 1)
+  const own = await root.get(`${path}/events?projectId=system`)
+  assert.doesNotMatch(own.text, /dobson/i)
+})
+
 test("a repeated write is compared with what the erasure left", async () => {
   const workspace = await makeWorkspace(service, { personalKeys: ["note"] })
   const { id, writer } = workspace

@@ -201,10 +201,14 @@ function namedIn(
   scope: ErasureScope,
 ): readonly string[] {
   if (scope === "fields" && documentIn(body) !== undefined) return []
-  const names = (value: Json | undefined): boolean => {
-    if (typeof value === "string") return isNamedIn(value, id)
+  const names = (value: Json | undefined, isSearch = false): boolean => {
+    // A search finds the person in any case.
+    if (typeof value === "string")
+      return isSearch ? isNamedIn(value.toLowerCase(), id.toLowerCase()) : isNamedIn(value, id)
     if (typeof value !== "object" || value === null) return false
-    return Object.values(value).some((member: Json) => names(member))
+    return Object.entries(value).some(([name, member]: [string, Json]) =>
+      names(member, name === "query"),
+    )
   }
   return disclosuresFor(entry, "target").filter((one) => names(parseDisclosure(one)?.value))
 }
