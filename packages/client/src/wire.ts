@@ -166,7 +166,10 @@ export interface ConsentState extends EventsPage {
   readonly at: Time
   /** `none`: neither given nor withdrawn. */
   readonly state: "given" | "withdrawn" | "none"
-  /** The version of the valid consent, or else of the last one that was given. */
+  /**
+   * The version of the valid consent, or else of the last one that was given, or else of the
+   * withdrawal.
+   */
   readonly policyVersion?: number
   readonly mode?: string
   /** From the decisive entry: that consent, or the withdrawal. */
