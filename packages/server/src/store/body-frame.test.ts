@@ -21,10 +21,23 @@ test("one body is taken out of a frame as it was packed, from wherever it stands
   const opened = openFrame(frame)
   assert.ok(typeof opened !== "string")
   for (const { index, salted } of bodies) {
-    assert.ok(Buffer.from(salted).equals(saltedIn(frame, index) ?? new Uint8Array()), `${index}`)
+    const [alone] = saltedIn(frame, [index])
+    assert.ok(salted.equals(alone ?? new Uint8Array()), `${index}`)
     assert.ok(Buffer.from(salted).equals(opened.salted(index) ?? new Uint8Array()))
   }
-  for (const other of [0, 5, 9_999_939, 10_000_004]) assert.equal(saltedIn(frame, other), undefined)
+  const others = [0, 5, 9_999_939, 10_000_004]
+  assert.deepEqual(
+    saltedIn(frame, others),
+    others.map(() => undefined),
+  )
+  // In any order, and with one that it lacks between them.
+  const some = [63, 7, 8].flatMap((place) => bodies[place] ?? [])
+  const asked = [...some.map(({ index }) => index), 5]
+  const wanted = [...some.map(({ salted }) => salted), undefined]
+  assert.deepEqual(
+    saltedIn(frame, asked).map((salted) => salted && Buffer.from(salted)),
+    wanted,
+  )
 })
 
 test("a body is taken out of a frame whose last line is nearly all of it", () => {
@@ -36,7 +49,7 @@ test("a body is taken out of a frame whose last line is nearly all of it", () =>
   const frame = packFrame(bodies)
   assert.ok(frame !== undefined)
   for (const { index, salted } of bodies)
-    assert.ok(salted.equals(saltedIn(frame, index) ?? new Uint8Array()), `${index}`)
+    assert.ok(salted.equals(saltedIn(frame, [index])[0] ?? new Uint8Array()), `${index}`)
 })
 
 test("a body that no frame could be read with is not packed", () => {
@@ -55,13 +68,14 @@ test("of a damaged frame nothing is taken that it does not have, and nothing thr
   const bodies = bodiesFrom(0)
   const frame = packFrame(bodies)
   assert.ok(frame !== undefined)
-  assert.equal(saltedIn(frame.subarray(0, 100), 3), undefined)
+  assert.deepEqual(saltedIn(frame.subarray(0, 100), [3, 4]), [undefined, undefined])
   const lines = unpackZstd(frame, 2 ** 22)
     .toString()
     .split("\n")
   lines[7] = "what is no line"
   const other = packZstd(Buffer.from(lines.join("\n")), 1)
   assert.equal(openFrame(other), "has a line that is not of the form in docs/format.md")
-  assert.equal(saltedIn(other, 7), undefined)
-  assert.ok(Buffer.from(bodies[8]?.salted ?? "").equals(saltedIn(other, 8) ?? new Uint8Array()))
+  const [damaged, next] = saltedIn(other, [7, 8])
+  assert.equal(damaged, undefined)
+  assert.ok(Buffer.from(bodies[8]?.salted ?? "").equals(next ?? new Uint8Array()))
 })

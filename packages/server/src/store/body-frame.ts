@@ -166,20 +166,27 @@ function readFrame(bytes: Uint8Array): FrameText | string {
 }
 
 /**
- * The salt and the body of one entry, without what else a frame is opened for. What is damaged in
- * other lines does not matter.
+ * The salts and the bodies of some entries, without what else a frame is opened for. What is damaged
+ * in other lines does not matter.
  */
-export function saltedIn(bytes: Uint8Array, index: number): Uint8Array | undefined {
+export function saltedIn(
+  bytes: Uint8Array,
+  indexes: readonly number[],
+): readonly (Uint8Array | undefined)[] {
   let text: Buffer
   try {
     text = peekZstd(bytes, unpackedBytesMax)
   } catch {
-    return undefined
+    return indexes.map(() => undefined)
   }
+  const first = readLine(text, 0)?.index
+  return indexes.map((index) => saltedOne(text, first ?? index, index))
+}
+
+function saltedOne(text: Buffer, first: number, index: number): Uint8Array | undefined {
   // No body has this: its quotes are escaped.
   const wanted = `","index":${index},"salt":"`
   // Lines are mostly of similar length: the search begins eight lines before the expected place.
-  const first = readLine(text, 0)?.index ?? index
   const share = Math.max(0, index - first - frameEntries / 8) / frameEntries
   const near = text.indexOf(wanted, Math.floor(text.length * share), "latin1")
   const at = near < 0 && share > 0 ? text.indexOf(wanted, 0, "latin1") : near

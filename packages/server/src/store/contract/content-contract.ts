@@ -474,6 +474,12 @@ async function readAll(journal: JournalReader): Promise<unknown> {
     after: after.map(plain),
     middle: (await journal.after("acme", 60, 9)).map(plain),
     at: (await journal.at("acme", some)).map(plain),
+    pages: await Promise.all(
+      [1, 3, 7, 40].map(async (step) => {
+        const page = range(0, 152 / step).map((place) => 152 - place * step)
+        return (await journal.at("acme", page)).map((one) => one && plain(one))
+      }),
+    ),
     linked: linkedPlain(
       linked.flatMap(({ sequences }) => sequences),
       linked,

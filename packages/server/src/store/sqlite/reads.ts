@@ -49,8 +49,9 @@ export function journalReads(
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
-  const frames = frameReads(journal, cacheBytes / 2, listener)
-  const stretches = stretchReads(journal, frames, cacheBytes / 4, listener)
+  const bodies = frameReads(journal, cacheBytes / 2, listener)
+  const { frames } = bodies
+  const stretches = stretchReads(journal, bodies, cacheBytes / 4, listener)
   const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
   const consecutive = consecutiveReads(journal, frames, stretches)
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
@@ -76,14 +77,20 @@ export function journalReads(
         sequences.map(() => undefined),
         (number) => {
           const framed = frames(number)
-          const packed = stretches.single(workspace, number)
-          const read = (sequence: number): Stored | undefined => {
-            const entry = packed(sequence)
-            if (entry !== undefined) return entry
-            const row = one.get(number, sequence)
+          const packed = stretches.single(workspace, number, sequences)
+          const inRow = (place: number): Stored | undefined => {
+            const row = one.get(number, sequences[place] ?? 0)
             return row === undefined ? undefined : storedOf(workspace, row, framed)
           }
-          return [...upToBytes(sequences.values().map(read), bytesMax)]
+          // An entry is mostly stored as the one before.
+          let [likely, other] = [inRow, packed]
+          const read = (place: number): Stored | undefined => {
+            const entry = likely(place)
+            if (entry !== undefined) return entry
+            ;[likely, other] = [other, likely]
+            return likely(place)
+          }
+          return [...upToBytes(sequences.keys().map(read), bytesMax)]
         },
       )
     },

@@ -14,15 +14,16 @@ test("the disclosures of one entry equal those at its place among all, and do no
   const bytes = packSealed(all)
   const opened = openSealed(bytes, all.length)
   assert.ok(typeof opened !== "string")
-  const alone = all.map((_, place) => sealedIn(bytes, place))
-  for (const [place, sealed] of alone.entries()) {
+  const together = sealedIn(bytes, [...all.keys()].toReversed()).toReversed()
+  for (const [place, sealed] of together.entries()) {
+    assert.deepEqual(sealedIn(bytes, [place]), [sealed])
     assert.deepEqual(sealed && Buffer.from(sealed), all[place] && Buffer.from(all[place]))
     assert.deepEqual(
       opened.sealed(place) && Buffer.from(opened.sealed(place) ?? ""),
       sealed && Buffer.from(sealed),
     )
   }
-  assert.equal(sealedIn(bytes, 64), null)
-  assert.equal(sealedIn(bytes.subarray(0, 20), 1), null)
-  assert.equal(sealedIn(new Uint8Array(), 1), null)
+  assert.deepEqual(sealedIn(bytes, [64, 1]), [null, sealedIn(bytes, [1])[0]])
+  assert.deepEqual(sealedIn(bytes.subarray(0, 20), [0, 1]), [null, null])
+  assert.deepEqual(sealedIn(new Uint8Array(), [0, 1]), [null, null])
 })

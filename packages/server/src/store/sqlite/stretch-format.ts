@@ -237,7 +237,7 @@ export function openSealed(bytes: Uint8Array, count: number): OpenSealed | strin
   return {
     bytes: text.length,
     sealed(place) {
-      return sealedOf(text, place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, ends[place] ?? 0)
+      return sealedOf(text, startOf(ends, place), ends[place] ?? 0)
     },
   }
 }
@@ -259,34 +259,41 @@ function readSealed(
   } catch {
     return "cannot be unpacked"
   }
+  const ends = endsIn(text, frameEntries)
+  return ends.length === count ? { text, ends } : "are of another number of entries"
+}
+
+/** Where the disclosures of each entry end, up to this place. */
+function endsIn(text: Buffer, last: number): readonly number[] {
   const ends: number[] = []
-  for (let from = 0; from <= text.length && ends.length <= frameEntries;) {
+  for (let from = 0; from <= text.length && ends.length <= last;) {
     const found = text.indexOf(between, from)
     const end = found < 0 ? text.length : found
     ends.push(end)
     from = end + 1
   }
-  return ends.length === count ? { text, ends } : "are of another number of entries"
+  return ends
 }
 
-/** The disclosures of one entry alone. Null if they are damaged. */
-export function sealedIn(bytes: Uint8Array, place: number): Sealed {
-  if (bytes.length === 0) return null
+/** The disclosures of some entries alone. Null if they are damaged. */
+export function sealedIn(bytes: Uint8Array, places: readonly number[]): readonly Sealed[] {
   let text: Buffer
   try {
-    text = peekZstd(bytes, unpackedBytesMax)
+    text = bytes.length === 0 ? noText : peekZstd(bytes, unpackedBytesMax)
   } catch {
-    return null
+    text = noText
   }
-  let from = 0
-  for (let before = 0; before < place; before++) {
-    const found = text.indexOf(between, from)
-    if (found < 0) return null
-    from = found + 1
-  }
-  const found = text.indexOf(between, from)
-  const sealed = sealedOf(text, from, found < 0 ? text.length : found)
-  return sealed instanceof Uint8Array ? Uint8Array.from(sealed) : sealed
+  const ends = endsIn(text, Math.max(...places))
+  return places.map((place) => {
+    const sealed = sealedOf(text, startOf(ends, place), ends[place] ?? 0)
+    return sealed instanceof Uint8Array ? Uint8Array.from(sealed) : sealed
+  })
+}
+
+const noText = Buffer.alloc(0)
+
+function startOf(ends: readonly number[], place: number): number {
+  return place === 0 ? 0 : (ends[place - 1] ?? 0) + 1
 }
 
 function sealedOf(text: Buffer, from: number, to: number): Sealed {

@@ -25,10 +25,18 @@ export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array 
 
 /**
  * For one read of the workspace with this number: consecutive entries cost one look-up for each
- * frame. For entries that lie far apart, only the needed body is taken out of a frame at its first
- * use.
+ * frame.
  */
-export type FrameReads = (number: number, reach?: "far apart") => FramedBodies
+export type FrameReads = (number: number) => FramedBodies
+
+/**
+ * For some entries of that workspace, which lie close together: only their bodies are taken out of
+ * a frame, which is not cached.
+ */
+export type FewBodies = (
+  number: number,
+  entries: readonly Pick<Stored, "sequence" | "record">[],
+) => readonly (Uint8Array | undefined)[]
 
 /**
  * Told the version of what a read of consecutive entries has unpacked and found to be right: a
@@ -38,6 +46,9 @@ export interface UnpackedListener {
   readonly frame: (version: number) => void
   readonly disclosures: (version: number) => void
 }
+
+/** Up to so many entries of a stretch are read without the others, and nothing of it is cached. */
+const fewMax = 16
 
 const noDisclosures: OpenSealed = { bytes: 0, sealed: () => null }
 
@@ -53,7 +64,7 @@ export type StretchReads = ReturnType<typeof stretchReads>
 /** `cacheBytes` bounds the cache of opened stretches, and separately that of their disclosures. */
 export function stretchReads(
   journal: DatabaseSync,
-  frames: FrameReads,
+  bodies: ReturnType<typeof frameReads>,
   cacheBytes: number,
   listener?: UnpackedListener,
 ) {
@@ -61,6 +72,7 @@ export function stretchReads(
   const disclosures = disclosureReads(journal, cacheBytes, listener)
   const opened = createVersions<OpenStretch>(cacheBytes)
 
+  const { manyOf, fewOf } = entryReads(bodies, disclosures)
   const opening = (number: number, span: Span): Stretch => {
     const { first, end } = span
     const open = opened(number, span, () => openStretch(stretches.bytes(number, span), end - first))
@@ -75,24 +87,32 @@ export function stretchReads(
     /** The first sequence of the next stretch after this entry. */
     nextFirst: (number: number, sequence: number): number | undefined =>
       stretches.next(number, sequence)?.first,
-    /** Finds single entries of a workspace. */
-    single(workspace: string, number: number): (sequence: number) => Stored | undefined {
-      const alone = (sequence: number, framed: FramedBodies): LoneEntry | undefined =>
-        stretches.madeAt(number, sequence, (bytes, span) => {
-          const entry = entryIn(bytes, span, workspace, sequence, framed)
-          const sealed = disclosures.one(number, span, sequence - span.first)
-          return { span, entry: { ...entry, disclosures: disclosuresOf(sealed) } }
+    /**
+     * Finds single entries of a workspace, by their place among these sequences. Those that follow
+     * each other and are of one stretch are read together.
+     */
+    single(
+      workspace: string,
+      number: number,
+      sequences: readonly number[],
+    ): (place: number) => Stored | undefined {
+      let known: ReadonlyMap<number, Stored> = new Map()
+      const read = (place: number, sequence: number): readonly Stored[] => {
+        const few = stretches.madeAt(number, sequence, (bytes, span) => {
+          const wanted = runWithin(span, sequences, place)
+          const entries =
+            wanted.length <= fewMax ? fewOf(workspace, number, bytes, span, wanted) : undefined
+          return { span, wanted, entries }
         })
-      const together = (span: Span, framed: FramedBodies): ((sequence: number) => Stored) => {
-        const stretch = opening(number, span)
-        const sealed = disclosures.all(number, stretch)
-        return (sequence) => {
-          const place = sequence - span.first
-          const [record, own] = [stretch.open.record(place), sealed.sealed(place)]
-          return new PackedEntry(workspace, sequence, stretch, record, own, framed)
-        }
+        if (few === undefined) return []
+        return few.entries ?? manyOf(workspace, number, opening(number, few.span), few.wanted)
       }
-      return singles(frames(number, "far apart"), alone, together)
+      return (place) => {
+        const sequence = sequences[place] ?? 0
+        if (!known.has(sequence))
+          known = new Map(read(place, sequence).map((entry) => [entry.sequence, entry]))
+        return known.get(sequence)
+      }
     },
     /** The entries of the stretch, from one sequence up to another. */
     entries(
@@ -102,14 +122,8 @@ export function stretchReads(
       from: number,
       end: number,
     ): Stored[] {
-      const sealed = disclosures.all(number, stretch)
-      const framed = frames(number)
-      const records = reads.records(stretch, from, end)
-      return Array.from({ length: end - from }, (_, at) => {
-        const record = records.subarray(at * recordBytes, (at + 1) * recordBytes)
-        const own = sealed.sealed(from + at - stretch.first)
-        return new PackedEntry(workspace, from + at, stretch, record, own, framed)
-      })
+      const sequences = Array.from({ length: end - from }, (_, at) => from + at)
+      return manyOf(workspace, number, stretch, sequences)
     },
     /** The parts of these entries that form the chain. */
     linked(number: number, { first, open }: Stretch, from: number, end: number): LinkedRows {
@@ -118,7 +132,12 @@ export function stretchReads(
         open.writeRecord(leaves, at * leafBytes + 1, from - first + at)
       const sequences = Array.from({ length: end - from }, (_, at) => from + at)
       const lengths = sequences.map(() => 0)
-      return withBodies(frames(number), { sequences, leaves, lengths, bodies: new Uint8Array() })
+      return withBodies(bodies.frames(number), {
+        sequences,
+        leaves,
+        lengths,
+        bodies: new Uint8Array(),
+      })
     },
     records({ first, open }: Stretch, from: number, end: number): Uint8Array {
       const records = Buffer.allocUnsafeSlow((end - from) * recordBytes)
@@ -130,53 +149,76 @@ export function stretchReads(
   return reads
 }
 
-interface LoneEntry {
-  readonly span: Span
-  readonly entry: Stored
-}
-
-/**
- * The first entry from a stretch is read alone and nothing of the stretch is cached: the next one is
- * mostly in another. From the second on, all of the stretch is opened.
- */
-function singles(
-  framed: FramedBodies,
-  alone: (sequence: number, framed: FramedBodies) => LoneEntry | undefined,
-  together: (span: Span, framed: FramedBodies) => (sequence: number) => Stored,
-): (sequence: number) => Stored | undefined {
-  let span: Span | undefined
-  let others: ((sequence: number) => Stored) | undefined
-  return (sequence) => {
-    if (span !== undefined && sequence >= span.first && sequence < span.end)
-      return (others ??= together(span, framed))(sequence)
-    const found = alone(sequence, framed)
-    ;[span, others] = [found?.span, undefined]
-    return found?.entry
-  }
-}
-
-/** An entry of a stretch, without its disclosures. Keeps nothing of the bytes. */
-function entryIn(
-  bytes: Uint8Array,
-  { first, end }: Span,
-  workspace: string,
-  sequence: number,
-  framed: FramedBodies,
-): Omit<Stored, "disclosures"> {
-  const open = openStretch(bytes, end - first)
-  const place = sequence - first
-  const record = Buffer.allocUnsafe(recordBytes)
-  open.writeRecord(record, 0, place)
-  const salted = framed(sequence, record)
+/** Makes entries of a stretch and what is packed beside it. */
+function entryReads(
+  { frames, fewBodies }: ReturnType<typeof frameReads>,
+  disclosures: ReturnType<typeof disclosureReads>,
+) {
   return {
-    workspace,
-    sequence,
-    record,
-    receipt: open.receipt(place),
-    idem: open.idem(place),
-    bodySalt: salted?.subarray(0, bodySaltBytes),
-    body: salted?.subarray(bodySaltBytes),
+    /** Of a stretch that is opened and cached. */
+    manyOf: (
+      workspace: string,
+      number: number,
+      stretch: Stretch,
+      sequences: readonly number[],
+    ): Stored[] => {
+      const sealed = disclosures.all(number, stretch)
+      const framed = frames(number)
+      const records = recordsIn(stretch.open, stretch.first, sequences)
+      return sequences.map((sequence, at) => {
+        const own = sealed.sealed(sequence - stretch.first)
+        return new PackedEntry(workspace, sequence, stretch, recordAt(records, at), own, framed)
+      })
+    },
+    /** Of the bytes of a stretch. Keeps nothing of them. */
+    fewOf: (
+      workspace: string,
+      number: number,
+      bytes: Uint8Array,
+      span: Span,
+      sequences: readonly number[],
+    ): Stored[] => {
+      const open = openStretch(bytes, span.end - span.first)
+      const records = recordsIn(open, span.first, sequences)
+      const entries = sequences.map((sequence, at) => ({ sequence, record: recordAt(records, at) }))
+      const places = sequences.map((sequence) => sequence - span.first)
+      const found = fewBodies(number, entries)
+      const sealed = disclosures.some(number, span, places)
+      return entries.map(({ sequence, record }, at) => ({
+        workspace,
+        sequence,
+        record,
+        receipt: open.receipt(places[at] ?? 0),
+        idem: open.idem(places[at] ?? 0),
+        bodySalt: found[at]?.subarray(0, bodySaltBytes),
+        body: found[at]?.subarray(bodySaltBytes),
+        disclosures: disclosuresOf(sealed[at]),
+      }))
+    },
   }
+}
+
+/** The sequence at this place, which is of the span, and those after it that are too. */
+function runWithin(
+  { first, end }: Span,
+  sequences: readonly number[],
+  place: number,
+): readonly number[] {
+  const isOf = (sequence = 0): boolean => sequence >= first && sequence < end
+  let to = place + 1
+  while (isOf(sequences[to])) to += 1
+  return sequences.slice(place, to)
+}
+
+function recordsIn(open: OpenStretch, first: number, sequences: readonly number[]): Buffer {
+  const records = Buffer.allocUnsafe(sequences.length * recordBytes)
+  for (const [at, sequence] of sequences.entries())
+    open.writeRecord(records, at * recordBytes, sequence - first)
+  return records
+}
+
+function recordAt(records: Buffer, at: number): Uint8Array {
+  return records.subarray(at * recordBytes, (at + 1) * recordBytes)
 }
 
 /** Disclosures of the entries of a stretch. */
@@ -188,8 +230,11 @@ function disclosureReads(
   const disclosures = partReads(journal, "disclosures")
   const opened = createVersions<OpenSealed>(cacheBytes)
   return {
-    one: (number: number, span: Pick<Span, "first">, place: number): Sealed =>
-      disclosures.made(number, span, (bytes) => sealedIn(bytes, place)),
+    some: (
+      number: number,
+      span: Pick<Span, "first">,
+      places: readonly number[],
+    ): readonly Sealed[] => disclosures.made(number, span, (bytes) => sealedIn(bytes, places)),
     all(number: number, { first, end }: Pick<Span, "first" | "end">): OpenSealed {
       const span = disclosures.at(number, first)
       if (span?.first !== first) return noDisclosures
@@ -275,44 +320,50 @@ export function frameReads(
   journal: DatabaseSync,
   cacheBytes: number,
   listener?: UnpackedListener,
-): FrameReads {
+): { readonly frames: FrameReads; readonly fewBodies: FewBodies } {
   const frames = partReads(journal, "frames")
   const cache = createFrameCache(cacheBytes)
-  return (number, reach) => {
+  const knownAt = (number: number, { first, version }: Span): OpenFrame | undefined =>
+    cache.known(`${number}/${first}`, version)
+  const fewBodies: FewBodies = (number, entries) => {
+    const bodies: (Uint8Array | undefined)[] = []
+    const sequences = entries.map(({ sequence }) => sequence)
+    while (bodies.length < entries.length) {
+      const from = bodies.length
+      const found = frames.madeAt(number, sequences[from] ?? 0, (bytes, span) => {
+        const { length } = runWithin(span, sequences, from)
+        // No entry has the index -1.
+        const indexes = entries
+          .slice(from, from + length)
+          .map(({ record }) => indexOfRecord(record) ?? -1)
+        const frame = knownAt(number, span)
+        return frame === undefined
+          ? saltedIn(bytes, indexes)
+          : indexes.map((index) => frame.salted(index))
+      })
+      bodies.push(...(found ?? [undefined]))
+    }
+    return bodies
+  }
+  return { fewBodies, frames: consecutive }
+
+  function consecutive(number: number): FramedBodies {
     let span: Pick<Span, "first" | "end"> | undefined
     let found: Span | undefined
     let frame: OpenFrame | undefined
     /** The index of the frame's first entry. */
     let start: number | undefined
-    const knownAt = ({ first, version }: Span): OpenFrame | undefined =>
-      cache.known(`${number}/${first}`, version)
-    const withoutFrame = (sequence: number): Pick<Span, "first" | "end"> => ({
-      first: sequence,
-      end: frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY,
-    })
     const openNext = (sequence: number): void => {
       found = frames.at(number, sequence)
-      span = found ?? withoutFrame(sequence)
-      frame = found && knownAt(found)
+      const end = (): number => frames.next(number, sequence)?.first ?? Number.POSITIVE_INFINITY
+      span = found ?? { first: sequence, end: end() }
+      frame = found && knownAt(number, found)
       start = undefined
-    }
-    const alone = (sequence: number, index: number): Uint8Array | undefined => {
-      found = undefined
-      const salted = frames.madeAt(number, sequence, (bytes, at) => {
-        found = at
-        frame = knownAt(at)
-        return frame === undefined ? saltedIn(bytes, index) : frame.salted(index)
-      })
-      span = found ?? withoutFrame(sequence)
-      return salted
     }
     return (sequence, record) => {
       const index = indexOfRecord(record)
       if (index === undefined) return undefined
-      if (span === undefined || sequence < span.first || sequence >= span.end) {
-        if (reach === "far apart") return alone(sequence, index)
-        openNext(sequence)
-      }
+      if (span === undefined || sequence < span.first || sequence >= span.end) openNext(sequence)
       if (found === undefined) return undefined
       const of = found
       frame ??= cache.open(`${number}/${of.first}`, of.version, () =>
