@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { TreeStore } from "./tree-reads.ts"
+import { rootOfTile, type TreeStore } from "./tree-reads.ts"
 import { createLeafReader } from "./leaf-reader.ts"
 import { leafOf, log, openTree } from "./test-tree.ts"
 
@@ -63,6 +63,26 @@ test("a verified leaf is remembered, and the leaves around it are recognised unl
   assert.deepEqual(await fewLeaves(log, tree, [330]), Buffer.alloc(32), "its part is not")
   flip("0/1", 6 * 32)
   assert.deepEqual(await fewLeaves(log, tree, [263]), Buffer.alloc(32), "a neighbour was changed")
+})
+
+test("a middle that was verified is recognised, and another one proves nothing", async () => {
+  const { kept, grow, tiles, flip } = openTree()
+  const tree = grow(5000)
+  const fewLeaves = await openReader(kept, tree)
+  assert.deepEqual(await fewLeaves(log, tree, [260]), leafOf(260))
+  const genuine = { leaves: tiles.get("0/1"), middle: tiles.get("64/1") }
+  assert.ok(genuine.leaves !== undefined && genuine.middle !== undefined)
+  // Leaf 300 is in the second part of its tile.
+  flip("0/1", 44 * 32)
+  assert.deepEqual(await fewLeaves(log, tree, [300]), Buffer.alloc(32), "another leaf")
+  const middle = Buffer.from(genuine.middle)
+  middle.set(rootOfTile((tiles.get("0/1") ?? Buffer.of()).subarray(32 * 32, 64 * 32)), 32)
+  tiles.set("64/1", middle)
+  assert.deepEqual(await fewLeaves(log, tree, [300]), Buffer.alloc(32), "and its own middle")
+  tiles.set("0/1", genuine.leaves)
+  assert.deepEqual(await fewLeaves(log, tree, [300]), leafOf(300), "by the whole tile")
+  tiles.set("64/1", genuine.middle)
+  assert.deepEqual(await fewLeaves(log, tree, [330]), leafOf(330), "by the middle")
 })
 
 test("leaves beside each other are recognised together, and none is given that was changed", async () => {

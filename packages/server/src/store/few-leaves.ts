@@ -35,7 +35,7 @@ export function createFewLeaves(
 ): FewLeaves {
   // In strings of one byte a character, which take a third of the memory of byte arrays.
   const known = createLru<string>(leavesMax)
-  /** For each part of a tile that was verified, a digest of its leaves. */
+  /** For each part of a tile that was verified, a digest of its leaves; behind them, of its middle. */
   const recognised = createLru<string[]>(recognisedMax)
 
   /** Undefined if the part does not lead to the root of the tree. */
@@ -50,8 +50,11 @@ export function createFewLeaves(
     let hashes = partIn(leaves, part)
     if (hashes.length > 0 && digestOf(hashes) === digests[part]) return hashes
     const root = knownRoot(log, tree, tile)
-    if (root !== undefined && isMiddle(middle, root)) {
+    const ownDigest = digestOf(middle)
+    const isKnown = ownDigest === digests[middlesPerTile]
+    if (isKnown || (root !== undefined && isMiddle(middle, root))) {
       if (!isPartOf(middle, part, hashes)) return undefined
+      digests[middlesPerTile] = ownDigest
     } else {
       const whole = await leavesOf(log, tree, tile)
       if (whole === undefined) return undefined
