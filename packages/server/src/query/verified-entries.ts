@@ -392,27 +392,26 @@ function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: S
   if (sight === "all") return opened
   const seen = contentFor(opened, sight)
   if (seen === undefined) return unreadable(stored, workspaceId)
-  const { context, keyId, ...content } = seen
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
     party["email"] === undefined && typeof inClear["email"] === "string"
       ? { ...party, email: maskEmail(inClear["email"]) }
       : party
   // The context of a request belongs to the actor.
-  const circumstances =
-    sight === "actor"
-      ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) }
-      : {}
+  const { context, keyId } = sight === "actor" ? seen : noCircumstances
   return {
     kind: opened.kind,
     link: opened.link,
     content: {
-      ...content,
-      ...circumstances,
-      actor: withEmail(content.actor, opened.content.actor),
-      target: withEmail(content.target, opened.content.target),
+      ...seen,
+      context,
+      keyId,
+      actor: withEmail(seen.actor, opened.content.actor),
+      target: withEmail(seen.target, opened.content.target),
     },
   }
 }
+
+const noCircumstances: Pick<Content, "context" | "keyId"> = {}
 
 /**
  * An entry that is unreadable or without its body is still shown, at its place and with its record's
