@@ -3,7 +3,7 @@
 // test that writes ends with it.
 
 import { strict as assert } from "node:assert"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { Stored } from "./entries.ts"
 import type { JournalReader } from "./store.ts"
 
@@ -69,7 +69,7 @@ export async function expectChain(
         missing.add(one)
       if (record[4] === 4 || record[4] === 7) explain(missing, entry)
       expectOnce(seen, entry, say)
-      hashes.push(createHash("sha256").update("\0").update(record).digest("hex"))
+      hashes.push(sha256(Buffer.from([0]), record).toString("hex"))
     }
     if (entries.length === 0) break
   }
@@ -114,7 +114,7 @@ function rootOf(leaves: readonly string[]): Buffer {
   let half = 1
   while (half * 2 < leaves.length) half *= 2
   const [left, right] = [rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half))]
-  return createHash("sha256").update("\x01").update(left).update(right).digest()
+  return sha256(Buffer.from([1]), left, right)
 }
 
 /** Applies an entry that records destroyed content of earlier entries. */
@@ -149,15 +149,11 @@ function expectBody(
   }
   assert.equal(bodySalt?.length, 16, say("a body has a salt"))
   assert.equal(
-    createHash("sha256")
-      .update("ALB1")
-      .update(bodySalt ?? "")
-      .update(body)
-      .digest("hex"),
+    sha256(Buffer.from("ALB1"), bodySalt ?? noBytes, body).toString("hex"),
     bodyHash,
     say("the body has the record's hash"),
   )
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body)
+  const text = utf8.decode(body)
   const said = membersOf(JSON.parse(text))
   assert.equal(canonicalText(said), text, say("the body is in canonical form"))
   assert.equal(said["workspaceId"], workspace, say("the body names its workspace"))
@@ -166,7 +162,7 @@ function expectBody(
   const genesis = membersOf(said["metadata"] ?? {})["genesis"]
   if (ledgerId !== undefined && genesis !== undefined) {
     assert.equal(
-      createHash("sha256").update("ALG1").update(canonicalText(genesis)).digest("hex"),
+      sha256(Buffer.from(`ALG1${canonicalText(genesis)}`)).toString("hex"),
       ledgerId,
       say("the genesis is the ledger's"),
     )
@@ -192,7 +188,7 @@ function expectDisclosures(
       say("a disclosure is in canonical form"),
     )
     salts.add(parts[0])
-    return createHash("sha256").update(disclosure, "ascii").digest("base64url")
+    return hash("sha256", disclosure, "base64url")
   })
   const strange = found.filter((digest) => !expected.includes(digest))
   assert.deepEqual(strange, [], say("each disclosure has its digest"))
@@ -230,6 +226,14 @@ function expectOnce(
   if (idem === undefined) return
   assert.ok(!seen.keys.has(idem), say("a key is used once"))
   seen.keys.add(idem)
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const noBytes = new Uint8Array()
+
+/** In one call, which takes a third of the time of one that is fed in parts. */
+function sha256(...parts: readonly Uint8Array[]): Buffer {
+  return hash("sha256", Buffer.concat(parts), "buffer")
 }
 
 type Members = Readonly<Record<string, unknown>>
