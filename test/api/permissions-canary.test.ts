@@ -6,7 +6,7 @@ import { runAgain } from "./again.ts"
 
 test("canary: a service that forgets which projects a key is for is detected", async () => {
   const loaded = `planted.ts?${encodeURIComponent("forgets projects")}`
-  const { code, said } = await runAgain("permissions", { loaded })
+  const { code, said } = await runAgain("permissions", { loaded, tests: "table: administration$" })
   assert.equal(code, 1, said)
   assert.match(said, /\d+ of \d+ rows:/)
   assert.match(said, /\/projects\/core: /)
