@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { Agent, request, type IncomingMessage } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,6 +9,9 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import type { AuditEvent, Receipt } from "@tallystick/client"
 import { engineSettings } from "./engine.ts"
 import { compileCache, program } from "./program.ts"
+
+// An `import` of it reads every name, and for one of them node loads a whole HTTP client.
+const { Agent, request } = process.getBuiltinModule("node:http")
 
 // The real program, run as an operator would run it: a process of its own, on a free port, with a
 // data folder of its own. Tests talk to it over HTTP and signals only. `await using` ends it and
@@ -172,12 +175,14 @@ function urlSaid(child: ChildProcess, output: () => string): Promise<string> {
 
 export interface Reply {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: AnswerHeaders
   readonly bytes: Buffer
   readonly text: string
   /** The body as JSON, of the type that the caller expects. */
   json<T = any>(): T // oxlint-disable-line typescript/no-explicit-any
 }
+
+export type AnswerHeaders = Pick<Headers, "get" | "has"> & Iterable<[string, string]>
 
 export interface Ask {
   readonly body?: unknown
@@ -271,10 +276,19 @@ function answered({ statusCode = 0, headers, rawHeaders }: IncomingMessage, sent
   return replyFrom(statusCode, () => headersOf(rawHeaders), bytes)
 }
 
-function headersOf(raw: readonly string[]): Headers {
-  const headers = new Headers()
-  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? "", raw[at + 1] ?? "")
-  return headers
+/** As `Headers`, which is part of that HTTP client, joins them. `raw`: names and values by turns. */
+export function headersOf(raw: readonly string[]): AnswerHeaders {
+  const values = new Map<string, string>()
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name = "", value = ""] = [raw[at]?.toLowerCase(), raw[at + 1]]
+    const before = values.get(name)
+    values.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return {
+    get: (name) => values.get(name.toLowerCase()) ?? null,
+    has: (name) => values.has(name.toLowerCase()),
+    [Symbol.iterator]: () => values.entries(),
+  }
 }
 
 export async function replyOf(response: Response): Promise<Reply> {
@@ -283,9 +297,9 @@ export async function replyOf(response: Response): Promise<Reply> {
 }
 
 /** Most tests look at no header of most answers, so these are made for those that do. */
-function replyFrom(status: number, makeHeaders: () => Headers, bytes: Buffer): Reply {
+function replyFrom(status: number, makeHeaders: () => AnswerHeaders, bytes: Buffer): Reply {
   const text = bytes.toString("utf8")
-  let made: Headers | undefined
+  let made: AnswerHeaders | undefined
   return {
     status,
     get headers() {

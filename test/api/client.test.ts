@@ -47,7 +47,7 @@ function fetchBy(asking: Asking): typeof fetch {
     })
     return new Response(reply.status === 204 ? null : new Uint8Array(reply.bytes), {
       status: reply.status,
-      headers: reply.headers,
+      headers: [...reply.headers],
     })
   }
 }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { connect } from "node:net"
+import { headersOf, type AnswerHeaders } from "../service.ts"
 
 // Sends bytes on a socket that no client library would send.
 
 export interface RawReply {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: AnswerHeaders
   readonly body: string
 }
 
@@ -69,14 +70,11 @@ function parseReplies(bytes: Buffer): readonly RawReply[] {
     assert.ok(end > 0, `not an answer: ${rest.toString()}`)
     const [line = "", ...fields] = rest.toString("latin1", 0, end).split("\r\n")
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1])
-    const headers = new Headers(
-      fields.map(
-        (field) =>
-          [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()] as [
-            string,
-            string,
-          ],
-      ),
+    const headers = headersOf(
+      fields.flatMap((field) => [
+        field.slice(0, field.indexOf(":")),
+        field.slice(field.indexOf(":") + 1).trim(),
+      ]),
     )
     const length =
       status < 200 || status === 204 || status === 304 ? 0 : Number(headers.get("content-length"))

@@ -7,7 +7,14 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { databaseOf } from "../engine.ts"
 import { native } from "../native.ts"
 import { askDatabase } from "../postgres-server.ts"
-import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
+import {
+  overHttp,
+  startService,
+  type AnswerHeaders,
+  type Exchange,
+  type Service,
+  type ServiceOptions,
+} from "../service.ts"
 import { createTextSearch } from "../text-search.ts"
 import { describedBy, type Described } from "./described.ts"
 
@@ -114,7 +121,9 @@ async function expectTablesClean(database: string, secrets: ReadonlySet<string>)
 }
 
 async function descriptionBy(url: string): Promise<object> {
-  return (await (await fetch(`${url}/openapi.json`)).json()) as object
+  const path = "/openapi.json"
+  const asked = { url, bearer: undefined, method: "GET", path }
+  return (await overHttp(asked)).json<object>()
 }
 
 // What every answer must be -----------------------------------------------------------------------
@@ -148,7 +157,7 @@ function expectValidAnswer(
     assert.equal(reply.headers.get("x-request-id"), asked)
 }
 
-export function expectUsualHeaders(what: string, status: number, headers: Headers): void {
+export function expectUsualHeaders(what: string, status: number, headers: AnswerHeaders): void {
   assert.match(headers.get("x-request-id") ?? "", /^[\w.:/+=@-]{1,128}$/, `${what}: X-Request-Id`)
   assert.equal(headers.get("referrer-policy"), "no-referrer", what)
   assert.equal(headers.get("x-content-type-options"), "nosniff", what)

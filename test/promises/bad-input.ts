@@ -6,7 +6,7 @@ import { expectChain } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { faultyProgram } from "../program.ts"
 import { join as invite, setUpFirst } from "../people.ts"
-import { eventFor, make, makeWorkspace, type Reply, type Workspace } from "../service.ts"
+import { eventFor, headersOf, make, makeWorkspace, type Reply, type Workspace } from "../service.ts"
 import { createAskers, torn, type Asked, type Credentials, type Existing } from "./bad-requests.ts"
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "../chance.ts"
@@ -345,11 +345,8 @@ function exchangeTorn(
 }
 
 function replyOf(status: number, rawHeaders: readonly string[], bytes: Buffer): Reply {
-  const headers = new Headers()
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "")
   const text = bytes.toString("utf8")
-  return { status, headers, bytes, text, json: () => JSON.parse(text) }
+  return { status, headers: headersOf(rawHeaders), bytes, text, json: () => JSON.parse(text) }
 }
 
 // Looking -----------------------------------------------------------------------------------------
