@@ -12,7 +12,6 @@ import { createGrowth } from "../growth.ts"
 import { readHeld } from "../held-entries.ts"
 import { findWith } from "../search/finder-thread.ts"
 import type { Heads } from "../heads.ts"
-import { findableUpTo } from "../search/unfiled-entries.ts"
 import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../store.ts"
 import { leavesFrom } from "../leaf-reader.ts"
 import { openDatabase, type DatabaseConfig } from "./connection.ts"
@@ -24,7 +23,7 @@ import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { createLeases } from "./leases.ts"
 import { migrate } from "./migrate.ts"
-import { createSegments, segmentReads } from "./postgres-segments.ts"
+import { createSegments, findablePosition } from "./postgres-segments.ts"
 import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { findingsOf, indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
@@ -76,7 +75,6 @@ export async function openPostgres(
   }
   const index = indexReads(database)
   const { leaves, fewLeaves } = leavesFrom(lists)
-  const segments = segmentReads(database)
   return {
     journal,
     registry,
@@ -85,10 +83,7 @@ export async function openPostgres(
     leaves,
     held: (...asked) => readHeld({ journal, index, fewLeaves }, ...asked),
     search: {
-      async position(workspace) {
-        const kept = await segments.list(workspace)
-        return findableUpTo(kept, (await journal.head(workspace))?.sequence ?? 0)
-      },
+      position: (workspace) => findablePosition(database, workspace),
       ...findWith(lists, searches),
     },
     readOnly: undefined,

@@ -5,6 +5,7 @@ import { eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
 import { lastOf } from "../search/segment-plan.ts"
+import { findableUpTo } from "../search/unfiled-entries.ts"
 import { partsPerSweep, type SegmentKeeper, type SegmentReader } from "../search/segments.ts"
 import type { JournalReader } from "../store.ts"
 import type { OwnLeases } from "./leases.ts"
@@ -12,6 +13,9 @@ import { optionalBytes, type Database, type Queries } from "./connection.ts"
 
 const listOfSegments =
   "SELECT level, k, hash, bytes FROM tallystick.segments WHERE workspace_id = $1 AND hash <> ''"
+const namesAndHead = `SELECT s.level, s.k, h.sequence FROM tallystick.heads h
+  LEFT JOIN tallystick.segments s ON s.workspace_id = h.workspace_id AND s.hash <> ''
+  WHERE h.workspace_id = $1`
 const onePart = `SELECT bytes FROM tallystick.parts
   WHERE workspace_id = $1 AND level = $2 AND k = $3 AND part = $4`
 const removeParts = "DELETE FROM tallystick.parts WHERE workspace_id = $1 AND level = $2 AND k = $3"
@@ -60,6 +64,16 @@ export function segmentReads(database: Queries): SegmentReader {
       return optionalBytes(row?.[0])
     },
   }
+}
+
+/** The last entry that a search finds: each receipt asks, so it is one statement. */
+export async function findablePosition(database: Queries, workspace: string): Promise<number> {
+  const rows = await database.rows(namesAndHead, [workspace])
+  const kept = rows
+    .filter(([level]) => level !== null)
+    .map(([level, k]) => ({ level: Number(level), k: Number(k) }))
+    .toSorted((segment, other) => lastOf(segment) - lastOf(other))
+  return findableUpTo(kept, Number(rows[0]?.[2] ?? 0))
 }
 
 export function createSegments(

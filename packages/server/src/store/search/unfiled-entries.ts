@@ -12,7 +12,7 @@ import { createSegmentBuilder, type SegmentBuilder } from "./segment-builder.ts"
 import { openMade, runInTurns, type Segment } from "./segment-format.ts"
 import type { Filed } from "./search.ts"
 import { positionOf } from "./segment-plan.ts"
-import type { KeptSegment, Steps, Turns } from "./segments.ts"
+import type { SegmentName, Steps, Turns } from "./segments.ts"
 
 /** The journal, as far as a search reads it. */
 export interface Recorded {
@@ -138,7 +138,7 @@ const entriesPerStep = 4
 const readEntries = 64
 
 /** The last entry that a search finds, of a journal that ends there. */
-export function findableUpTo(kept: readonly KeptSegment[], end: number): number {
+export function findableUpTo(kept: readonly SegmentName[], end: number): number {
   const position = positionOf(kept)
   return end - position > entriesMax ? position : end
 }
