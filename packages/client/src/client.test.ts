@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createClient, type Client, type ClientOptions, type ListedEntry } from "./index.ts"
 import { event, failure } from "./test-calls.ts"
+import { vkeysOf } from "./trusted-keys.ts"
 
 // Calls over a scripted network, with time and randomness under the test's control. test/api tests
 // the client against the real service.
@@ -243,11 +244,12 @@ test("a call that must not run twice is retried only if the service refused it b
   }
   const { client, sent } = network([
     problem(503, "overloaded"),
+    problem(408, "request_timeout"),
     problem(429, "rate_limited"),
     json(201, { keyId: "1" }),
   ])
   await client.apiKeys.create("acme", key)
-  assert.equal(sent.length, 3)
+  assert.equal(sent.length, 4)
 })
 
 test("a write that another program answers has an unknown outcome, and is no success", async () => {
@@ -457,11 +459,12 @@ test("a redirection is not followed: a POST that has become a GET would succeed 
     baseUrl: "http://ledger.example.com",
     fetch: async (_url, { redirect } = {}) => (redirects.push(redirect), moved),
   })
-  const { code, status, outcome } = await failure(client.events.write(event))
+  const { code, status, outcome, detail } = await failure(client.events.write(event))
   assert.deepEqual(
     [code, status, outcome, redirects],
     ["unexpected_answer", 301, "rejected", ["manual"]],
   )
+  assert.match(detail, /redirects to https:\/\/elsewhere\.example\.com\//)
 })
 
 test("the client refuses a request that it cannot send, and does not show the key", async () => {
@@ -472,10 +475,14 @@ test("the client refuses a request that it cannot send, and does not show the ke
     ["invalid_field", "rejected", undefined],
   )
   assert.doesNotMatch(`${refused.stack}`, /tsk_secret/)
+  assert.equal(refused.detail, "key has characters that a header cannot have")
   const endless = await failure(
     network([]).client.events.write({ ...event, metadata: { count: 1n } }),
   )
-  assert.deepEqual([endless.code, endless.outcome], ["invalid_field", "rejected"])
+  assert.deepEqual(
+    [endless.code, endless.outcome, endless.detail],
+    ["invalid_field", "rejected", "the body cannot be written as JSON: count is a BigInt"],
+  )
   // JSON.stringify would write null, and the ledger would keep it.
   for (const number of [NaN, Infinity, -Infinity]) {
     const call = network([]).client.events.writeBatch([{ ...event, metadata: { sums: [number] } }])
@@ -493,13 +500,69 @@ test("the client refuses a request that it cannot send, and does not show the ke
     "http://a:99999",
     "http://a b",
     "http://[::1",
+    "https://a/v1",
+    "https://a/v1/",
+    // Only a page has an address of its own.
+    "",
   ])
     assert.throws(() => createClient({ baseUrl }), {
       name: "TallystickError",
       code: "invalid_field",
       outcome: "rejected",
     })
-  for (const baseUrl of ["", "http://a", "https://a:8443/ledger/"]) createClient({ baseUrl })
+  for (const baseUrl of ["http://a", "https://a:8443/ledger/"]) createClient({ baseUrl })
+  createClient({ baseUrl: "", fetch })
+})
+
+test("an option that is misspelt or malformed is refused, and nothing is sent", async () => {
+  // As from a program without types.
+  const misspelt: object = { idempotencykey: "order-4711-created" }
+  const malformed: object = { timeoutMs: "5s" }
+  const { client, sent } = network([])
+  for (const [options, detail] of [
+    [misspelt, "idempotencykey is not a known option"],
+    [malformed, "timeoutMs must be a number, 0 or more"],
+    [{ waitMs: NaN }, "waitMs must be a number, 0 or more"],
+  ] as const) {
+    const { code, outcome, ...refused } = await failure(client.events.write(event, options))
+    assert.deepEqual([code, outcome, refused.detail], ["invalid_field", "rejected", detail])
+    assert.throws(() => network([], options), { code: "invalid_field", detail })
+  }
+  assert.equal(sent.length, 0)
+  const unset: object = { timeoutMs: undefined }
+  await network([json(202, { receipt: "rcp_1" })]).client.events.write(event, unset)
+})
+
+test("a trusted key may have the end of line of its file, and is refused if it is no key", async () => {
+  const { client, sent } = network([])
+  for (const trustedKeys of [["log.vkey"], [""], "log.vkey" as unknown as string[]]) {
+    const refused = await failure(client.receipts.verify("acme", "rcp_1", { trustedKeys }))
+    assert.match(refused.detail, /^trustedKeys/)
+    assert.match(
+      (await failure(client.packs.verify("acme", "pack_1", { trustedKeys }))).detail,
+      /^trustedKeys/,
+    )
+    assert.throws(() => network([], { trustedKeys }), { code: "invalid_field" })
+  }
+  assert.equal(sent.length, 0)
+  const key =
+    "127.0.0.1/ledgers/wf0fafohrj2j9bhd1mgkxk+2bb04d03+AdonQODfdgQi2nOE6RZCtKXQMqR3dSV4FKIvbgkou0xT"
+  assert.equal(vkeysOf([`${key}\n`])[0], key)
+})
+
+test("a finished call leaves nothing with a signal that other calls share", async () => {
+  const giveUp = new AbortController()
+  const given: (AbortSignal | null | undefined)[] = []
+  const client = createClient({
+    baseUrl: "https://ledger.example.com",
+    fetch: async (_url, { signal } = {}) => (given.push(signal), json(202, { receipt: "rcp_1" })),
+  })
+  await client.events.write(event, { signal: giveUp.signal })
+  giveUp.abort()
+  assert.deepEqual(
+    given.map((signal) => signal?.aborted),
+    [false],
+  )
 })
 
 test("a Retry-After date is relative to the Date of the answer", async () => {

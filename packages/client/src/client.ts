@@ -21,7 +21,8 @@ import { workspaceCalls } from "./calls/workspaces.ts"
 import { defaultEffects, type Effects } from "./effects.ts"
 import { invalidRequest } from "./error.ts"
 import { createExchange } from "./exchange.ts"
-import { defaultRetry, type RetryOptions } from "./retry.ts"
+import { defaultRetry, expectRetryOptions, type RetryOptions } from "./retry.ts"
+import { vkeysOf } from "./trusted-keys.ts"
 import type { Context } from "./write.ts"
 
 export interface ClientOptions extends Partial<RetryOptions>, Partial<Effects> {
@@ -56,17 +57,19 @@ export function createClient({
     ...definedOf(given),
   }
   const effects = { fetch, now, sleep, random, newKey }
-  requireUrl(baseUrl)
+  requireUrl(baseUrl, given.fetch !== undefined || "location" in globalThis)
+  expectRetryOptions(retry)
+  const trusted = vkeysOf(trustedKeys)
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
   const writing = { newKey, context }
   return {
     events: { ...eventCalls(call, writing, effects), ...exportCalls(call) },
     consents: consentCalls(call, writing),
     activity: activityCalls(call),
-    receipts: receiptCalls(call, trustedKeys),
+    receipts: receiptCalls(call, trusted),
     log: logCalls(call),
     policies: policyCalls(call),
-    packs: packCalls(call, trustedKeys),
+    packs: packCalls(call, trusted),
     tokens: tokenCalls(call),
     erasures: erasureCalls(call),
     workspaces: workspaceCalls(call),
@@ -82,11 +85,13 @@ export function createClient({
 }
 
 /** Checked here, because a call would take it for a network error and retry. */
-function requireUrl(baseUrl: string): void {
+function requireUrl(baseUrl: string, hasOrigin: boolean): void {
   const hasForm = /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)
-  if (baseUrl === "" || (hasForm && canParse(baseUrl))) return
+  if (hasForm && /\/v1\/*$/.test(baseUrl))
+    throw invalidRequest("baseUrl must not end in /v1, which each call adds")
+  if ((baseUrl === "" && hasOrigin) || (hasForm && canParse(baseUrl))) return
   throw invalidRequest(
-    "baseUrl must be an http or https URL without credentials, query and fragment, or empty",
+    "baseUrl must be an http or https URL without credentials, query and fragment, such as https://ledger.example.com; only in a page it may be empty",
   )
 }
 

@@ -78,14 +78,21 @@ export function failureOf(response: Response, body: string): TallystickError {
     (problem !== undefined && refusedBeforeRecording.includes(problem.error))
   return new TallystickError({
     code: problem?.error ?? "unexpected_answer",
-    detail:
-      problem?.detail ?? `the answer has status ${status} and is not one of a Tallystick service`,
+    detail: problem?.detail ?? elsewhere(response),
     status,
     outcome: isRejected ? "rejected" : "unknown",
     requestId: headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: secondsOf(headers.get("retry-after"), headers.get("date")),
     receipt: problem?.receipt,
   })
+}
+
+/** Browsers do not say where to. */
+function elsewhere({ type, status, headers }: Response): string {
+  if (type !== "opaqueredirect" && (status < 300 || status > 399))
+    return `the answer has status ${status} and is not one of a Tallystick service`
+  const to = headers.get("location")
+  return `the address redirects${to === null ? "" : ` to ${to}`}, which a call does not follow: give the final address`
 }
 
 /** An answer that arrived whole, and is not what the service promises. */

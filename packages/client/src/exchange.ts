@@ -6,9 +6,10 @@ import {
   networkFailureOf,
   TallystickError,
   withinCall,
+  type Failure,
 } from "./error.ts"
 import type { Effects } from "./effects.ts"
-import { waitBefore, type RetryOptions } from "./retry.ts"
+import { expectRetryOptions, waitBefore, type RetryOptions } from "./retry.ts"
 
 // One call: several attempts if needed, all with the same bytes and the same key.
 
@@ -26,6 +27,8 @@ export interface Request {
   readonly body?: unknown
   /** Safe to repeat. GET and DELETE always are; writes are by their keys. */
   readonly isRepeatable?: boolean
+  /** The answer's body is read after the call, and ends with the caller's signal as well. */
+  readonly isStream?: boolean
   /** A status that is no success but still a valid answer. */
   readonly alsoReads?: number
   readonly idempotencyKey?: string
@@ -51,6 +54,7 @@ export interface ExchangeOptions {
 export function createExchange({ baseUrl, key, retry: usual, effects }: ExchangeOptions): Exchange {
   const base = baseUrl.replace(/\/+$/, "")
   return async (request, read, { signal, ...given } = {}) => {
+    expectRetryOptions(given)
     const retry = { ...usual, ...definedOf(given) }
     const sent = prepared(base, key, request)
     const isRepeatable =
@@ -79,13 +83,16 @@ function prepared(base: string, key: string | undefined, request: Request) {
   if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
     throw invalidRequest("an id in a path must not be empty, . or ..")
   }
-  try {
-    return { url: urlOf(base, path, query), init: initOf(method, key, headers, body) }
-  } catch {
-    // Without the cause, which would show the header and so perhaps the key.
-    const detail =
-      "a header has characters that headers cannot have, or the body is no JSON (NaN is not)"
-    throw invalidRequest(detail, { idempotencyKey, idempotencyKeys })
+  const keys = { idempotencyKey, idempotencyKeys }
+  return {
+    url: urlOf(base, path, query),
+    init: {
+      method,
+      headers: headersOf(key, headers, body, keys),
+      // A followed redirect may turn a POST into a GET, whose success is not the write's.
+      redirect: "manual",
+      ...(body === undefined ? {} : { body: textOf(body, keys) }),
+    } satisfies RequestInit,
   }
 }
 
@@ -98,60 +105,78 @@ function urlOf(base: string, path: string, query: NonNullable<Request["query"]>)
   return `${base}${path}${asked.size === 0 ? "" : `?${asked.toString()}`}`
 }
 
-function initOf(
-  method: string,
+type Keys = Pick<Failure, "idempotencyKey" | "idempotencyKeys">
+
+function headersOf(
   key: string | undefined,
   headers: NonNullable<Request["headers"]>,
   body: unknown,
-): RequestInit {
+  keys: Keys,
+): Headers {
   const sent = new Headers({ accept: "application/json" })
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined) sent.set(name, value)
-  if (key !== undefined) sent.set("authorization", `Bearer ${key}`)
-  if (body !== undefined) sent.set("content-type", "application/json")
-  // A followed redirect may turn a POST into a GET, whose success is not the write's.
-  return {
-    method,
-    headers: sent,
-    redirect: "manual",
-    ...(body === undefined ? {} : { body: JSON.stringify(body, finite) }),
+  const given = {
+    ...headers,
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    ...(body !== undefined && { "content-type": "application/json" }),
+  }
+  for (const [name, value] of Object.entries(given))
+    try {
+      if (value !== undefined) sent.set(name, value)
+    } catch {
+      // Without the cause, which would show the header and so perhaps the key.
+      const named = name === "authorization" ? "key" : name
+      throw invalidRequest(`${named} has characters that a header cannot have`, keys)
+    }
+  return sent
+}
+
+function textOf(body: unknown, keys: Keys): string {
+  try {
+    return JSON.stringify(body, finite)
+  } catch (cause) {
+    const said = cause instanceof Error ? `: ${cause.message}` : ""
+    throw invalidRequest(`the body cannot be written as JSON${said}`, keys)
   }
 }
 
 /** JSON.stringify would write null for other numbers, and the ledger would keep that. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError(`${name} is not finite`)
+    throw new TypeError(`${name} is ${value}`)
+  if (typeof value === "bigint") throw new TypeError(`${name} is a BigInt`)
   return value
 }
 
 async function attempt<T>(
   { fetch, sleep }: Effects,
   { url, init }: ReturnType<typeof prepared>,
-  { alsoReads }: Request,
+  { alsoReads, isStream = false }: Request,
   read: (response: Response) => Promise<T>,
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly read: T } | TallystickError> {
   if (signal?.aborted) return abortedBy(signal, "rejected")
-  const late = new AbortController()
+  const ended = new AbortController()
   const finished = new AbortController()
-  void sleep(limitMs, finished.signal).then(() => finished.signal.aborted || late.abort())
+  void sleep(limitMs, finished.signal).then(() => finished.signal.aborted || ended.abort())
+  const giveUp = (): void => ended.abort()
+  signal?.addEventListener("abort", giveUp)
+  // Of each AbortSignal.any, 60 bytes stay with the caller's signal on Node 20: only for streams.
+  const ending =
+    signal !== undefined && isStream ? AbortSignal.any([ended.signal, signal]) : ended.signal
   try {
-    const response = await fetch(url, {
-      ...init,
-      signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
-    })
+    const response = await fetch(url, { ...init, signal: ending })
     if (!response.ok && response.status !== alsoReads)
       return failureOf(response, await response.text())
     return { read: await read(response) }
   } catch (cause) {
     if (signal?.aborted) return abortedBy(signal, "unknown")
     if (cause instanceof TallystickError) return cause
-    if (!late.signal.aborted) return networkFailureOf(cause)
+    if (!ended.signal.aborted) return networkFailureOf(cause)
     const detail = `no answer arrived within ${Math.round(limitMs)} ms`
     return new TallystickError({ code: "timeout", detail, status: 0, outcome: "unknown", cause })
   } finally {
+    signal?.removeEventListener("abort", giveUp)
     finished.abort()
   }
 }

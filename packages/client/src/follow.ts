@@ -33,6 +33,7 @@ export async function* follow(
         method: "GET",
         path: path`/v1/workspaces/${workspaceId}/events/feed`,
         query,
+        isStream: true,
         headers: { accept: "text/event-stream", "last-event-id": after },
       },
       streamOf,

@@ -1,4 +1,4 @@
-import type { TallystickError } from "./error.ts"
+import { invalidRequest, type TallystickError } from "./error.ts"
 
 /** Time limits and retries of a call. */
 export interface RetryOptions {
@@ -24,6 +24,15 @@ export const defaultRetry: RetryOptions = {
   waitMaxMs: 10_000,
 }
 
+/** An option that is misspelt or no number would be ignored, or end a call at once. */
+export function expectRetryOptions(options: Partial<RetryOptions>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!(name in defaultRetry)) throw invalidRequest(`${name} is not a known option`)
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw invalidRequest(`${name} must be a number, 0 or more`)
+  }
+}
+
 /**
  * The wait before the next attempt. Undefined for no further attempt. `isRepeatable` says that the
  * call is safe to run twice. A call that was refused before it ran may always be retried.
@@ -45,6 +54,7 @@ export function waitBefore(
 
 /** Whether waiting may help and repeating is harmless. */
 function passes({ outcome, status, code }: TallystickError, isRepeatable: boolean): boolean {
-  if (outcome === "rejected") return status === 429 || status >= 500 || code === "network_error"
+  if (outcome === "rejected")
+    return status === 408 || status === 429 || status >= 500 || code === "network_error"
   return isRepeatable && (status >= 500 || code === "network_error" || code === "timeout")
 }

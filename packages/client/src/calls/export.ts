@@ -34,6 +34,7 @@ export function exportCalls(call: Call) {
         path: path`/v1/workspaces/${workspaceId}/events/export`,
         query: { ...query },
         headers: { accept: "*/*" },
+        isStream: true,
       },
       async (response) => {
         const { headers, body } = response

@@ -1,6 +1,7 @@
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import { vkeysOf } from "../trusted-keys.ts"
 import { listing } from "../listing.ts"
 import type {
   EventsPage,
@@ -63,16 +64,15 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
 
     /** Downloads a pack and checks it here, from its bytes alone, and that it is this pack. */
-    verify: async (
+    async verify(
       workspaceId: string,
       packId: string,
-      { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
-    ): Promise<PackVerdict> =>
-      verifyPack(await download(workspaceId, packId, options), {
-        trustedKeys,
-        packId,
-        workspaceId,
-      }),
+      { trustedKeys: given = usualKeys, ...options }: VerifyOptions = {},
+    ): Promise<PackVerdict> {
+      const trustedKeys = vkeysOf(given)
+      const pack = await download(workspaceId, packId, options)
+      return verifyPack(pack, { trustedKeys, packId, workspaceId })
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import { verifyReceipt, type Verdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import { TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
+import { vkeysOf } from "../trusted-keys.ts"
 import type { ReceiptAnswer } from "../wire.ts"
 
 export interface VerifyOptions extends CallOptions {
@@ -36,8 +37,9 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
     async verify(
       workspaceId: string,
       receiptId: string,
-      { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
+      { trustedKeys: given = usualKeys, ...options }: VerifyOptions = {},
     ): Promise<Verdict> {
+      const trustedKeys = vkeysOf(given)
       const check = async (): Promise<Verdict> =>
         verifyReceipt(await get(workspaceId, receiptId, options), {
           receiptId,
