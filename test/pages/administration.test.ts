@@ -168,6 +168,8 @@ test("a member is invited, accepts, and is removed", { skip }, async () => {
   const link = await eventually("the link", async () => (await secretIn(page)) || undefined)
   await page.getByRole("button", { name: "I stored it" }).click()
   await page.getByText("not yet").waitFor()
+  // Without a name, the address is their name.
+  await page.getByRole("cell", { name: "noor@example.com", exact: true }).waitFor()
 
   await using other = await watch(browser, { origin: service.url })
   await other.page.goto(link)

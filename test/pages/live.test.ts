@@ -10,6 +10,7 @@ import { join, type Person } from "../people.ts"
 import { makeWorkspace, startService, writeEvent, writeMany, type Service } from "../service.ts"
 import {
   expectAccessible,
+  holdAnswers,
   noBrowser,
   openBrowser,
   signInto,
@@ -62,7 +63,14 @@ test(
     const page = await explore(watched, empty.id)
     await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Make a key for it" }).click()
+    // The key that is being made is not lost by leaving.
+    const release = await holdAnswers(page, "**/api-keys", 1)
+    await Promise.all([
+      page.waitForRequest("**/api-keys"),
+      page.getByRole("button", { name: "Make a key for it" }).click(),
+    ])
+    await page.getByRole("link", { name: "Access" }).click()
+    await release()
     const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
     const call = (await page.locator(".terminal pre").textContent()) ?? ""
     const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""

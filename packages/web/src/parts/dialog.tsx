@@ -1,7 +1,7 @@
 import type { Child } from "../elements/jsx-runtime.ts"
 import { IconButton } from "./icon-button.tsx"
 import { crossIcon } from "./icon.tsx"
-import { holdSecret } from "./secret.tsx"
+import { heldSecret, holdSecret } from "./secret.tsx"
 
 /**
  * Opens a dialog over the page, with the focus in its first field. Escape closes it, though no
@@ -42,7 +42,7 @@ export function closeDialogs(): void {
 
 /** Whether a secret is shown that is not stored yet, or a dialog waits for one. */
 export function isHeld(): boolean {
-  return document.querySelector(".secret, dialog .button.main:disabled") !== null
+  return document.querySelector(`${heldSecret}, dialog .button.main:disabled`) !== null
 }
 
 /** Closes the dialog, and returns whether the page may be left. */

@@ -53,9 +53,12 @@ export function showSecret(place: Element, secret: Node): void {
   place.querySelector("button")?.focus()
 }
 
+/** One that is not stored yet, or that the first run is making. */
+export const heldSecret = ".secret, .first-key .main:disabled"
+
 /** The reader was about to leave. Returns whether there is a secret that they have not stored. */
 export function holdSecret(): boolean {
-  const secret = document.querySelector(".secret")
+  const secret = document.querySelector(heldSecret)
   secret?.querySelector("[role=alert]")?.replaceChildren("Store it first.")
   secret?.querySelector<HTMLElement>(".main")?.focus()
   return secret !== null

@@ -49,7 +49,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<Member>[] {
       draw: ({ name, email }) => (
         <>
           <Text of={name ?? email} in="b" />
-          <Below of={email} />
+          {name !== undefined && name !== email && <Below of={email} />}
         </>
       ),
     },
