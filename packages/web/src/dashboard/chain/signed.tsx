@@ -97,9 +97,9 @@ function Keys({ of: epochs, changed }: KeysProps) {
       name: "Key",
       isPlain: true,
       draw: ({ vkey }) => (
-        <>
+        <span class="log-key">
           <Text of={vkey} in="code" /> <Copy text={vkey} label="Copy key" />
-        </>
+        </span>
       ),
     },
     ...(epochs.length > 1 ? [{ name: "Epoch", draw: epochOf }] : []),
