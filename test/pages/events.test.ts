@@ -49,6 +49,14 @@ test("explorer: every row is recomputed, and scrolling loads older ones", { skip
   await page.getByText(/Sealed up to here · checkpoint #25\d signed/).waitFor()
   assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
   await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
+  // A long name does not hide that the sender's clock differs.
+  const sign = await page.evaluate(`{
+    const row = document.querySelector("tr[data-sequence]")
+    row.querySelector(".who bdi").textContent = "x".repeat(200)
+    const { x, y, width, height } = row.querySelector("[title*=clock] svg").getBoundingClientRect()
+    document.elementFromPoint(x + width / 2, y + height / 2).closest("[title*=clock]")?.title
+  }`)
+  assert.match(String(sign), /clock/)
   await expectAccessible(page)
   // Where it comes into view, the end of the list does as well, and loads more by itself.
   await page.evaluate("document.getElementById('older').click()")

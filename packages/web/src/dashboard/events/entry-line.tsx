@@ -78,10 +78,11 @@ function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
         <a href={href} aria-current={isOpen ? "true" : undefined}>
           <Time at={at} form="second" />
           <span class="ms">.{String(new Date(at).getMilliseconds()).padStart(3, "0")}</span>
-        </a>
+        </a>{" "}
+        <ClockApart of={entry} />
       </td>
       <td class="who">
-        <Name of={actor} /> <ClockApart of={entry} />
+        <Name of={actor} />
       </td>
       <td class="act">
         {gone === undefined ? <Text of={action} /> : <span class="quiet">{gone}</span>}{" "}
