@@ -151,6 +151,10 @@ test("invalid policies are refused with the field's name, and leave nothing behi
     refused({ sections: [{ id: "", title: "T", body: "b" }] }, /sections\[0\]\.id.*non-empty/),
     refused({ sections: [{ id: "a", body: "b" }] }, /sections\[0\]\.title is required/),
     refused({ sections: [{ id: "a", title: "T", body: 4 }] }, /sections\[0\]\.body/),
+    refused(
+      { sections: [section("x"), { id: "b", title: "T", body: "b" }, section("y")] },
+      /sections\[2\]\.id is the one of sections\[0\]/,
+    ),
     refused({ sections: [section("x")], version: 0 }, /version/),
     refused({ sections: [section("x")], version: "1" }, /version/),
     refused({ sections: [section("x")], projectId: "system" }, /projectId/),

@@ -41,6 +41,20 @@ export interface Policies {
 /** The most text that one page of a list reads. The list itself shows no text. */
 const listBytesMax = 1024 * 1024
 
+/** Each section can be linked to, and compared with the one of another version, by its id. */
+function expectOwnIds(sections: readonly JsonObject[]): void {
+  const places = new Map<unknown, number>()
+  for (const [at, { id }] of sections.entries()) {
+    const first = places.get(id)
+    if (first !== undefined)
+      throw new LedgerError(
+        "invalid_field",
+        `sections[${at}].id is the one of sections[${first}]; each section needs its own`,
+      )
+    places.set(id, at)
+  }
+}
+
 export function createPolicies(parts: AdminParts): Policies {
   const { registry, ledger, limits } = parts
   const get = (workspace: string, projectId: string, version: number) =>
@@ -50,6 +64,7 @@ export function createPolicies(parts: AdminParts): Policies {
 
   return {
     async publish(by, workspace, { projectId, sections, version: expected }) {
+      expectOwnIds(sections)
       const { value } = await recordPlanned(parts, workspace, async (nowMs) => {
         const project = await required(registry, "project", workspace.id, projectId)
         const version = (project.value.policyVersion ?? 0) + 1
