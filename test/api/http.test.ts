@@ -369,6 +369,24 @@ test("Expect: 100-continue is answered once the request may continue, and other 
   ])
 })
 
+test("a condition that nobody would check is refused", async () => {
+  const condition = (name: string, value: string, ask: string, gets: Row["gets"]): Row => ({
+    about: name,
+    as: service.root,
+    ask,
+    headers: { [name]: value },
+    ...(ask.startsWith("GET") ? {} : { send: { name: "Acme" } }),
+    gets,
+    ...(gets === 200 ? {} : { has: [new RegExp(`${name} is not supported`, "i")] }),
+  })
+  const change = `PATCH ${acme.path}`
+  await expectRows([
+    condition("if-match", '"a"', change, "400 bad_request"),
+    condition("if-unmodified-since", "Sat, 31 Jan 2026 09:30:00 GMT", change, "400 bad_request"),
+    condition("if-match", '"a"', `GET ${acme.path}`, 200),
+  ])
+})
+
 test("this server is not a proxy, and nothing is upgraded", async () => {
   await expectRaw([
     {

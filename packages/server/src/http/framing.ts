@@ -28,6 +28,15 @@ export function checkFraming(
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
     throw new LedgerError("expectation_failed", "the only supported expectation is 100-continue")
+  checkConditions(request)
+}
+
+/** A client that sets one relies on it: ignored, its change would overwrite another one. */
+function checkConditions({ method, headers }: IncomingMessage): void {
+  if (method === "GET" || method === "HEAD") return
+  for (const name of ["If-Match", "If-Unmodified-Since"])
+    if (headers[name.toLowerCase()] !== undefined)
+      throw new LedgerError("bad_request", `${name} is not supported: leave it out`)
 }
 
 /**
