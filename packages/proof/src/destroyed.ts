@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { Kind } from "./record.ts"
+import type { SequenceRange } from "./ranges.ts"
 import { isSize } from "./tree.ts"
 
 /**
@@ -19,7 +20,6 @@ export type Destroyed = {
 }
 
 export type DestroyedWhy = "expired" | "erased"
-export type SequenceRange = readonly [first: number, last: number]
 export type DestroyedFields = { readonly sequence: number; readonly digests: readonly string[] }
 
 /**
@@ -36,14 +36,14 @@ export function readDestroyed(
   const bodies = rangesIn(metadata["bodies"])
   const fields = why === "erased" ? fieldsIn(metadata["fields"]) : []
   if (bodies.length + fields.length === 0) return undefined
-  const last = Math.max(bodies.at(-1)?.[1] ?? 0, fields.at(-1)?.sequence ?? 0)
+  const last = Math.max(bodies.at(-1)?.last ?? 0, fields.at(-1)?.sequence ?? 0)
   return last < sequence ? { why, bodies, fields } : undefined
 }
 
 /** The `metadata` that records it. */
 export function formatDestroyed({ bodies, fields }: Omit<Destroyed, "why">): JsonObject {
   return {
-    ...(bodies.length > 0 && { bodies: bodies.map(([first, last]) => [first, last]) }),
+    ...(bodies.length > 0 && { bodies: bodies.map(({ first, last }) => [first, last]) }),
     ...(fields.length > 0 && {
       fields: fields.map(({ sequence, digests }) => ({ sequence, digests: [...digests] })),
     }),
@@ -58,8 +58,8 @@ function rangesIn(value: Json | undefined): readonly SequenceRange[] {
   for (const range of value as readonly Json[]) {
     const [first, last] = Array.isArray(range) && range.length === 2 ? (range as Json[]) : []
     if (!isSequence(first) || !isSequence(last)) return []
-    if (first > last || first <= (ranges.at(-1)?.[1] ?? 0)) return []
-    ranges.push([first, last])
+    if (first > last || first <= (ranges.at(-1)?.last ?? 0)) return []
+    ranges.push({ first, last })
   }
   return ranges
 }

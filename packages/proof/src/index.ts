@@ -13,7 +13,6 @@ export {
   type Destroyed,
   type DestroyedFields,
   type DestroyedWhy,
-  type SequenceRange,
 } from "./destroyed.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
 export {
@@ -118,6 +117,7 @@ export {
   proofPath,
 } from "./pack-form.ts"
 export type { BodyLine, DisclosureLine, PackEntry, PackPolicy } from "./pack-form.ts"
+export { addRange, lengthOfRanges, withoutRanges, type SequenceRange } from "./ranges.ts"
 export { verifyReceipt } from "./receipt.ts"
 export type {
   Because,

@@ -1,4 +1,5 @@
-import type { Destroyed, DestroyedWhy, SequenceRange } from "./destroyed.ts"
+import type { Destroyed, DestroyedWhy } from "./destroyed.ts"
+import { addRange, lengthOfRanges, withoutRanges, type SequenceRange } from "./ranges.ts"
 
 /**
  * Collects missing bodies and sealed fields until an entry explains them. Entries are added in the
@@ -33,17 +34,14 @@ export function createMissingContent(): MissingContent {
     expired: "expiredBodies",
     erased: "erasedBodies",
   }
-  /** Ascending, without overlap. */
-  let bodies: [first: number, last: number][] = []
+  let bodies: SequenceRange[] = []
   const fields = new Set<string>()
 
   return {
     counts,
     addBody(sequence) {
       counts.missingBodies += 1
-      const last = bodies.at(-1)
-      if (last?.[1] === sequence - 1) last[1] = sequence
-      else bodies.push([sequence, sequence])
+      addRange(bodies, { first: sequence, last: sequence })
     },
     addFields(sequence, digests) {
       counts.withheld += digests.length
@@ -56,34 +54,11 @@ export function createMissingContent(): MissingContent {
           counts.withheld -= 1
           counts.erasedFields += 1
         }
-      const left = ranges.length === 0 ? bodies : without(bodies, ranges)
-      const explained = lengthOf(bodies) - lengthOf(left)
+      const left = ranges.length === 0 ? bodies : withoutRanges(bodies, ranges)
+      const explained = lengthOfRanges(bodies) - lengthOfRanges(left)
       bodies = left
       counts.missingBodies -= explained
       counts[inPlace[why]] += explained
     },
   }
-}
-
-/** Both are ascending, without overlap. */
-function without(
-  all: readonly SequenceRange[],
-  taken: readonly SequenceRange[],
-): [number, number][] {
-  const left: [number, number][] = []
-  let next = 0
-  for (const [first, last] of all) {
-    let from = first
-    while (next < taken.length && (taken[next]?.[1] ?? 0) < first) next += 1
-    for (let at = next; from <= last; at++) {
-      const [start, end] = taken[at] ?? [Infinity, Infinity]
-      if (start > from) left.push([from, Math.min(last, start - 1)])
-      from = end + 1
-    }
-  }
-  return left
-}
-
-function lengthOf(ranges: readonly SequenceRange[]): number {
-  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }

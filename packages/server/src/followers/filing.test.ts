@@ -543,7 +543,7 @@ test("a merge ends when another process takes the workspace", async () => {
 })
 
 test("destroyed content is removed from segments, which equal new ones without it", async () => {
-  const gone = { actor: [7, 4097, 5000], target: [8], bodies: [[4200, 4300]] as const }
+  const gone = { actor: [7, 4097, 5000], target: [8], bodies: [{ first: 4200, last: 4300 }] }
   let isDestroyed = false
   const house = openHouse({
     journal: (it) => ({
@@ -583,7 +583,7 @@ test("the other entries of a large segment that loses few contents are passed ov
   const builder = createSegmentBuilder(1, 16 * usual)
   builder.addMissing(16 * usual)
   await house.filing.segments.put("acme", { level: 2, k: 0 }, packSegment(builder.finish()), [])
-  await house.loop.forget("acme", { actor: [], target: [], bodies: [[5, 5]] })
+  await house.loop.forget("acme", { actor: [], target: [], bodies: [{ first: 5, last: 5 }] })
   const began = events.indexOf("entries")
   const turns = events.slice(began, events.indexOf("segment", began)).filter((it) => it === "turn")
   assert.ok(turns.length >= 3, `${turns.length} turns`)
@@ -647,7 +647,7 @@ test("a segment that was being made with destroyed content is begun again", asyn
 /** The entry after its part of this content was destroyed. */
 function withoutGone(entry: Stored, { actor, target, bodies }: DestroyedContent): Stored {
   const { sequence } = entry
-  if (bodies.some(([first, last]) => first <= sequence && sequence <= last))
+  if (bodies.some(({ first, last }) => first <= sequence && sequence <= last))
     return { ...entry, body: undefined, bodySalt: undefined, disclosures: "" }
   const left = (["actor", "target"] as const).flatMap((owner) =>
     (owner === "actor" ? actor : target).includes(sequence) ? [] : disclosuresFor(entry, owner),

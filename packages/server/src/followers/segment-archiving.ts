@@ -4,7 +4,7 @@
 // exactly those bytes.
 
 import { strict as assert } from "node:assert"
-import { parseRecord } from "@tallystick/proof"
+import { parseRecord, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { isArchiveAway } from "../error.ts"
 import { firstWhere } from "../runtime/first-where.ts"
@@ -23,7 +23,7 @@ import {
 } from "../store/archive/archive-segment.ts"
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { openFrame } from "../store/body-frame.ts"
-import type { Frame, SequenceRange } from "../store/content-keeper.ts"
+import type { Frame } from "../store/content-keeper.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"

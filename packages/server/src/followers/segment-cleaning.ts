@@ -1,6 +1,7 @@
 // Makes stored segments again without destroyed content, so that no search finds an entry by it and
 // no file has it.
 
+import type { SequenceRange } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { firstWhere } from "../runtime/first-where.ts"
 import type { StreamPart } from "../store/search/key-stream.ts"
@@ -31,7 +32,7 @@ import { turn } from "./loop.ts"
 /** The destroyed content of a workspace's entries, by sequence. */
 export interface DestroyedContent {
   /** Ranges of entries whose bodies are gone. */
-  readonly bodies: readonly (readonly [first: number, last: number])[]
+  readonly bodies: readonly SequenceRange[]
   /** Entries whose sealed fields of the actor, or of the target, are gone. */
   readonly actor: readonly number[]
   readonly target: readonly number[]
@@ -57,13 +58,13 @@ export function createCleaner(
     await turn()
   }
   const parts: CleaningParts = { journal, segments, pause }
-  const bodies = ranges.toSorted((a, b) => a[0] - b[0])
+  const bodies = ranges.toSorted((a, b) => a.first - b.first)
   const owned = { actor: new Set(actor), target: new Set(target) }
   const fields = Float64Array.from([...actor, ...target]).sort()
   /** Hashes of the segments that are clean. */
   const clean = new Set<string>()
   const lacksBodies = (segment: KeptSegment): boolean =>
-    bodies.some(([first, last]) => first <= lastOf(segment) && last >= firstOf(segment))
+    bodies.some(({ first, last }) => first <= lastOf(segment) && last >= firstOf(segment))
   const lacks = (segment: KeptSegment): boolean =>
     lacksBodies(segment) || isAmong(fields, firstOf(segment), lastOf(segment))
   const isErased: IsErased = (owner, sequence) => owned[owner].has(sequence)
@@ -227,7 +228,7 @@ function within(
 ): readonly number[] {
   const all: number[] = []
   let next = first
-  for (const [from, to] of ranges)
+  for (const { first: from, last: to } of ranges)
     for (next = Math.max(from, next); next <= Math.min(to, last); next++) all.push(next)
   return all
 }

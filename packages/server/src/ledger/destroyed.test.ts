@@ -1,6 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { formatDestroyed, readDestroyed, type Destroyed } from "@tallystick/proof"
+import {
+  formatDestroyed,
+  readDestroyed,
+  type Destroyed,
+  type SequenceRange,
+} from "@tallystick/proof"
 import {
   blockSequences,
   destroyedChanges,
@@ -34,11 +39,11 @@ async function record(values: Values, destroyed: Destroyed, by: string): Promise
 }
 
 function randomDestroyed(chance: Chance, last: number): Destroyed {
-  const bodies: [number, number][] = []
+  const bodies: SequenceRange[] = []
   const why = chance.below(2) === 0 ? "expired" : "erased"
   for (let at = 1 + chance.below(200); at < last; at += 1 + chance.below(900)) {
     const end = Math.min(last, at + chance.below(chance.below(4) === 0 ? 1500 : 4))
-    bodies.push([at, end])
+    bodies.push({ first: at, last: end })
     at = end + 1
   }
   const fields = []
@@ -57,7 +62,7 @@ test("after destruction in any order, the destroyed content of each entry is kno
     for (let by = 0; by < 1 + chance.below(6); by++) {
       const destroyed = randomDestroyed(chance, last)
       await record(values, destroyed, `${by}`)
-      for (const [first, end] of destroyed.bodies)
+      for (const { first, last: end } of destroyed.bodies)
         for (let at = first; at <= end; at++)
           if (!bodies.has(at)) bodies.set(at, `${destroyed.why} ${by}`)
       for (const { sequence, digests } of destroyed.fields)
@@ -87,10 +92,10 @@ function assertOrdered({ bodies }: DestroyedDocument): void {
 }
 
 test("adjacent ranges of one entry are merged, and those of two entries are not", () => {
-  const once = withDestroyed(undefined, expired([[1, 5]]), "a")
-  const twice = withDestroyed(once, expired([[6, 9]]), "a")
+  const once = withDestroyed(undefined, expired([{ first: 1, last: 5 }]), "a")
+  const twice = withDestroyed(once, expired([{ first: 6, last: 9 }]), "a")
   assert.deepEqual(twice.bodies, [{ first: 1, last: 9, why: "expired", by: "a" }])
-  const thrice = withDestroyed(twice, expired([[4, 12]]), "b")
+  const thrice = withDestroyed(twice, expired([{ first: 4, last: 12 }]), "b")
   assert.deepEqual(
     thrice.bodies.map(({ first, last, by }) => [first, last, by]),
     [
@@ -101,13 +106,13 @@ test("adjacent ranges of one entry are merged, and those of two entries are not"
 })
 
 test("a range across blocks is in the document of each", () => {
-  const parts = inBlocks(expired([[blockSequences, 2 * blockSequences + 1]]))
+  const parts = inBlocks(expired([{ first: blockSequences, last: 2 * blockSequences + 1 }]))
   assert.deepEqual(
     [...parts].map(([id, { bodies }]) => [Number(id), ...bodies]),
     [
-      [0, [blockSequences, blockSequences]],
-      [1, [blockSequences + 1, 2 * blockSequences]],
-      [2, [2 * blockSequences + 1, 2 * blockSequences + 1]],
+      [0, { first: blockSequences, last: blockSequences }],
+      [1, { first: blockSequences + 1, last: 2 * blockSequences }],
+      [2, { first: 2 * blockSequences + 1, last: 2 * blockSequences + 1 }],
     ],
   )
 })
@@ -116,8 +121,8 @@ test("an entry records what it destroys, and a malformed record explains nothing
   const erased: Destroyed = {
     why: "erased",
     bodies: [
-      [2, 3],
-      [5, 5],
+      { first: 2, last: 3 },
+      { first: 5, last: 5 },
     ],
     fields: [{ sequence: 4, digests: ["x"] }],
   }

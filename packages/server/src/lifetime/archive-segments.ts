@@ -3,14 +3,13 @@
 // deleted only after that.
 
 import { isDeepStrictEqual } from "node:util"
-import { toHex } from "@tallystick/proof"
+import { toHex, type SequenceRange } from "@tallystick/proof"
 import {
   isWithin,
   type SegmentArchiving,
   type WrittenSegment,
 } from "../followers/segment-archiving.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
-import type { SequenceRange } from "../store/content-keeper.ts"
 import { destroyedBodies } from "../store/destroyed.ts"
 import {
   changed,
@@ -102,7 +101,7 @@ async function lacksDestroyed(
   workspace: string,
   { document, lacks }: NewSegment,
 ): Promise<boolean> {
-  for (const [first, last] of await destroyedBodies(registry, workspace, document))
+  for (const { first, last } of await destroyedBodies(registry, workspace, document))
     for (let sequence = first; sequence <= last; sequence++) if (!lacks(sequence)) return false
   return true
 }
@@ -282,8 +281,7 @@ async function stateOf(
   const recorded = await createSegmentDirectory(registry).list(workspace)
   const segment = segmentAt(recorded, place.first)
   if (segment === undefined) return undefined
-  const bodies = await destroyedBodies(registry, workspace, segment)
-  return { segment, gone: bodies.map(([first, last]) => ({ first, last })) }
+  return { segment, gone: await destroyedBodies(registry, workspace, segment) }
 }
 
 async function eachOf<T>(

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
 import { zstdDecompressSync } from "node:zlib"
+import { formatDestroyed } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { createSegmentArchiving, type SegmentArchiving } from "../followers/segment-archiving.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
@@ -63,18 +64,18 @@ async function openHouse(
     pack,
     remove: (segments: readonly ArchiveSegmentDocument[], by = archiving) =>
       removeDestroyed({ ...parts, archiving: by }, workspace, segments),
-    async destroy(bodies: readonly (readonly [number, number])[]) {
+    async destroy(pairs: readonly (readonly [number, number])[]) {
+      const bodies = pairs.map(([first, last]) => ({ first, last }))
       const gone = { why: "expired", bodies, fields: [] } as const
       await recordPlanned({ ledger, clock: systemClock }, workspace, async () => ({
         by: { kind: "instance" },
         action: "retention.body.expire",
         kind: "retention",
         target: { id: "rule", type: "retention_rule" },
-        metadata: { bodies },
+        metadata: formatDestroyed(gone),
         changes: await destroyedChanges(registry, workspace.id, gone, "rule"),
       }))
-      const ranges = bodies.map(([first, last]) => ({ first, last }))
-      await filing.content.destroyBodies(workspace.id, ranges)
+      await filing.content.destroyBodies(workspace.id, bodies)
     },
     segments: () => createSegmentDirectory(registry).list(workspace.id),
     /** The first entries of the frames in the database. */

@@ -1,11 +1,11 @@
 // Destroys content, as an entry has recorded, everywhere in this service: rows and frames, the
 // archive, the search, and the write-ahead logs. Each step is idempotent.
 
-import { parseBody, type Destroyed } from "@tallystick/proof"
+import { parseBody, type Destroyed, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { disclosureDigest } from "../runtime/sha256.ts"
-import type { ContentKeeper, Remaining, SequenceRange } from "../store/content-keeper.ts"
+import type { ContentKeeper, Remaining } from "../store/content-keeper.ts"
 import { digestsIn, disclosuresOf } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
@@ -36,10 +36,9 @@ export async function destroyContent(
   const { content, clock, forget } = parts
   const owners = { actor: [] as number[], target: [] as number[] }
   for (const { fields } of all) await destroyFields(parts, workspace, fields, owners)
-  const bodies = all.flatMap((destroyed) => destroyed.bodies).toSorted((a, b) => a[0] - b[0])
-  const ranges = bodies.map(([first, last]) => ({ first, last }))
-  await destroyBodies(content, workspace, ranges)
-  await parts.removeFromArchive(workspace, ranges)
+  const bodies = all.flatMap((destroyed) => destroyed.bodies).toSorted((a, b) => a.first - b.first)
+  await destroyBodies(content, workspace, bodies)
+  await parts.removeFromArchive(workspace, bodies)
   await forget(workspace, { bodies, ...owners })
   while (!(await content.clearLog())) await clock.sleep(clearEveryMs)
 }

@@ -1,10 +1,9 @@
 // Looks through a workspace for entries whose content has expired, some at a time. It trusts only
 // the entries, not the search, because the content of the entries that it finds is destroyed.
 
-import { isJsonObject, parseRecord, type SequenceRange } from "@tallystick/proof"
+import { addRange, isJsonObject, parseRecord, type SequenceRange } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import type { Pace } from "../runtime/pace.ts"
-import { addRange } from "../store/destroyed.ts"
 import type { RetentionRule } from "../store/documents.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
 import { parsedBody } from "../store/opened-entry.ts"
@@ -109,14 +108,14 @@ function saidOf({ body }: Stored): Said | undefined {
 }
 
 function createFound(rules: number) {
-  const ranges = Array.from({ length: rules }, (): [number, number][] => [])
+  const ranges = Array.from({ length: rules }, (): SequenceRange[] => [])
   const counts = new Map<string, { -readonly [K in keyof DueCount]: DueCount[K] }>()
   let held = 0
   return {
     ranges: () => ranges.reduce((sum, { length }) => sum + length, 0),
     addHeld: () => void held++,
     add(rule: number, stored: Stored, { projectId, lane }: Said, timeMs: number): void {
-      addRange(ranges[rule] ?? [], stored.sequence, stored.sequence)
+      addRange(ranges[rule] ?? [], { first: stored.sequence, last: stored.sequence })
       const month = isoTime(timeMs).slice(0, 7)
       const key = `${rule} ${lane} ${month} ${projectId}`
       const count = counts.get(key) ?? { rule, projectId, lane, month, entries: 0, bytes: 0 }

@@ -30,7 +30,7 @@ export async function erasedBlocks(
     return { block, index: sequence - 1 - before }
   }
   const sequences = all.flatMap(({ bodies }) =>
-    bodies.flatMap(([first, last]) => upTo(first, last)),
+    bodies.flatMap(({ first, last }) => upTo(first, last)),
   )
   for (let at = 0; at < sequences.length; at += recordsAtOnce) {
     const some = sequences.slice(at, at + recordsAtOnce)

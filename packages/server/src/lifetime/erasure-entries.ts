@@ -45,7 +45,7 @@ function destroyedBy(entry: Stored): Destroyed | undefined {
 }
 
 export function* sequencesIn({ bodies, fields }: Destroyed): Generator<number> {
-  for (const [first, last] of bodies)
+  for (const { first, last } of bodies)
     for (let sequence = first; sequence <= last; sequence++) yield sequence
   for (const { sequence } of fields) yield sequence
 }

@@ -6,8 +6,9 @@ import {
   type Destroyed,
   type DestroyedFields,
   type JsonObject,
+  type SequenceRange,
+  addRange,
 } from "@tallystick/proof"
-import { addRange } from "../store/destroyed.ts"
 import type { NamingDocument, Personal } from "./subject-entries.ts"
 
 export interface ErasurePart {
@@ -45,10 +46,10 @@ export async function* partsOf(
 }
 
 export function partWith(found: readonly Personal[]): ErasurePart {
-  const bodies: [first: number, last: number][] = []
+  const bodies: SequenceRange[] = []
   const fields: DestroyedFields[] = []
   for (const { sequence, isBody, digests } of found) {
-    if (isBody) addRange(bodies, sequence, sequence)
+    if (isBody) addRange(bodies, { first: sequence, last: sequence })
     else fields.push({ sequence, digests })
   }
   return {

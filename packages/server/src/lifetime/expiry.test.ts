@@ -142,7 +142,7 @@ async function openHouse() {
         const kind = parseRecord(record)?.kind ?? "event"
         const read = body && parseBody(body, id)
         if (typeof read !== "object") continue
-        for (const [first, last] of readDestroyed(kind, sequence, read)?.bodies ?? [])
+        for (const { first, last } of readDestroyed(kind, sequence, read)?.bodies ?? [])
           for (let at = first; at <= last; at++) all.push(at)
       }
       return all.toSorted((a, b) => a - b)
@@ -243,8 +243,8 @@ test("what is not as it was recorded does not expire: nobody could show later th
   const { ranges } = await house.dueWithChanged(7)
   assert.deepEqual(ranges, [
     [
-      [1, 6],
-      [8, count],
+      { first: 1, last: 6 },
+      { first: 8, last: count },
     ],
   ])
 })

@@ -2,21 +2,15 @@
 // with the documents that explain the missing contents, then destroys, then records that it has. An
 // interrupted run continues from its own entries.
 
-import { formatDestroyed, type SequenceRange } from "@tallystick/proof"
+import { addRange, formatDestroyed, lengthOfRanges, type SequenceRange } from "@tallystick/proof"
 import { dayMs, isoTime, pause, type Clock } from "../clock.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
-import { addRange, destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
+import { destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
 import type { ExpiryRun, RetentionRule, Document } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
-import {
-  grownRun,
-  lengthOf,
-  readState,
-  stateChange,
-  type RetentionState,
-} from "../store/retention-state.ts"
+import { grownRun, readState, stateChange, type RetentionState } from "../store/retention-state.ts"
 import type { Store } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
@@ -108,7 +102,7 @@ async function recordDue(
     const recorded = await record(parts, { by, workspace, runId, rules, state }, found.ranges)
     // A hold was placed or the rules were changed meanwhile: these entries are checked again.
     if (recorded === undefined) continue
-    entries += lengthOf(recorded)
+    entries += lengthOfRanges(recorded)
     held += found.held
     after = found.last
     isEnd = found.isEnd
@@ -205,7 +199,7 @@ function expireAct(
     target: { id: runId, type: "expiry" },
     metadata: {
       rule: { ...rule },
-      entries: lengthOf(bodies),
+      entries: lengthOfRanges(bodies),
       ...formatDestroyed({ bodies, fields: [] }),
     },
   }
@@ -213,9 +207,8 @@ function expireAct(
 
 /** The ranges of all rules, joined where they touch. */
 function inOrder(ranges: DueEntries["ranges"]): readonly SequenceRange[] {
-  const all: [number, number][] = []
-  for (const [first, last] of ranges.flat().toSorted((a, b) => a[0] - b[0]))
-    addRange(all, first, last)
+  const all: SequenceRange[] = []
+  for (const range of ranges.flat().toSorted((a, b) => a.first - b.first)) addRange(all, range)
   return all
 }
 

@@ -1,6 +1,7 @@
 // The operator's commands for the archive: show it, verify it, archive now, and restore all of it
 // into the database. The last two need the service to be stopped.
 
+import type { SequenceRange } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { readBytes } from "../followers/due-frames.ts"
 import { lastBefore, settledOf } from "../followers/packable-entries.ts"
@@ -189,14 +190,14 @@ async function stayingOf(
   const signed = Math.min(due, covered)
   const segments = await createSegmentDirectory(registry).list(workspace)
   const gone = await destroyedBodies(registry, workspace, { first: 1, last: signed })
-  const away = [...segments.map(({ first, last }) => [first, last] as const), ...gone]
+  const away = [...segments, ...gone]
   return { workspace, unsigned: due - signed, damaged: signed - countOf(away, signed) }
 }
 
 /** How many of the sequences up to this one are in some of these ranges. */
-function countOf(ranges: readonly (readonly [number, number])[], upTo: number): number {
+function countOf(ranges: readonly SequenceRange[], upTo: number): number {
   let [count, end] = [0, 0]
-  for (const [first, last] of ranges.toSorted(([one], [other]) => one - other)) {
+  for (const { first, last } of ranges.toSorted((a, b) => a.first - b.first)) {
     const [from, to] = [Math.max(first, end + 1), Math.min(last, upTo)]
     count += Math.max(0, to - from + 1)
     end = Math.max(end, to)

@@ -228,9 +228,9 @@ async function destroyBodies(
   workspace: string,
   last: number,
 ): Promise<void> {
-  for (const [from, to] of await destroyedBodies(registry, workspace, { first: 1, last }))
-    for (let first = from; first <= to;)
-      first = 1 + (await content.destroyBodies(workspace, [{ first, last: to }]))
+  for (const range of await destroyedBodies(registry, workspace, { first: 1, last }))
+    for (let { first } = range; first <= range.last;)
+      first = 1 + (await content.destroyBodies(workspace, [{ ...range, first }]))
 }
 
 function linkedOf(entry: Stored, expected: number, goneAt: GoneAt): Linked {

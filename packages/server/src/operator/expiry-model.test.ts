@@ -152,7 +152,7 @@ async function openHouse(chance: Chance) {
     forget: (...[workspace, destroyed]: Parameters<typeof filed.forget>) =>
       step(async () => {
         await filed.forget(workspace, destroyed)
-        for (const [first, last] of destroyed.bodies)
+        for (const { first, last } of destroyed.bodies)
           for (let at = first; at <= last; at++) forgotten.add(at)
       }),
   }

@@ -50,7 +50,7 @@ async function openHouse() {
   const explain = async (): Promise<void> => {
     const destroyed = {
       why: "erased",
-      bodies: [[bodiless, bodiless]],
+      bodies: [{ first: bodiless, last: bodiless }],
       fields: [{ sequence: fieldless, digests: digestsOf(sealed) }],
     } as const
     const changes = await destroyedChanges(registry, "acme", destroyed, "ers_1")

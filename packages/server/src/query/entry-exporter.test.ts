@@ -29,17 +29,14 @@ test("content that expires while an export is written is not broken", async () =
     const changes = await destroyedChanges(registry, "acme", destroyed, "rtn_1")
     const metadata = formatDestroyed(destroyed)
     await ledger.record(acme, [testEvent({ kind: "retention", metadata })], changes)
-    await filing.content.destroyBodies(
-      "acme",
-      bodies.map(([first, last]) => ({ first, last })),
-    )
+    await filing.content.destroyBodies("acme", bodies)
   }
-  await expire([1, 2])
+  await expire({ first: 1, last: 2 })
   let reads = 0
   const expiring: Pick<JournalReader, "after"> = {
     async after(...asked) {
       reads += 1
-      if (reads === 2) await expire([entries - 1, entries])
+      if (reads === 2) await expire({ first: entries - 1, last: entries })
       return journal.after(...asked)
     },
   }

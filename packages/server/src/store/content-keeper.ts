@@ -6,18 +6,14 @@
 // A call that returns a sequence has done its work up to and including it. The caller calls again
 // for the rest. Every call is idempotent, also after a crash: finished work is skipped.
 
+import type { SequenceRange } from "@tallystick/proof"
+
 /** The remaining bodies of `count` entries from the sequence `first` on. */
 export interface Frame {
   readonly first: number
   readonly count: number
   /** See body-frame.ts. */
   readonly bytes: Uint8Array
-}
-
-/** Sequences, both ends included. */
-export interface SequenceRange {
-  readonly first: number
-  readonly last: number
 }
 
 export interface Packed {

@@ -5,7 +5,13 @@
 // destroyed content of a million entries is spread over many. fsck rebuilds these documents from
 // the entries that record them (operator/fsck/registry-replay.ts).
 
-import type { Destroyed, DestroyedWhy, SequenceRange } from "@tallystick/proof"
+import {
+  addRange,
+  withoutRanges,
+  type Destroyed,
+  type DestroyedWhy,
+  type SequenceRange,
+} from "@tallystick/proof"
 import { firstWhere } from "../runtime/first-where.ts"
 import { changed, type Change, type DestroyedDocument } from "./documents.ts"
 import type { Stored } from "./entries.ts"
@@ -76,27 +82,20 @@ export async function destroyedChanges(
 export async function destroyedBodies(
   registry: Pick<Registry, "get">,
   workspace: string,
-  { first, last }: { readonly first: number; readonly last: number },
+  { first, last }: SequenceRange,
   by?: string,
 ): Promise<readonly SequenceRange[]> {
-  const all: [number, number][] = []
+  const all: SequenceRange[] = []
   for (let block = blockOf(first); block <= blockOf(last); block++) {
     const { bodies = [] } =
       (await registry.get("destroyed", workspace, blockId(block)))?.value ?? {}
     for (const range of bodies) {
-      const [from, to] = [Math.max(range.first, first), Math.min(range.last, last)]
-      if (from > to || (by !== undefined && range.by !== by)) continue
-      addRange(all, from, to)
+      const part = { first: Math.max(range.first, first), last: Math.min(range.last, last) }
+      if (part.first > part.last || (by !== undefined && range.by !== by)) continue
+      addRange(all, part)
     }
   }
   return all
-}
-
-/** Adds a range after the others, as a part of the last one if it continues that. */
-export function addRange(ranges: [number, number][], first: number, last: number): void {
-  const before = ranges.at(-1)
-  if (before?.[1] === first - 1) before[1] = last
-  else ranges.push([first, last])
 }
 
 /** The entries of these whose bodies were not destroyed. */
@@ -106,11 +105,9 @@ export async function notDestroyed(
   ranges: readonly SequenceRange[],
 ): Promise<readonly SequenceRange[]> {
   const left = await Promise.all(
-    ranges.map(async ([first, last]) => {
-      const gone = await destroyedBodies(registry, workspace, { first, last })
-      const known = gone.map(([from, to]) => ({ first: from, last: to }))
-      return [...gapsIn(known, first, last)].map((gap): SequenceRange => [gap.first, gap.last])
-    }),
+    ranges.map(async (range) =>
+      withoutRanges([range], await destroyedBodies(registry, workspace, range)),
+    ),
   )
   return left.flat()
 }
@@ -124,11 +121,11 @@ export function inBlocks({ why, bodies, fields }: Destroyed): ReadonlyMap<string
     blocks.set(id, known)
     return known
   }
-  for (const [first, last] of bodies)
+  for (const { first, last } of bodies)
     for (let block = blockOf(first); block <= blockOf(last); block++) {
       const start = block * blockSequences + 1
       const end = start + blockSequences - 1
-      partOf(block).bodies.push([Math.max(first, start), Math.min(last, end)])
+      partOf(block).bodies.push({ first: Math.max(first, start), last: Math.min(last, end) })
     }
   for (const one of fields) partOf(blockOf(one.sequence)).fields.push(one)
   return blocks
@@ -142,10 +139,8 @@ export function withDestroyed(
   { why, bodies, fields }: Destroyed,
   by: string,
 ): DestroyedDocument {
-  const all = [...before.bodies]
-  for (const [first, last] of bodies)
-    for (const range of gapsIn(before.bodies, first, last)) all.push({ ...range, why, by })
-  all.sort((a, b) => a.first - b.first)
+  const added = withoutRanges(bodies, before.bodies).map((range) => ({ ...range, why, by }))
+  const all = [...before.bodies, ...added].sort((a, b) => a.first - b.first)
   const ranges: (typeof all)[number][] = []
   for (const one of all) {
     const last = ranges.at(-1)
@@ -159,24 +154,8 @@ export function withDestroyed(
   return { bodies: ranges, fields: left.toSorted((a, b) => a.sequence - b.sequence) }
 }
 
-function joined<R extends { first: number; last: number }>(one: R, next: R): R {
+function joined<R extends SequenceRange>(one: R, next: R): R {
   return { ...one, last: next.last }
-}
-
-/** The gaps of a range that these ranges do not cover. They are in order. */
-function* gapsIn(
-  ranges: readonly { readonly first: number; readonly last: number }[],
-  first: number,
-  last: number,
-): Generator<{ readonly first: number; readonly last: number }> {
-  let next = first
-  for (const range of ranges) {
-    if (range.last < next) continue
-    if (range.first > last) break
-    if (range.first > next) yield { first: next, last: range.first - 1 }
-    next = range.last + 1
-  }
-  if (next <= last) yield { first: next, last }
 }
 
 function goneIn(value: DestroyedDocument | undefined, sequence: number): Gone | undefined {

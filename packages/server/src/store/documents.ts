@@ -1,7 +1,7 @@
 // The documents of the registry, one type per kind. A new kind is a line in `Documents`, for every
 // driver.
 
-import type { DestroyedWhy, JsonObject, PackForm } from "@tallystick/proof"
+import type { DestroyedWhy, JsonObject, PackForm, SequenceRange } from "@tallystick/proof"
 
 export interface Documents {
   readonly workspace: WorkspaceDocument
@@ -325,13 +325,11 @@ export interface ExpiryRun {
  */
 export interface DestroyedDocument {
   /** Whole bodies, with everything sealed in them: ascending, without overlap. */
-  readonly bodies: readonly {
-    readonly first: number
-    readonly last: number
+  readonly bodies: readonly (SequenceRange & {
     readonly why: DestroyedWhy
     /** The id of the target of the entry that records it. */
     readonly by: string
-  }[]
+  })[]
   /** Erased fields of entries that still have their bodies, by their digests, ascending. */
   readonly fields: readonly {
     readonly sequence: number

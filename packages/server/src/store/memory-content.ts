@@ -2,9 +2,9 @@
 // without its body, because the frame contains the body.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes, parseRecord } from "@tallystick/proof"
+import { bodySaltBytes, parseRecord, type SequenceRange } from "@tallystick/proof"
 import { openFrame } from "./body-frame.ts"
-import type { ContentKeeper, Frame, Remaining, SequenceRange } from "./content-keeper.ts"
+import type { ContentKeeper, Frame, Remaining } from "./content-keeper.ts"
 import type { Stored } from "./entries.ts"
 import { frameFault, frameWithout, hasAllBodies, nextFrame, stretchRead } from "./stretch.ts"
 

@@ -1,7 +1,7 @@
 // The document that serialises decisions about destroying content (`RetentionStateDocument`), and
 // its changes. fsck rebuilds it from the entries with the same functions.
 
-import type { SequenceRange } from "@tallystick/proof"
+import { lengthOfRanges, type SequenceRange } from "@tallystick/proof"
 import {
   changed,
   type Change,
@@ -36,12 +36,8 @@ export function grownRun(
   const same = before?.id === runId && before.doneAt === undefined ? before : undefined
   return {
     id: runId,
-    first: Math.min(same?.first ?? Infinity, ranges[0]?.[0] ?? Infinity),
-    last: Math.max(same?.last ?? 0, ranges.at(-1)?.[1] ?? 0),
-    entries: (same?.entries ?? 0) + lengthOf(ranges),
+    first: Math.min(same?.first ?? Infinity, ranges[0]?.first ?? Infinity),
+    last: Math.max(same?.last ?? 0, ranges.at(-1)?.last ?? 0),
+    entries: (same?.entries ?? 0) + lengthOfRanges(ranges),
   }
-}
-
-export function lengthOf(ranges: readonly SequenceRange[]): number {
-  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }

@@ -218,7 +218,7 @@ test("a rewritten segment is read under its new name, without the destroyed cont
     await openArchivedHouse(context)
   assert.ok((await journal.at(workspace, [70]))[0]?.body !== undefined)
   const chain = await expectChain(journal, workspace)
-  const gone = { why: "erased", bodies: [[70, 71]], fields: [] } as const
+  const gone = { why: "erased", bodies: [{ first: 70, last: 71 }], fields: [] } as const
   await write(
     served,
     workspace,
@@ -229,7 +229,7 @@ test("a rewritten segment is read under its new name, without the destroyed cont
   // Like an erasure does it: frames are restored, emptied, and concatenated again.
   const { frames } = await checkSegment(storage, document, recordsIn(before))
   await filing.content.putFrames(workspace, frames)
-  await filing.content.destroyBodies(workspace, [{ first: 70, last: 71 }])
+  await filing.content.destroyBodies(workspace, gone.bodies)
   const left = await filing.content.frames(workspace, 0, Infinity)
   const made = makeSegment(left, document.ledgerId, { before: 0 })
   assert.ok(made !== undefined)

@@ -3,9 +3,9 @@
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
-import { concat, encodeRecord, parseRecord } from "@tallystick/proof"
+import { concat, encodeRecord, parseRecord, type SequenceRange } from "@tallystick/proof"
 import { openFrame, packFrame } from "../body-frame.ts"
-import type { ContentKeeper, Frame, SequenceRange } from "../content-keeper.ts"
+import type { ContentKeeper, Frame } from "../content-keeper.ts"
 import { expectChain } from "../expect-chain.ts"
 import { linkRows } from "../linked-rows.ts"
 import type { Head, Linked, Stored } from "../entries.ts"

@@ -3,8 +3,9 @@
 // nothing if the rows that it has read were changed.
 
 import { strict as assert } from "node:assert"
+import type { SequenceRange } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import type { ContentKeeper, Frame, Packed, Remaining, SequenceRange } from "../content-keeper.ts"
+import type { ContentKeeper, Frame, Packed, Remaining } from "../content-keeper.ts"
 import { frameFault, frameWithout, hasAllBodies, nextFrame, stretchRead } from "../stretch.ts"
 import { bytes, type Database, type Queries } from "./connection.ts"
 import { frameOf, framesBehind } from "./frame-reads.ts"

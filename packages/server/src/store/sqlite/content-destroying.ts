@@ -3,8 +3,8 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { equalBytes } from "@tallystick/proof"
-import type { Remaining, SequenceRange } from "../content-keeper.ts"
+import { equalBytes, type SequenceRange } from "@tallystick/proof"
+import type { Remaining } from "../content-keeper.ts"
 import { frameWithout } from "../stretch.ts"
 import { bytes } from "./joined-entries.ts"
 import { disclosuresOf, packDisclosures } from "./packed-text.ts"

@@ -5,8 +5,8 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { bodySaltBytes } from "@tallystick/proof"
-import type { ContentKeeper, Frame, SequenceRange } from "../content-keeper.ts"
+import { bodySaltBytes, type SequenceRange } from "@tallystick/proof"
+import type { ContentKeeper, Frame } from "../content-keeper.ts"
 import { frameFault, hasAllBodies, nextFrame, stretchRead } from "../stretch.ts"
 import {
   bodyDestroying,

@@ -2,8 +2,8 @@
 // each page empty. Frames, stretches and their disclosures are stored in this way.
 
 import type { DatabaseSync } from "node:sqlite"
+import type { SequenceRange } from "@tallystick/proof"
 import { frameEntries } from "../body-frame.ts"
-import type { SequenceRange } from "../content-keeper.ts"
 import { stretchPartBytes } from "./stretch-format.ts"
 
 export type PartTable = "stretches" | "disclosures" | "frames"
