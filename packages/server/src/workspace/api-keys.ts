@@ -1,12 +1,12 @@
 // API keys: the credentials of programs.
 
+import type { NewApiKey } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import {
   changed,
   created,
   type ApiKeyDocument,
-  type Scope,
   type Document,
   type Workspace,
 } from "../store/documents.ts"
@@ -17,19 +17,12 @@ import { keptCredential, type Recognise } from "./credential-lookup.ts"
 import { createWithinLimit } from "./limited-documents.ts"
 import { required } from "./required-document.ts"
 
-export interface KeyRequest {
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly projectIds?: readonly string[] | undefined
-  readonly expiresInSeconds?: number | undefined
-}
-
 export interface Keys {
   readonly recognise: Recognise
   create(
     by: Principal,
     workspace: Workspace,
-    request: KeyRequest,
+    request: NewApiKey,
   ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
   /** Revokes a key for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Workspace, id: string): Promise<void>

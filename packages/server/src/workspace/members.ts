@@ -4,6 +4,7 @@
 // take over another's e-mail, and an invitation reveals nothing about other realms.
 
 import { createHmac } from "node:crypto"
+import type { NewMember } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import {
@@ -24,12 +25,6 @@ import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, createMacs, issueCredential, randomText } from "./credential-format.ts"
 import { required } from "./required-document.ts"
 
-export interface Invitation {
-  readonly email: string
-  readonly name?: string | undefined
-  readonly role: Role
-}
-
 export interface NewInvitation {
   readonly document: Membership
   /** Shown once, to the person who invites. */
@@ -37,7 +32,7 @@ export interface NewInvitation {
 }
 
 export interface Members {
-  invite(by: Principal, workspace: Workspace, invitation: Invitation): Promise<NewInvitation>
+  invite(by: Principal, workspace: Workspace, invitation: NewMember): Promise<NewInvitation>
   /** Creates a new token for a pending invitation. The token before it ends. */
   inviteAgain(by: Principal, workspace: Workspace, id: string): Promise<NewInvitation>
   /** Whether the member's account belongs to this workspace's realm, now or once it exists. */

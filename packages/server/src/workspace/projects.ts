@@ -1,5 +1,6 @@
 // Projects: each event belongs to one. A project says whether its receipts are public.
 
+import type { NewProject, ProjectChange } from "@tallystick/client/wire"
 import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -8,7 +9,6 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import {
   changed,
   created,
-  type ProjectDocument,
   type Document,
   type ListPlace,
   type Workspace,
@@ -23,16 +23,8 @@ import {
 import type { Principal } from "./permissions.ts"
 import { required } from "./required-document.ts"
 
-export interface ProjectRequest {
-  readonly id: string
-  readonly name?: string | undefined
-  readonly receipts?: ProjectDocument["receipts"] | undefined
-  readonly activityLinks?: boolean | undefined
-  readonly phrases?: ProjectDocument["phrases"] | undefined
-}
-
 export interface Projects {
-  create(by: Principal, workspace: Workspace, request: ProjectRequest): Promise<Document<"project">>
+  create(by: Principal, workspace: Workspace, request: NewProject): Promise<Document<"project">>
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
   /** Newest first, after the place `before`; only these ids, if given. */
   list(
@@ -45,7 +37,7 @@ export interface Projects {
     by: Principal,
     workspace: Workspace,
     id: string,
-    request: Omit<ProjectRequest, "id">,
+    request: ProjectChange,
   ): Promise<Document<"project">>
   /**
    * The project of a write. Creates it if it does not exist and the workspace is open to new
@@ -145,7 +137,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   return async (
     by: Principal,
     workspace: Workspace,
-    request: ProjectRequest,
+    request: NewProject,
     field: string,
   ): Promise<void> => {
     const { projectsMax = limits.projectsMax } = workspace.value
@@ -163,7 +155,7 @@ function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   }
 }
 
-export function projectCreation(by: Principal, request: ProjectRequest, nowMs: number): Act {
+export function projectCreation(by: Principal, request: NewProject, nowMs: number): Act {
   const { id, name = id } = request
   const settings = settingsOf(request)
   return {
@@ -180,7 +172,7 @@ function settingsOf({
   receipts = "private",
   activityLinks = false,
   phrases,
-}: Omit<ProjectRequest, "id" | "name">) {
+}: Omit<ProjectChange, "name">) {
   const said = phrases?.map(({ action, text }) => ({ action, text }))
   return { receipts, activityLinks, ...(said !== undefined && { phrases: said }) }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { definedOf } from "@tallystick/proof"
 import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import { hasCode } from "../ledger/test-ledger.ts"
 import type { TokenBound } from "../store/documents.ts"
@@ -99,7 +100,12 @@ test("a token is valid for the time of its type or the requested time, to the mi
   const made = await Promise.all(
     bounds.flatMap((bound) =>
       [undefined, 60].map(async (expiresInSeconds) => ({
-        ...(await house.tokens.create(instance, house.acme, bound, { expiresInSeconds })),
+        ...(await house.tokens.create(
+          instance,
+          house.acme,
+          bound,
+          definedOf({ expiresInSeconds }),
+        )),
         endMs:
           house.clock.nowMs +
           (expiresInSeconds === undefined ? lives[bound.type] : expiresInSeconds * second),

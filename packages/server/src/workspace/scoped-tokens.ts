@@ -2,6 +2,7 @@
 // maker. Tokens cannot create tokens. Documents of ended tokens stay: an old link answers that it
 // has expired, and administrators see what was handed out.
 
+import type { NewToken } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -28,11 +29,6 @@ import { createWithinLimit } from "./limited-documents.ts"
 import { belongedSince } from "./members.ts"
 import { required } from "./required-document.ts"
 
-export interface TokenRequest {
-  readonly expiresInSeconds?: number | undefined
-  readonly note?: string | undefined
-}
-
 export interface Tokens {
   readonly recognise: Recognise
   /**
@@ -43,7 +39,7 @@ export interface Tokens {
     by: Principal,
     workspace: Workspace,
     bound: TokenBound,
-    request: TokenRequest,
+    request: NewToken,
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
   stateOf(document: Document<"token">): Promise<TokenState>
   /** Revokes a token for ever. Does nothing if it is revoked already or does not exist. */

@@ -1,6 +1,7 @@
 // Set-up tokens: they create the first account, accept an invitation or set a new password. Each
 // works once.
 
+import type { Setup } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, type MemberDocument, type Document, type Membership } from "../store/documents.ts"
@@ -30,13 +31,6 @@ import {
 } from "./open-session.ts"
 import type { StretchedPassword } from "./password-hashes.ts"
 
-export interface SetupRequest {
-  readonly token: string
-  readonly email?: string | undefined
-  readonly name?: string | undefined
-  readonly password: string
-}
-
 export interface Setups {
   /**
    * A token for the first member, who becomes admin of the instance; undefined once there is an
@@ -46,7 +40,7 @@ export interface Setups {
   /**
    * Uses a set-up token and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`.
    */
-  setUp(request: SetupRequest): Promise<OpenedSession>
+  setUp(request: Setup): Promise<OpenedSession>
 }
 
 export interface SetupParts extends AccountParts {
@@ -89,7 +83,7 @@ export function createSetups(parts: SetupParts): Setups {
 
   async function setUpFirst(
     setup: NewSetup,
-    { email, name, password }: SetupRequest,
+    { email, name, password }: Setup,
   ): Promise<OpenedSession> {
     refuseExpired(setup.expiresAt)
     if (email === undefined)
@@ -164,7 +158,7 @@ function firstAdmin(
 async function join(
   parts: SetupParts,
   setup: Document<"setup">,
-  request: SetupRequest,
+  request: Setup,
 ): Promise<OpenedSession> {
   const { registry, workspaces, idOf } = parts
   const { memberId } = setup.value
@@ -197,7 +191,7 @@ async function invitedAccount(
   { registry, logins }: SetupParts,
   { workspace, value: { memberId: id } }: Document<"setup">,
   invitation: Membership,
-  request: SetupRequest,
+  request: Setup,
 ): Promise<SessionAccount> {
   const { email, name = request.name } = invitation.value
   const given = await logins.stretch(email, request.password)

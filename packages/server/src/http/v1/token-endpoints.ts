@@ -11,7 +11,6 @@ import type { CredentialUse } from "../../store/index-state.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import { required } from "../../workspace/required-document.ts"
-import type { TokenRequest } from "../../workspace/scoped-tokens.ts"
 import { created, ok, type Answer } from "../endpoint.ts"
 import {
   changeable,
@@ -242,7 +241,7 @@ async function mint(
   by: Principal,
   workspace: Workspace,
   bound: TokenBound,
-  request: TokenRequest,
+  request: wire.NewToken,
   path: string,
   further: (made: { readonly token: string; readonly apiUrl: string }) => object,
 ): Promise<Answer> {
