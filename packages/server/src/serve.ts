@@ -362,6 +362,7 @@ function createReads(
     finding,
     reading,
     pace,
+    clock: systemClock,
     limits,
   })
   const feed = createFeed({

@@ -55,7 +55,7 @@ export function createFeed(parts: FeedParts): EntryFeed {
   const looks = new Map<string, Promise<FeedPage>>()
 
   const look: EntryFeed["look"] = async (workspace, request) =>
-    queries.after(await workspaceOf(workspace), request, clock.now())
+    queries.after(await workspaceOf(workspace), request)
 
   /**
    * Followers that wake together share one search. A search that began before the last growth is

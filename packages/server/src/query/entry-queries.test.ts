@@ -47,6 +47,7 @@ function queriesOf(
   changes: Partial<QueryParts["limits"]> = {},
   pace: Pace = unpaced,
   reading = createFairQueue(systemClock, { ...limits, of: "pages" }),
+  now = () => 0,
 ): Queries {
   // Nothing is signed here.
   const leaves = createLeaves(served, { verifiedTilesMax: 1 })
@@ -60,6 +61,7 @@ function queriesOf(
     store,
     finding: findingOf(served),
     reading,
+    clock: { now },
     pace: { ...pace, of: () => pace },
     limits: { ...limits, ...changes },
   })
@@ -80,7 +82,7 @@ function telling<T extends object>(part: T, asked: string[]): T {
 }
 
 /** A workspace whose entries have only times. */
-async function openTimes() {
+async function openTimes(now?: () => number) {
   const { served } = openMemory()
   const times: number[] = []
   let previousHash: Uint8Array = ledgerId
@@ -114,7 +116,7 @@ async function openTimes() {
     times.push(...timesMs)
   }
 
-  return { served, queries: queriesOf(served), times, append }
+  return { served, queries: queriesOf(served, {}, unpaced, undefined, now), times, append }
 }
 
 /** No more than a search needs. */
@@ -138,9 +140,9 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
 })
 
 test("the border of the archive follows hotDays to the millisecond, as time passes and the setting changes", async (t) => {
-  const { queries, times, append } = await openTimes()
-  const { below } = createChance(seedOf(t))
   let nowMs = Date.UTC(2026, 0, 1)
+  const { queries, times, append } = await openTimes(() => nowMs)
+  const { below } = createChance(seedOf(t))
   let hotDays = 3
   let split = 0
   for (let round = 0; round < 200; round++) {
@@ -160,7 +162,6 @@ test("the border of the archive follows hotDays to the millisecond, as time pass
       const { total, events, nextCursor } = await queries.page(
         workspaceOf(hotDays),
         request(storage),
-        nowMs,
       )
       const last = storage === "archive" ? 1 : storage === "hot" ? archived + 1 : 1
       assert.deepEqual(
@@ -183,7 +184,7 @@ test("an entry that the search knows and the journal lacks is broken, and so is 
   const builder = createSegmentBuilder(1, 2)
   builder.addMissing(2)
   await filing.segments.put("acme", { level: 0, k: 0 }, packSegment(builder.finish()), [])
-  const page = await queries.page(workspaceOf(90), request("all"), 0)
+  const page = await queries.page(workspaceOf(90), request("all"))
   assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])
   for (const [place, text] of page.events.entries())
     assert.partialDeepStrictEqual(JSON.parse(Buffer.from(text).toString()), {
@@ -194,7 +195,7 @@ test("an entry that the search knows and the journal lacks is broken, and so is 
     })
   // A feed must not skip these sequences, because entries at them would be missed later.
   const asked = { wanted: { system: "with" }, storage: "all", after: 0, limit: 9 } as const
-  const feed = await queries.after(workspaceOf(90), { ...asked, bytesMax: 64 * 1024 }, 0)
+  const feed = await queries.after(workspaceOf(90), { ...asked, bytesMax: 64 * 1024 })
   assert.deepEqual([feed.sequences, feed.nextAfter], [[], 0])
 })
 
@@ -224,7 +225,7 @@ test("a page stays within its budget, has at least one entry, and paging shows e
     const seen: number[] = []
     read = 0
     for (let cursor = 0, hasMore = true; hasMore;) {
-      const page = await queries.page(workspaceOf(90), { ...request("all"), limit: 4, cursor }, 0)
+      const page = await queries.page(workspaceOf(90), { ...request("all"), limit: 4, cursor })
       const bytes = page.events.reduce((sum, event) => sum + event.length, 0)
       assert.ok(
         page.events.length === 1 || (page.events.length > 1 && bytes <= pageBytesMax),
@@ -263,11 +264,12 @@ test("a page asks the store once, and so does a read of a feed", async () => {
   const words = { terms: [{ kind: "text", not: false, words: ["a"], isPrefix: true }] } as const
   for (const wanted of [{}, { projectIds: ["desk"] }, { query: words }]) {
     const within = { system: "without", ...wanted } as const
-    const page = await queries.page(
-      acme,
-      { ...request("all"), wanted: within, cursor: 20, limit: 4 },
-      0,
-    )
+    const page = await queries.page(acme, {
+      ...request("all"),
+      wanted: within,
+      cursor: 20,
+      limit: 4,
+    })
     assert.deepEqual([page.events.length, page.verified], [4, true])
     assert.deepEqual(asked.splice(0), ["find"])
     const after = {
@@ -277,7 +279,7 @@ test("a page asks the store once, and so does a read of a feed", async () => {
       limit: 2,
       bytesMax: 2 ** 20,
     } as const
-    const look = await queries.after(acme, after, 0)
+    const look = await queries.after(acme, after)
     assert.deepEqual([look.events.length, look.hasMore], [2, true])
     assert.deepEqual(asked.splice(0), ["find"])
   }
@@ -297,7 +299,7 @@ test("if a page has to wait, its entries are read only in its turn", async () =>
   const store = { ...served, search: { ...served.search, find } }
   const queries = queriesOf(store, {}, unpaced, reading)
   const end = await reading.begin("other", undefined)
-  const page = queries.page(workspaceOf(90), request("all"), 0)
+  const page = queries.page(workspaceOf(90), request("all"))
   assert.deepEqual(await found.promise, {
     sequences: [3, 2, 1],
     hasMore: false,
@@ -320,11 +322,8 @@ test("a page whose client has left is not continued", async () => {
       if (++looked === 3) leaving.abort(reason)
     },
   }
-  const page = queriesOf(served, {}, pace).page(
-    workspaceOf(90),
-    { ...request("all"), signal: leaving.signal },
-    0,
-  )
+  const asked = { ...request("all"), signal: leaving.signal }
+  const page = queriesOf(served, {}, pace).page(workspaceOf(90), asked)
   await assert.rejects(page, reason)
   assert.equal(looked, 3)
 })
@@ -333,12 +332,15 @@ test("the border of the archive is read once, and again when its next entry is o
   const { served, append } = await openTimes()
   let reads = 0
   const records: Journal["records"] = (...asked) => (reads++, served.journal.records(...asked))
-  const queries = queriesOf({ ...served, journal: { ...served.journal, records } })
   const nowMs = Date.UTC(2026, 0, 10)
+  let clockMs = nowMs
+  const counted = { ...served, journal: { ...served.journal, records } }
+  const queries = queriesOf(counted, {}, unpaced, undefined, () => clockMs)
   await append([nowMs - 5 * dayMs, nowMs - 2 * dayMs, nowMs - dayMs])
   const readsOf = async (atMs: number): Promise<readonly [total: number, reads: number]> => {
     reads = 0
-    const { total } = await queries.page(workspaceOf(3), { ...request("hot"), limit: 1 }, atMs)
+    clockMs = atMs
+    const { total } = await queries.page(workspaceOf(3), { ...request("hot"), limit: 1 })
     return [total, reads]
   }
   assert.equal((await readsOf(nowMs))[0], 2)
@@ -349,12 +351,14 @@ test("the border of the archive is read once, and again when its next entry is o
 })
 
 test("the border of the archive goes back with a clock that was far ahead", async () => {
-  const { served, append } = await openTimes()
-  const queries = queriesOf(served)
   const nowMs = Date.UTC(2026, 0, 10)
+  let clockMs = nowMs
+  const { queries, append } = await openTimes(() => clockMs)
   await append([nowMs - 5 * dayMs, nowMs - 2 * dayMs, nowMs - dayMs])
-  const totalAt = async (atMs: number): Promise<number> =>
-    (await queries.page(workspaceOf(3), request("hot"), atMs)).total
+  const totalAt = async (atMs: number): Promise<number> => {
+    clockMs = atMs
+    return (await queries.page(workspaceOf(3), request("hot"))).total
+  }
   for (const [aheadDays, total] of [
     [400, 0],
     [0, 2],
@@ -385,17 +389,13 @@ test("a feed has every match once, oldest first, with few and with many matches"
       const from = below(times.length)
       const found: number[] = []
       for (let after = from; ;) {
-        const page = await queries.after(
-          workspaceOf(3),
-          {
-            wanted: { projectIds: [projectId], system: "without" },
-            storage: "all",
-            after,
-            limit: 1 + below(900),
-            bytesMax: 4 * 1024 * 1024,
-          },
-          nowMs,
-        )
+        const page = await queries.after(workspaceOf(3), {
+          wanted: { projectIds: [projectId], system: "without" },
+          storage: "all",
+          after,
+          limit: 1 + below(900),
+          bytesMax: 4 * 1024 * 1024,
+        })
         assert.equal(page.events.length, page.sequences.length)
         found.push(...page.sequences)
         after = page.nextAfter
@@ -410,13 +410,15 @@ test("a feed has every match once, oldest first, with few and with many matches"
 })
 
 test("a feed of the archive does not skip entries that are still hot", async () => {
-  const { queries, append } = await openTimes()
   const nowMs = Date.UTC(2026, 0, 10)
+  let clockMs = nowMs
+  const { queries, append } = await openTimes(() => clockMs)
   await append([nowMs - 5 * dayMs, nowMs - 4 * dayMs, nowMs - dayMs])
   const asked = { wanted: { system: "without" }, storage: "archive", limit: 9 } as const
   const at = async (after: number, timeMs: number) => {
     const request = { ...asked, after, bytesMax: 64 * 1024 }
-    const { sequences, nextAfter } = await queries.after(workspaceOf(3), request, timeMs)
+    clockMs = timeMs
+    const { sequences, nextAfter } = await queries.after(workspaceOf(3), request)
     return { sequences, nextAfter }
   }
   assert.deepEqual(await at(0, nowMs), { sequences: [1, 2], nextAfter: 2 })

@@ -1,6 +1,7 @@
 // Queries for entries. The search only finds their sequences. They are read from the journal and
 // verified (`build-page.ts`).
 
+import type { Clock } from "../clock.ts"
 import { parseRecord } from "@tallystick/proof"
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Document } from "../store/documents.ts"
@@ -43,34 +44,30 @@ export interface Queries {
     workspace: Document<"workspace">,
     request: CountRequest,
     counting: Counting,
-    nowMs: number,
   ): Promise<readonly Counted[]>
-  page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  page(workspace: Document<"workspace">, request: PageRequest): Promise<EntryPage>
   /** Entries that are known by their sequences, in that order. Fewer if they are large. */
   read(
     workspace: Document<"workspace">,
     sequences: readonly number[],
     reader: Reader,
-    nowMs: number,
   ): Promise<BuiltPage>
   /** The number of entries in the archive, which are the first of the chain. */
-  archived(workspace: Document<"workspace">, nowMs: number): Promise<number>
+  archived(workspace: Document<"workspace">): Promise<number>
   /** The last entry that was recorded at this time or before; 0 if there was none. */
   lastAt(workspace: Document<"workspace">, timeMs: number): Promise<number>
   /** The oldest matches after a sequence. */
-  after(workspace: Document<"workspace">, request: FeedRequest, nowMs: number): Promise<FeedPage>
+  after(workspace: Document<"workspace">, request: FeedRequest): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(
     workspace: Document<"workspace">,
     request: CountRequest,
     most: number,
-    nowMs: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
   /** The sequences of matches, ascending, some at a time, however many there are. */
   matches(
     workspace: Document<"workspace">,
     request: MatchesRequest,
-    nowMs: number,
   ): AsyncGenerator<readonly number[], void, undefined>
 }
 
@@ -78,28 +75,30 @@ export interface QueryParts extends PageSource {
   readonly finding: Finding
   /** Limits how many pages are built at once: each holds its entries in memory. */
   readonly reading: FairQueue
+  readonly clock: Pick<Clock, "now">
 }
 
-export function createQueries({ finding, reading, ...source }: QueryParts): Queries {
+export function createQueries({ finding, reading, clock, ...source }: QueryParts): Queries {
   const { store } = source
   const { find } = finding
   const hotFrom = createArchiveEnds(store)
   const boundsFor = async (
     workspace: Document<"workspace">,
     storage: PageRequest["storage"],
-    nowMs: number,
+    nowMs = clock.now(),
   ): Promise<Bounds> =>
     storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
   const pageAfter = createPageAfter({ finding, reading, ...source })
 
   return {
-    async count(workspace, { wanted, storage, signal }, counting, nowMs) {
-      const bounds = await boundsFor(workspace, storage, nowMs)
+    async count(workspace, { wanted, storage, signal }, counting) {
+      const bounds = await boundsFor(workspace, storage)
       return await finding.count(workspace.id, { ...wanted, ...bounds }, counting, signal)
     },
 
-    async page(workspace, { storage, cursor, limit, ...reader }, nowMs) {
+    async page(workspace, { storage, cursor, limit, ...reader }) {
       const { wanted, signal } = reader
+      const nowMs = clock.now()
       const bounds = await boundsFor(workspace, storage, nowMs)
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const within = { ...wanted, ...bounds }
@@ -121,20 +120,23 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
       }
     },
 
-    read: (workspace, sequences, reader, nowMs) =>
+    read: (workspace, sequences, reader) =>
       reading.run(workspace.id, reader.signal, () =>
-        buildPage(source, workspace, { sequences }, reader, nowMs),
+        buildPage(source, workspace, { sequences }, reader, clock.now()),
       ),
 
-    archived: async (workspace, nowMs) => (await hotFrom(workspace, nowMs)) - 1,
+    archived: async (workspace) => (await hotFrom(workspace, clock.now())) - 1,
 
     lastAt: async ({ id }, timeMs) => (await lastBefore(store, id, timeMs + 1)).last,
 
-    after: async (workspace, request, nowMs) =>
-      pageAfter(workspace, request, await boundsFor(workspace, request.storage, nowMs), nowMs),
+    async after(workspace, request) {
+      const nowMs = clock.now()
+      const bounds = await boundsFor(workspace, request.storage, nowMs)
+      return pageAfter(workspace, request, bounds, nowMs)
+    },
 
-    async all(workspace, { wanted, storage, signal }, most, nowMs) {
-      const bounds = await boundsFor(workspace, storage, nowMs)
+    async all(workspace, { wanted, storage, signal }, most) {
+      const bounds = await boundsFor(workspace, storage)
       const sequences: number[] = []
       for (let before = Number.MAX_SAFE_INTEGER; ;) {
         const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce, signal)
@@ -146,8 +148,8 @@ export function createQueries({ finding, reading, ...source }: QueryParts): Quer
       }
     },
 
-    async *matches(workspace, { wanted, storage, after, end, signal, failed }, nowMs) {
-      const { firstSequence = 1, lastSequence = end } = await boundsFor(workspace, storage, nowMs)
+    async *matches(workspace, { wanted, storage, after, end, signal, failed }) {
+      const { firstSequence = 1, lastSequence = end } = await boundsFor(workspace, storage)
       const first = Math.max(after + 1, firstSequence)
       const last = Math.min(end, lastSequence)
       if (first > last) return

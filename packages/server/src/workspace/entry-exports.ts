@@ -186,7 +186,7 @@ async function* piecesOf(parts: ExportParts, started: Started): AsyncGenerator<E
       yield made
     }
   }
-  const matches = oneAhead(matchesOf(parts, started, nowMs))
+  const matches = oneAhead(matchesOf(parts, started))
   for await (const sequences of inStretches(matches, entriesOfPiece[format])) {
     ahead.push(begin(sequences))
     yield* taken(piecesAhead - 1)
@@ -210,7 +210,6 @@ async function* inStretches(
 function matchesOf(
   { queries, clock, limits }: ExportParts,
   { workspace, request: { wanted, storage, after }, sequence, signal }: Started,
-  nowMs: number,
 ): AsyncGenerator<readonly number[], void, undefined> {
   /** Most of an export may have been sent already, so it waits where a page would be refused. */
   const failed = async (error: unknown, times: number): Promise<void> => {
@@ -220,7 +219,7 @@ function matchesOf(
     signal.throwIfAborted()
   }
   const asked = { wanted, storage, after, end: sequence, signal, failed }
-  return queries.matches(workspace, asked, nowMs)
+  return queries.matches(workspace, asked)
 }
 
 const tryAgainMs = 500

@@ -51,19 +51,15 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           reason,
         })
         const wanted = consentsOf(caller, subject, "all")
-        const page = await service.queries.page(
-          workspace,
-          {
-            wanted,
-            storage: "all",
-            cursor,
-            limit,
-            isProven: false,
-            isHeld: await heldFor(service, caller, workspaceId),
-            signal,
-          },
-          service.clock.now(),
-        )
+        const page = await service.queries.page(workspace, {
+          wanted,
+          storage: "all",
+          cursor,
+          limit,
+          isProven: false,
+          isHeld: await heldFor(service, caller, workspaceId),
+          signal,
+        })
         return ok(pageJson(page, { workspaceId, subject, lookupReceiptId }))
       },
     }),
@@ -176,18 +172,19 @@ const actsAtOnce = 100
 
 /** The newest entries about a consent, and the state that all of them lead to. */
 async function stateOf(
-  { queries, clock, pace }: Service,
+  { queries, pace }: Service,
   workspace: Workspace,
   reader: Reader,
 ): Promise<{ readonly page: EntryPage; readonly state: ConsentState<Act> }> {
   const read = readConsents<Act>()
   let newest: EntryPage | undefined
   for (let cursor = 0; ;) {
-    const page = await queries.page(
-      workspace,
-      { ...reader, storage: "all", cursor, limit: actsAtOnce },
-      clock.now(),
-    )
+    const page = await queries.page(workspace, {
+      ...reader,
+      storage: "all",
+      cursor,
+      limit: actsAtOnce,
+    })
     newest ??= page
     for (const event of page.events) {
       if (pace.isUp()) await pace.next()
@@ -266,7 +263,7 @@ const surfacesMax = 1000
 
 /** Both kinds of entries, counted in the same way. */
 function countsOf(
-  { queries, clock }: Service,
+  { queries }: Service,
   workspace: Workspace,
   signal: AbortSignal,
   wantedFor: (action: string) => Wanted,
@@ -275,7 +272,7 @@ function countsOf(
     const counts = new Map<string, wire.ConsentCount>()
     for (const [member, action] of actions) {
       const request = { wanted: wantedFor(action), storage: "all", signal } as const
-      const counted = await queries.count(workspace, request, counting, clock.now())
+      const counted = await queries.count(workspace, request, counting)
       for (const {
         name,
         counts: [count = 0],

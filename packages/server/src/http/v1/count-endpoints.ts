@@ -29,8 +29,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         const request = { wanted: wantedOf(caller, asked), storage: storageOf(asked), signal }
         const counting = timelineOf(request.wanted, asked)
         const workspace = await service.workspaces.get(workspaceId)
-        const nowMs = service.clock.now()
-        const counted = await service.queries.count(workspace, request, counting, nowMs)
+        const counted = await service.queries.count(workspace, request, counting)
         return ok(timelineJson(asked, counting, counted))
       },
     }),
@@ -51,8 +50,7 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { countedValuesMax: valuesMax } = service.limits
         const counting = { kind: "values", field, limit: asked.limit, valuesMax } as const
         const workspace = await service.workspaces.get(workspaceId)
-        const nowMs = service.clock.now()
-        const counted = await service.queries.count(workspace, request, counting, nowMs)
+        const counted = await service.queries.count(workspace, request, counting)
         return ok(valuesJson(counted))
       },
     }),

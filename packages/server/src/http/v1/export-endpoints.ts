@@ -108,11 +108,13 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
         const workspace = await changeable(service, workspaceId)
         const found = filteredFor(caller, body.filter)
-        const { total: entries } = await service.queries.page(
-          workspace,
-          { ...found, cursor: 0, limit: 1, isProven: false, signal },
-          service.clock.now(),
-        )
+        const { total: entries } = await service.queries.page(workspace, {
+          ...found,
+          cursor: 0,
+          limit: 1,
+          isProven: false,
+          signal,
+        })
         const asked = { ...body, entries }
         const exportReceiptId = await recordEventsExport(service, caller, workspace, asked)
         return created({ entries, exportReceiptId })

@@ -32,11 +32,11 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
 }
 
 async function stateOf(service: Service, workspace: Workspace): Promise<wire.ChainState> {
-  const { store, source, queries, clock } = service
+  const { store, source, queries } = service
   // Read before the head, so that the chain contains every entry that they cover.
   const audit = await store.index.audit(workspace.id)
   const checkpoint = await checkpointOf(service, workspace)
-  const archived = await queries.archived(workspace, clock.now())
+  const archived = await queries.archived(workspace)
   const size = (await source.journal.head(workspace.id))?.sequence ?? 0
   const fault = faultOf(service, workspace.id, audit)
   return {

@@ -111,12 +111,11 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { sequences } = (await packFor(service, caller, workspaceId, packId)).value
         const below = cursor === 0 ? sequences : sequences.filter((each) => each < cursor)
         const wanted = below.slice(-limit).toReversed()
-        const page = await service.queries.read(
-          workspace,
-          wanted,
-          { wanted: { system: "with" }, isProven: include !== undefined, signal },
-          service.clock.now(),
-        )
+        const page = await service.queries.read(workspace, wanted, {
+          wanted: { system: "with" },
+          isProven: include !== undefined,
+          signal,
+        })
         const returned = page.events.length
         const about = {
           ...page,
@@ -230,14 +229,14 @@ function projectOf(
 
 /** The sequences of all matches, ascending. Throws if they are more than a pack may have. */
 async function matchesOf(
-  { queries, limits, clock }: Service,
+  { queries, limits }: Service,
   workspace: Workspace,
   request: CountRequest,
   name: string,
   least: number,
 ): Promise<readonly number[]> {
   const most = limits.packReceiptsMax
-  const { sequences, total } = await queries.all(workspace, request, most, clock.now())
+  const { sequences, total } = await queries.all(workspace, request, most)
   if (total < least)
     throw new LedgerError(
       "invalid_field",

@@ -28,19 +28,15 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
         const wanted = wantedOf(caller, asked)
         const workspace = await service.workspaces.get(workspaceId)
-        const page = await service.queries.page(
-          workspace,
-          {
-            wanted,
-            storage: storageOf(asked),
-            cursor: asked.cursor,
-            limit: asked.limit,
-            isProven: asked.include !== undefined,
-            isHeld: await heldFor(service, caller, workspaceId),
-            signal,
-          },
-          service.clock.now(),
-        )
+        const page = await service.queries.page(workspace, {
+          wanted,
+          storage: storageOf(asked),
+          cursor: asked.cursor,
+          limit: asked.limit,
+          isProven: asked.include !== undefined,
+          isHeld: await heldFor(service, caller, workspaceId),
+          signal,
+        })
         return ok(pageJson(page, {}))
       },
     }),
@@ -62,23 +58,19 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
         const project = await service.projects.find(workspaceId, projectId)
         if (project?.value.activityLinks !== true)
           throw new LedgerError("activity_disabled", "this project has no activity links now")
-        const page = await service.queries.page(
-          workspace,
-          {
-            wanted: {
-              projectIds: [projectId],
-              system: "without",
-              subject,
-              ...searchOf(asked.query),
-            },
-            storage: "all",
-            cursor: asked.cursor,
-            limit: asked.limit,
-            isProven: asked.include !== undefined,
-            signal,
+        const page = await service.queries.page(workspace, {
+          wanted: {
+            projectIds: [projectId],
+            system: "without",
+            subject,
+            ...searchOf(asked.query),
           },
-          service.clock.now(),
-        )
+          storage: "all",
+          cursor: asked.cursor,
+          limit: asked.limit,
+          isProven: asked.include !== undefined,
+          signal,
+        })
         const about = {
           workspaceId,
           projectId,
