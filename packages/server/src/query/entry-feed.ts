@@ -49,7 +49,7 @@ interface Follower {
 }
 
 export function createFeed(parts: FeedParts): EntryFeed {
-  const { queries, workspaceOf, clock, pace } = parts
+  const { queries, workspaceOf, pace } = parts
   const stop = new AbortController()
   const all = createFollowers(parts, stop.signal)
   const looks = new Map<string, Promise<FeedPage>>()
