@@ -42,8 +42,15 @@ import type { Projects } from "../workspace/projects.ts"
 import type { Sessions } from "../workspace/sessions.ts"
 import type { Tokens } from "../workspace/scoped-tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
-import { placeOf, type Endpoint, type Handled, type RouteName } from "./endpoint.ts"
-import type { Lists, Page } from "./lists.ts"
+import {
+  ok,
+  placeOf,
+  type Answer,
+  type Endpoint,
+  type Handled,
+  type RouteName,
+} from "./endpoint.ts"
+import type { Lists } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rates } from "./rates.ts"
 import type { Shape } from "./shapes/check.ts"
@@ -181,30 +188,31 @@ interface ListCall {
 }
 
 interface ListOptions<K extends DocumentKind, Shown> {
-  /** The name of the list, to which its cursors belong. */
-  readonly name?: string
+  /** The list to which its cursors belong. Usually that of all documents. */
+  readonly list?: string
   readonly sees?: ((item: Listed<K>) => boolean) | undefined
   /** What is shown of the documents, in their order. It may look others up. */
   readonly show: (items: readonly Listed<K>[]) => readonly Shown[] | Promise<readonly Shown[]>
 }
 
 /**
- * A page of the documents of this kind in the workspace, newest first. It waits for its turn, like
- * every read of more than one document.
+ * Answers with a page of the documents of this kind in the workspace, newest first, as the member
+ * `name`. It waits for its turn, like every read of more than one document.
  */
-export async function pageOf<K extends Exclude<DocumentKind, "workspace">, Shown>(
+export async function listAnswer<K extends Exclude<DocumentKind, "workspace">, Shown>(
   { workspaces, reading, lists, store }: Service,
   kind: K,
+  name: string,
   { params, query, incoming: { signal } }: ListCall,
-  { name = `${kind}s`, sees, show }: ListOptions<K, Shown>,
-): Promise<Page<Shown>> {
+  { list = name, sees, show }: ListOptions<K, Shown>,
+): Promise<Answer> {
   const { id } = await workspaces.get(params.workspaceId)
   const read = (before: ListPlace | undefined, limit: number) =>
     // TypeScript does not resolve a conditional type of a type parameter.
     store.registry.list(kind, id as ListedIn<K>, before, limit)
   return reading.run(id, signal, async () => {
-    const page = await lists.page(`${id}/${name}`, query, signal, read, sees)
-    return { ...page, items: await show(page.items) }
+    const { items, nextCursor } = await lists.page(`${id}/${list}`, query, signal, read, sees)
+    return ok({ [name]: await show(items), nextCursor })
   })
 }
 

@@ -4,7 +4,7 @@ import { isoTime } from "../../clock.ts"
 import type { Document } from "../../store/documents.ts"
 import type { CredentialUse } from "../../store/index-state.ts"
 import { created, ok } from "../endpoint.ts"
-import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, listAnswer, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { makerOf } from "../../workspace/makers.ts"
@@ -37,11 +37,10 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: ApiKeyList },
-      async handle(call) {
-        const show = (keys: readonly Document<"api-key">[]) => keysJson(service, keys)
-        const { items, nextCursor } = await pageOf(service, "api-key", call, { show })
-        return ok({ apiKeys: items, nextCursor })
-      },
+      handle: (call) =>
+        listAnswer(service, "api-key", "apiKeys", call, {
+          show: (keys) => keysJson(service, keys),
+        }),
     }),
     endpoint({
       route: "DELETE /v1/workspaces/{workspaceId}/api-keys/{keyId}",

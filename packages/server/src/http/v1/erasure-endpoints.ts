@@ -4,7 +4,7 @@ import type * as wire from "@tallystick/client/wire"
 import type { Document, Listed } from "../../store/documents.ts"
 import { required } from "../../workspace/required-document.ts"
 import { ok } from "../endpoint.ts"
-import { changeable, endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, listAnswer, type Service, type ServiceEndpoint } from "../service.ts"
 import { Erasure, ErasureList, ErasurePreview, NewErasure } from "../shapes/erasure.ts"
 import { ListQuery } from "../shapes/list.ts"
 
@@ -43,12 +43,10 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: ErasureList },
-      async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "erasure", call, {
+      handle: (call) =>
+        listAnswer(service, "erasure", "erasures", call, {
           show: (erasures) => erasures.map(erasureJson),
-        })
-        return ok({ erasures: items, nextCursor })
-      },
+        }),
     }),
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/erasures/{erasureId}",

@@ -12,7 +12,7 @@ import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
-  pageOf,
+  listAnswer,
   type Caller,
   type Service,
   type ServiceEndpoint,
@@ -48,12 +48,10 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: HoldList },
-      async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "hold", call, {
+      handle: (call) =>
+        listAnswer(service, "hold", "holds", call, {
           show: (holds) => Promise.all(holds.map((hold) => holdJson(service, hold))),
-        })
-        return ok({ holds: items, nextCursor })
-      },
+        }),
     }),
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/holds/{holdId}",

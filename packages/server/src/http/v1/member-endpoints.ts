@@ -8,7 +8,7 @@ import { created, ok, type Answer } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
-  pageOf,
+  listAnswer,
   permit,
   permitWriting,
   type Service,
@@ -51,13 +51,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "administer" },
       query: ListQuery,
       answers: { 200: MemberList },
-      async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "membership", call, {
-          name: "members",
+      handle: (call) =>
+        listAnswer(service, "membership", "members", call, {
           show: (members) => membersJson(service, members),
-        })
-        return ok({ members: items, nextCursor })
-      },
+        }),
     }),
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/members/{memberId}",

@@ -17,7 +17,7 @@ import { created, ok } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
-  pageOf,
+  listAnswer,
   permitProject,
   permitWriting,
   type Service,
@@ -77,8 +77,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
             ? undefined
             : (pack: Listed<"pack">) => reaches(caller, pack)
         const show = (packs: readonly Listed<"pack">[]) => packs.map(packJson)
-        const { items, nextCursor } = await pageOf(service, "pack", call, { sees, show })
-        return ok({ packs: items, nextCursor })
+        return listAnswer(service, "pack", "packs", call, { sees, show })
       },
     }),
     endpoint({

@@ -1,7 +1,6 @@
 // The files of the archive that have the bodies of a workspace's old entries.
 
-import { ok } from "../endpoint.ts"
-import { endpoint, pageOf, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, listAnswer, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ArchiveSegmentList } from "../shapes/segment.ts"
 
@@ -17,18 +16,15 @@ export function segmentEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "read" },
       query: ListQuery,
       answers: { 200: ArchiveSegmentList },
-      async handle(call) {
-        const { items, nextCursor } = await pageOf(service, "archive-segment", call, {
-          name: "segments",
+      handle: (call) =>
+        listAnswer(service, "archive-segment", "segments", call, {
           show: (segments) =>
             segments.map(({ value: { first, last, ...segment } }) => ({
               ...segment,
               firstSequence: first,
               lastSequence: last,
             })),
-        })
-        return ok({ segments: items, nextCursor })
-      },
+        }),
     }),
   ]
 }

@@ -11,11 +11,11 @@ import type { CredentialUse } from "../../store/index-state.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import { required } from "../../workspace/required-document.ts"
-import { created, ok, type Answer } from "../endpoint.ts"
+import { created, type Answer } from "../endpoint.ts"
 import {
   changeable,
   endpoint,
-  pageOf,
+  listAnswer,
   permitProject,
   type Service,
   type ServiceEndpoint,
@@ -191,15 +191,14 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       async handle(call) {
         const { packId } = call.query
         const ofPack = {
-          name: `tokens of ${packId}`,
+          list: `tokens of ${packId}`,
           sees: ({ value: { bound } }: Listed<"token">) =>
             bound.type === "evidence" && bound.packId === packId,
         }
-        const { items, nextCursor } = await pageOf(service, "token", call, {
+        return listAnswer(service, "token", "tokens", call, {
           ...(packId === undefined ? {} : ofPack),
           show: (tokens) => tokensJson(service, tokens),
         })
-        return ok({ tokens: items, nextCursor })
       },
     }),
     endpoint({
