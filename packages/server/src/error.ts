@@ -77,6 +77,35 @@ export class LedgerError extends Error {
   }
 }
 
+/** What the errors of these codes say, unless there is more to say. */
+export const sentences = {
+  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key or a token",
+  login_failed: "the e-mail or the password is wrong",
+  insufficient_scope:
+    "this needs an API key with the scope read or admin, a session, or a token for it",
+  workspace_forbidden: "the credential belongs to another workspace",
+  project_forbidden: "the credential does not reach this project",
+  activity_disabled: "activity links are off for this project",
+  csrf_failed:
+    "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
+  not_found: "there is no such resource, or this credential does not reach it",
+  request_timeout: "the request took too long to arrive",
+  unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",
+  expectation_failed: "the only supported expectation is 100-continue",
+  idempotency_key_reused: "this Idempotency-Key was used for another request",
+  internal_error:
+    "something went wrong on our side; repeat the request with the same Idempotency-Key",
+  archive_unavailable:
+    "some of these entries lie in the archive, which cannot be read at this moment",
+  integrity_failure:
+    "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
+  shutting_down: "this server is shutting down; nothing was recorded",
+} satisfies Partial<Record<ErrorCode, string>>
+
+export function usualError(code: keyof typeof sentences, options?: ErrorOptions): LedgerError {
+  return new LedgerError(code, sentences[code], options)
+}
+
 /** The archive is unreachable. The operator can restore it. */
 export function isArchiveAway(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "archive_unavailable"

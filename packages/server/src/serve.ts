@@ -6,7 +6,7 @@ import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
-import { LedgerError } from "./error.ts"
+import { LedgerError, usualError } from "./error.ts"
 import { exportBeside, type ExportingBeside } from "./threads/exporting-thread.ts"
 import type { Archiver } from "./lifetime/archiver.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
@@ -450,9 +450,5 @@ function metricsOf(
 
 function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | undefined {
   if (readOnly !== undefined) return new LedgerError("read_only", readOnly)
-  if (!isBroken) return undefined
-  return new LedgerError(
-    "integrity_failure",
-    "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
-  )
+  return isBroken ? usualError("integrity_failure") : undefined
 }

@@ -2,7 +2,7 @@
 // path, then the scope.
 
 import type { IncomingHttpHeaders } from "node:http"
-import { LedgerError } from "../error.ts"
+import { LedgerError, usualError } from "../error.ts"
 import type { Admission, Place } from "../ledger/admission.ts"
 import {
   instanceWorkspace,
@@ -15,7 +15,7 @@ import { tokenLetters } from "../workspace/scoped-tokens.ts"
 import { sessionCookie } from "./cookie.ts"
 import type { Incoming } from "./incoming.ts"
 import { networkOf } from "./rates.ts"
-import { permit, sentences, type Caller, type Service } from "./service.ts"
+import { permit, type Caller, type Service } from "./service.ts"
 
 type Guarding = Pick<
   Service,
@@ -57,7 +57,7 @@ export function createRecognise(service: Guarding): Guard {
       // A browser sends its session with every request, so a session never makes a public resource
       // inaccessible.
       if (caller.kind !== "member" && access.foreignAsNone !== true)
-        throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
+        throw usualError("workspace_forbidden")
       if (access.unmetered !== true) rates.reads.take(incoming.address)
     }
     return caller
@@ -129,7 +129,7 @@ function memberReader(service: Guarding): (incoming: Incoming, access: Access) =
     } else {
       signIns.know(incoming.address)
       if (!isSafe) refuseOtherSites(headers, service.publicUrl)
-      else if (access.isRecorded && isFromAnotherSite(headers)) throw fromElsewhere()
+      else if (access.isRecorded && isFromAnotherSite(headers)) throw usualError("csrf_failed")
     }
     return member
   }
@@ -147,7 +147,7 @@ function refuseOtherSites(
     site === undefined
       ? origin !== undefined && origin === new URL(publicUrl).origin
       : site === "same-origin"
-  if (!isOurs) throw fromElsewhere()
+  if (!isOurs) throw usualError("csrf_failed")
 }
 
 /** An old browser does not send the header. Otherwise, a person may have typed the address. */
@@ -155,25 +155,14 @@ function isFromAnotherSite({ "sec-fetch-site": site }: IncomingHttpHeaders): boo
   return site === "cross-site" || site === "same-site"
 }
 
-function fromElsewhere(): LedgerError {
-  return new LedgerError(
-    "csrf_failed",
-    "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
-  )
-}
-
 /**
  * The refusal for something that does not exist. Strangers and other workspaces get the same answer
  * as for something private.
  */
 export function unknownResource(caller: Caller, workspaceId?: string): LedgerError {
-  if (caller === undefined) return new LedgerError("unauthorized", sentences.unauthorized)
-  return workspaceId !== undefined && isForeign(caller, workspaceId)
-    ? new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
-    : new LedgerError(
-        "not_found",
-        "there is no such resource, or this credential does not reach it",
-      )
+  if (caller === undefined) return usualError("unauthorized")
+  const isElsewhere = workspaceId !== undefined && isForeign(caller, workspaceId)
+  return usualError(isElsewhere ? "workspace_forbidden" : "not_found")
 }
 
 /**

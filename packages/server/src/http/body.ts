@@ -1,7 +1,7 @@
 // Reads a request's body into memory, within its own limit and the limit for all bodies together.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
-import { LedgerError } from "../error.ts"
+import { LedgerError, usualError } from "../error.ts"
 import type { Place } from "../ledger/admission.ts"
 import type { Incoming } from "./incoming.ts"
 
@@ -55,12 +55,7 @@ function checkMediaType(headers: IncomingHttpHeaders): void {
     .find((parameter) => parameter.startsWith("charset="))
   const readable =
     charset === undefined || charset === "charset=utf-8" || charset === 'charset="utf-8"'
-  if (type.trim() !== "application/json" || !readable) {
-    throw new LedgerError(
-      "unsupported_media_type",
-      "Content-Type must be application/json, in UTF-8 if it names a charset",
-    )
-  }
+  if (type.trim() !== "application/json" || !readable) throw usualError("unsupported_media_type")
 }
 
 /** `length` is the Content-Length. Without it, memory is reserved chunk by chunk. */

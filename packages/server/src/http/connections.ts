@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { LedgerError, usualError } from "../error.ts"
 import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
 import { STATUS_CODES } from "./node-http.ts"
@@ -141,8 +141,7 @@ export class Connections {
    * requests would run or be in memory at once.
    */
   refusal(socket: Socket & Watched): LedgerError | undefined {
-    if (this.#isClosing)
-      return new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
+    if (this.#isClosing) return usualError("shutting_down")
     const { pipelinedMax } = this.#limits
     if ((socket[waiting] ?? 0) <= pipelinedMax) return undefined
     return new LedgerError(
@@ -199,8 +198,7 @@ export class Connections {
 
   #problem(error: ParserError): LedgerError {
     const { headersBytesMax, uriBytesMax } = this.#limits
-    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
-      return new LedgerError("request_timeout", "the request took too long to arrive")
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return usualError("request_timeout")
     if (error.code !== "HPE_HEADER_OVERFLOW")
       return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
     const line =

@@ -1,4 +1,4 @@
-import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
+import { LedgerError, statusOf, usualError, type ErrorCode } from "../error.ts"
 
 /** An answer with an error. */
 export interface Refusal {
@@ -21,12 +21,7 @@ export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Re
     return refusal(thrown)
   }
   report(thrown)
-  return refusal(
-    new LedgerError(
-      "internal_error",
-      "something went wrong on our side; repeat the request with the same Idempotency-Key",
-    ),
-  )
+  return refusal(usualError("internal_error"))
 }
 
 function refusal(error: LedgerError): Refusal {

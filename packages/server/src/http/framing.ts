@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { LedgerError, type ErrorCode } from "../error.ts"
+import { LedgerError, usualError, type ErrorCode } from "../error.ts"
 import { headerName } from "./shapes/check.ts"
 
 // Checks the request line and headers before routing. Refuses a request that a proxy and this
@@ -27,15 +27,15 @@ export function checkFraming(
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
-    throw new LedgerError("expectation_failed", "the only supported expectation is 100-continue")
+    throw usualError("expectation_failed")
   checkConditions(request)
 }
 
 /** A client that sets one relies on it: ignored, its change would overwrite another one. */
 function checkConditions({ method, headers }: IncomingMessage): void {
   if (method === "GET" || method === "HEAD") return
-  for (const name of ["If-Match", "If-Unmodified-Since"])
-    if (headers[name.toLowerCase()] !== undefined)
+  for (const name of ["if-match", "if-unmodified-since"])
+    if (headers[name] !== undefined)
       throw new LedgerError("bad_request", `${name} is not supported: leave it out`)
 }
 

@@ -1,7 +1,7 @@
 // The error codes of an endpoint, for the API description. Every black-box test compares its
 // answers with the description.
 
-import { statusOf, type ErrorCode } from "../error.ts"
+import { sentences, statusOf, type ErrorCode } from "../error.ts"
 import { namesWorkspace, propertiesOf, type ServiceEndpoint } from "./service.ts"
 
 /** For any request: bad framing, a bad credential, a stopping server, and our own faults. */
@@ -67,43 +67,24 @@ export function refusalsByStatus(
 
 /** An example sentence for each code. */
 export const details: Readonly<Record<ErrorCode, string>> = {
+  ...sentences,
   invalid_field: "workspaceId must be a non-empty string",
   invalid_json: "the body is not JSON: it ends within a string",
   bad_request: "the Host header is missing",
   ambiguous_credentials: "Authorization must be given only once",
-  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key or a token",
   token_expired: "the credential has expired",
   token_revoked: "the credential was revoked",
-  login_failed: "the e-mail or the password is wrong",
-  insufficient_scope: "the credential does not have the scope that this needs",
-  workspace_forbidden: "the credential belongs to another workspace",
-  project_forbidden: "the credential does not reach this project",
-  activity_disabled: "activity links are off for this project",
-  csrf_failed:
-    "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
-  not_found: "there is no such resource, or this credential does not reach it",
   method_not_allowed: "this path takes GET, HEAD",
-  request_timeout: "the request took too long to arrive",
   conflict: "a project of this id exists already",
   content_gone: "the content of entry 4711 was destroyed, so no evidence can be given of it",
   payload_too_large: "the body has 300000 bytes; at most 262144 are allowed",
   uri_too_long: "the request target has 9000 bytes; at most 8192 are allowed",
-  unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",
-  expectation_failed: "the only supported expectation is 100-continue",
-  idempotency_key_reused: "this Idempotency-Key was used for another request",
   rate_limited:
     "there were too many reads without a credential from this address; 600 a minute are allowed",
   headers_too_large: "the headers have more than 16384 bytes",
-  internal_error:
-    "something went wrong on our side; repeat the request with the same Idempotency-Key",
   overloaded: "too many events wait for storage; nothing was recorded",
   storage_full: "the disk is nearly full; nothing was recorded",
   ledger_unavailable:
     "the storage does not answer; repeat the request with the same Idempotency-Key",
-  archive_unavailable:
-    "some of these entries lie in the archive, which cannot be read at this moment",
-  integrity_failure:
-    "this workspace's chain fails its integrity check; nothing is recorded until an operator has looked at it",
   read_only: "the data is older than what was signed; nothing is recorded",
-  shutting_down: "this server is shutting down; nothing was recorded",
 }

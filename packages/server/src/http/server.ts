@@ -7,7 +7,7 @@ import { lookup } from "node:dns/promises"
 import { createServer as createListener, type AddressInfo, type Server as Listener } from "node:net"
 import { Readable } from "node:stream"
 import type { Clock } from "../clock.ts"
-import { LedgerError, statusOf } from "../error.ts"
+import { LedgerError, statusOf, usualError } from "../error.ts"
 import { preferred } from "./accept.ts"
 import { clientAddress, type ClientAddress } from "./client-address.ts"
 import { Connections, type ConnectionLimits } from "./connections.ts"
@@ -270,7 +270,7 @@ function commonOf(route: Route | undefined, headers: Headers = {}): Common {
 /** Throws for a malformed Content-Type, also if the route reads no body. */
 function checkContentType(given: string | undefined): void {
   if (given === undefined || given === "application/json" || mediaType.test(given)) return
-  throw new LedgerError("unsupported_media_type", "Content-Type must be application/json")
+  throw usualError("unsupported_media_type")
 }
 
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/

@@ -4,7 +4,7 @@ import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
 import type { ShownSetting } from "../config.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
+import { LedgerError, usualError, type ErrorCode } from "../error.ts"
 import type { Health } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Expiry } from "../lifetime/expiry.ts"
@@ -226,8 +226,8 @@ export function permit(
   const code = refusal(caller, action, workspace, tokens)
   if (code === undefined) return
   const lacks = code === "unauthorized" || code === "insufficient_scope"
-  const needed = action === "open" || !lacks ? undefined : needs[action]
-  throw new LedgerError(code, needed === undefined ? sentences[code] : `this needs ${needed}`)
+  if (action === "open" || !lacks) throw usualError(code)
+  throw new LedgerError(code, `this needs ${needs[action]}`)
 }
 
 const needs: Readonly<Record<Exclude<Action, "open">, string>> = {
@@ -240,8 +240,7 @@ const needs: Readonly<Record<Exclude<Action, "open">, string>> = {
 }
 
 export function permitProject(caller: Principal, projectId: string): void {
-  if (!mayTouch(caller, projectId))
-    throw new LedgerError("project_forbidden", sentences.project_forbidden)
+  if (!mayTouch(caller, projectId)) throw usualError("project_forbidden")
 }
 
 /** Throws while nothing may be written. */
@@ -249,11 +248,3 @@ export function permitWriting(service: Service, workspace?: string): void {
   const reason = service.halted(workspace)
   if (reason !== undefined) throw reason
 }
-
-export const sentences = {
-  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key or a token",
-  insufficient_scope:
-    "this needs an API key with the scope read or admin, a session, or a token for it",
-  workspace_forbidden: "the credential belongs to another workspace",
-  project_forbidden: "the credential does not reach this project",
-} as const

@@ -1,6 +1,7 @@
 // Accounts: people sign in with them. Changes to accounts are recorded in the workspace `instance`,
 // so only the instance's admins can read who signs in where.
 
+import { usualError } from "../error.ts"
 import { changed, type Role, type Account, type Workspace } from "../store/documents.ts"
 import type { Registry } from "../store/store.ts"
 import { joinWorkspace } from "./account-memberships.ts"
@@ -14,7 +15,6 @@ import {
   asMember,
   createOpenSession,
   endingsOf,
-  loginFailed,
   foundOf,
   type AccountChange,
   type OpenedSession,
@@ -70,12 +70,12 @@ export function createAccounts(parts: AccountParts): Accounts {
         ({ id, value: { password: kept } }) => ({
           id,
           async prepare(before: Account | undefined) {
-            if (before?.value.password !== kept) throw loginFailed()
+            if (before?.value.password !== kept) throw usualError("login_failed")
             return logins.isUnbound(kept) ? bound(logins, before, given) : { value: before.value }
           },
         }),
       )
-      if (first === undefined) throw loginFailed()
+      if (first === undefined) throw usualError("login_failed")
       return openSession([first, ...others])
     },
 
@@ -172,7 +172,7 @@ async function changePassword(
     const fitting = (await signedIn(registry, by.sessionId)).filter(({ id, value }) =>
       given.fits(id, value.password),
     )
-    if (fitting.length === 0) throw loginFailed()
+    if (fitting.length === 0) throw usualError("login_failed")
     return fitting
   }
   await accounts()

@@ -3,7 +3,6 @@
 
 import { strict as assert } from "node:assert"
 import { isoTime } from "../clock.ts"
-import { LedgerError } from "../error.ts"
 import {
   changed,
   created,
@@ -144,10 +143,6 @@ export async function endingsOf(
 export function asMember(id: string, { email }: { readonly email: string }): MemberPrincipal {
   const nowhere = { workspace: undefined, role: undefined, presides: false }
   return { kind: "member", id, email, sessionId: "", ...nowhere }
-}
-
-export function loginFailed(): LedgerError {
-  return new LedgerError("login_failed", "the e-mail or the password is wrong")
 }
 
 /** Creates the workspace `instance` unless it exists. */

@@ -3,7 +3,7 @@
 
 import type { Setup } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { LedgerError, usualError } from "../error.ts"
 import { changed, type MemberDocument, type Document, type Membership } from "../store/documents.ts"
 import type { Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
@@ -22,7 +22,6 @@ import { hasAdmin, rolesOf, targetOf, type MakeSetup, type NewSetup } from "./me
 import {
   asMember,
   endingsOf,
-  loginFailed,
   makeInstance,
   foundOf,
   type OpenedSession,
@@ -124,7 +123,7 @@ function firstAdmin(
       // An account that belongs to a workspace by now is kept, so its password must match.
       const roles = before === undefined ? [] : await rolesOf(registry, before)
       if (before !== undefined && roles.length > 0 && !chosen.fits(id, before.value.password))
-        throw loginFailed()
+        throw usualError("login_failed")
       const joined = [...new Set([...roles.map((role) => role.id), instanceWorkspace])]
       const value = newMember(email, name, logins.keep(chosen, id), joined, nowMs)
       const invited = await registry.get("membership", instanceWorkspace, id)
@@ -199,7 +198,7 @@ async function invitedAccount(
     id,
     async prepare(before, nowMs) {
       if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
-        if (!given.fits(id, before.value.password)) throw loginFailed()
+        if (!given.fits(id, before.value.password)) throw usualError("login_failed")
         const joined = [...new Set([...before.value.workspaces, workspace])]
         return { value: { ...before.value, workspaces: joined } }
       }

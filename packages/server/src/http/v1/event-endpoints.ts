@@ -9,7 +9,7 @@ import {
   type OpenedEntry,
   type Party,
 } from "../../store/opened-entry.ts"
-import { LedgerError, statusOf } from "../../error.ts"
+import { LedgerError, sentences, statusOf, usualError } from "../../error.ts"
 import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
 import type { Document, Workspace } from "../../store/documents.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
@@ -313,10 +313,9 @@ function reusedKey(
   original: OpenedEntry,
   publicUrl: string,
 ): LedgerError {
-  const reused = "this Idempotency-Key was used for another request"
   if (caller === undefined || !mayTouch(caller, original.content.projectId))
-    return new LedgerError("idempotency_key_reused", reused)
-  const detail = `${reused}; its receipt is ${original.content.receipt}`
+    return usualError("idempotency_key_reused")
+  const detail = `${sentences.idempotency_key_reused}; its receipt is ${original.content.receipt}`
   return new LedgerError("idempotency_key_reused", detail, {
     receipt: receiptJson(original, justRecorded, publicUrl),
   })

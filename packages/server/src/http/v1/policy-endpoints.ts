@@ -2,7 +2,7 @@
 
 import type * as wire from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
-import { LedgerError } from "../../error.ts"
+import { LedgerError, usualError } from "../../error.ts"
 import type { Document, ListPlace } from "../../store/documents.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
 import { unknownResource } from "../authenticate.ts"
@@ -11,7 +11,6 @@ import {
   changeable,
   endpoint,
   permitProject,
-  sentences,
   type Caller,
   type Service,
   type ServiceEndpoint,
@@ -142,7 +141,7 @@ function permitPolicy(
       ? "unauthorized"
       : (refusal(caller, "read", workspaceId) ??
         (mayTouch(caller, projectId) ? undefined : "project_forbidden"))
-  if (code !== undefined) throw new LedgerError(code, sentences[code])
+  if (code !== undefined) throw usualError(code)
 }
 
 function versionJson({

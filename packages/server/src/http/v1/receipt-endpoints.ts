@@ -2,7 +2,7 @@
 // without its sealed fields.
 
 import { openEntry } from "../../store/opened-entry.ts"
-import { LedgerError } from "../../error.ts"
+import { LedgerError, usualError } from "../../error.ts"
 import {
   findReceipt,
   showReceipt,
@@ -18,7 +18,7 @@ import { preferred } from "../accept.ts"
 import { turnOf, unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
 import type { Incoming } from "../incoming.ts"
-import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { heldFor } from "./hold-endpoints.ts"
 import { PlainText } from "../shapes/path.ts"
@@ -197,7 +197,7 @@ async function opensEntry(
 
 function unseen(caller: Caller, workspaceId: string): LedgerError {
   const code = caller === undefined ? undefined : refusal(caller, "read", workspaceId)
-  return code === undefined ? unknownResource(caller) : new LedgerError(code, sentences[code])
+  return code === undefined ? unknownResource(caller) : usualError(code)
 }
 
 function unproven(): LedgerError {

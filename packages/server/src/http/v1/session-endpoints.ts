@@ -1,20 +1,14 @@
 // Signing in: set-up, password, session. The credential is in a cookie that pages cannot read.
 
 import type * as wire from "@tallystick/client/wire"
-import { LedgerError, type ErrorCode } from "../../error.ts"
+import { LedgerError, usualError, type ErrorCode } from "../../error.ts"
 import type { Role, Account } from "../../store/documents.ts"
 import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
 import { ok, type Answer } from "../endpoint.ts"
 import type { Incoming } from "../incoming.ts"
-import {
-  endpoint,
-  permitWriting,
-  sentences,
-  type Service,
-  type ServiceEndpoint,
-} from "../service.ts"
+import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
 
 /** No credential is needed to sign in. */
@@ -160,7 +154,7 @@ async function sessionJson(
   members: readonly Account[],
 ): Promise<wire.Session> {
   const [first] = members
-  if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
+  if (first === undefined) throw usualError("unauthorized")
   const { email, name } = first.value
   const roles = new Map<string, Role>()
   for (const { id, role } of (

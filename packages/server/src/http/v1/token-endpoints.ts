@@ -5,7 +5,7 @@ import type * as wire from "@tallystick/client/wire"
 import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import { openEntry } from "../../store/opened-entry.ts"
-import { LedgerError } from "../../error.ts"
+import { LedgerError, usualError } from "../../error.ts"
 import type { Document, Listed, Subject, TokenBound, Workspace } from "../../store/documents.ts"
 import type { CredentialUse } from "../../store/index-state.ts"
 import { makerOf } from "../../workspace/makers.ts"
@@ -162,8 +162,7 @@ function activityToken(service: Service): ServiceEndpoint {
     async handle({ caller, params: { workspaceId }, body }) {
       const workspace = await changeable(service, workspaceId)
       const project = await projectFor(service, caller, workspaceId, body.projectId)
-      if (!project.value.activityLinks)
-        throw new LedgerError("activity_disabled", "activity links are off for this project")
+      if (!project.value.activityLinks) throw usualError("activity_disabled")
       const bound = {
         type: "activity",
         projectId: project.id,

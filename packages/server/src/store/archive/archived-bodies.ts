@@ -6,7 +6,7 @@
 import { bodySaltBytes, parseRecord } from "@tallystick/proof"
 import type { Clock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"
-import { LedgerError } from "../../error.ts"
+import { usualError } from "../../error.ts"
 import { createLru } from "../../runtime/lru-cache.ts"
 import { fits, frameEntries, openFrame, type OpenFrame } from "../body-frame.ts"
 import { readGone } from "../destroyed.ts"
@@ -146,11 +146,7 @@ class GoneError extends Error {}
 
 function unavailable(cause: unknown): unknown {
   if (!(cause instanceof ArchiveFailure || cause instanceof GoneError)) return cause
-  return new LedgerError(
-    "archive_unavailable",
-    "some of these entries lie in the archive, which cannot be read at this moment",
-    { cause },
-  )
+  return usualError("archive_unavailable", { cause })
 }
 
 /** The salt and the body of an entry, by its sequence and its index. */
