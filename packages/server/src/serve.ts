@@ -155,10 +155,8 @@ async function start(
   const isGenuine = createIsGenuine(store.registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({ store, leaves, isGenuine })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const [watching, filing] = await Promise.all([
-    watch(config, store, keyring, options, health.see, readOnly),
-    fileAndPack(config, store, metrics, options, readOnly),
-  ])
+  const watching = await watch(config, store, keyring, options, health.see, readOnly)
+  const filing = fileAndPack(config, store, metrics, options, readOnly)
   const { journal, registry, search } = store
   const writing = { journal, registry, clock: systemClock, limits, keyring, report: metrics }
   const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })
@@ -413,7 +411,7 @@ function fileAndPack(
   metrics: Metrics,
   { log, onFatal }: ServeOptions,
   readOnly: string | undefined,
-): Promise<FilingBeside> {
+): FilingBeside {
   const packs = readOnly === undefined
   const options = { place: placeOf(config), limits: config.limits, packs }
   return fileBeside(options, store, reportsOf(metrics, log), onFatal)

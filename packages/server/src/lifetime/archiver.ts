@@ -49,6 +49,9 @@ export interface Archiver {
   close(): Promise<void>
 }
 
+/** The first requests have precedence. What is due has waited for days. */
+const firstSweepMs = 1000
+
 export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): Archiver {
   const { registry, clock, limits } = parts
   const stop = new AbortController()
@@ -66,6 +69,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
   }
 
   async function run(): Promise<void> {
+    await pause(clock, firstSweepMs, stop.signal)
     while (!stop.signal.aborted) {
       await sweep()
       await pause(clock, limits.archiveEveryMs, stop.signal)

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { LedgerError } from "../error.ts"
-import { fileBeside, type FilingBeside } from "./filing-thread.ts"
+import { fileBeside, firstPokeMs, type FilingBeside } from "./filing-thread.ts"
 import { defaultLimits } from "../limits.ts"
 import { write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -17,6 +17,8 @@ interface House {
   readonly folder: string
   readonly store: Store
   readonly filing: FilingBeside
+  /** What filing could not do. */
+  readonly failures: readonly string[]
   /** Appends so many entries. */
   write(count: number): Promise<number>
 }
@@ -39,10 +41,11 @@ async function openHouse(findWaitMs: number): Promise<House> {
     onDeath,
   )
   closing.push(() => store.close())
-  const filing = await fileBeside(
+  const failures: string[] = []
+  const filing = fileBeside(
     { place: { data: folder }, packs: true, limits: { ...defaultLimits, findWaitMs } },
     store,
-    () => {},
+    (report) => void (report.kind === "failed" && failures.push(report.detail)),
     onDeath,
   )
   closing.push(() => filing.close())
@@ -51,6 +54,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
     folder,
     store,
     filing,
+    failures,
     async write(count) {
       const names = Array.from({ length: count }, () => `e${written++}`)
       await write(store, "acme", names)
@@ -95,6 +99,36 @@ test("entries are filed after a moment, also without a search", async () => {
     await house.write(4096)
     while (segmentsIn(house.folder) < segments) await sleep(10)
   }
+  await expectChain(house.store.journal, "acme")
+})
+
+test("an empty ledger needs no thread, and the first entry starts it", async () => {
+  let starts = 0
+  const house = await openHouse(patientMs)
+  const count = (): void => void starts++
+  process.on("worker", count)
+  closing.push(() => process.off("worker", count))
+  await sleep(firstPokeMs + 500)
+  assert.equal(await house.filing.content.isOurs("acme"), true)
+  assert.equal(starts, 0)
+  await house.write(1)
+  while (starts === 0) await sleep(10)
+  await house.filing.catchUp("acme")
+  assert.equal(starts, 1)
+  await expectChain(house.store.journal, "acme")
+})
+
+test("a thread that cannot start is started again, and files what was written meanwhile", async () => {
+  const house = await openHouse(patientMs)
+  const path = join(house.folder, "search.db")
+  renameSync(path, `${path}.away`)
+  mkdirSync(path)
+  await house.write(4096)
+  while (house.failures.length < 2) await sleep(10)
+  assert.match(house.failures[0] ?? "", /search\.db/)
+  rmdirSync(path)
+  renameSync(`${path}.away`, path)
+  while (segmentsIn(house.folder) < 1) await sleep(10)
   await expectChain(house.store.journal, "acme")
 })
 

@@ -1,8 +1,8 @@
-// Runs the filing program in a thread of its own. It has a low priority: a search reads entries
-// that are not filed yet from the journal.
+// Runs the filing program in a thread of its own. It has a low priority and starts a moment after
+// the service: a search reads entries that are not filed yet from the journal.
 
-import { systemClock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { pause, systemClock } from "../clock.ts"
+import { detailOf, LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "../followers/filing.ts"
 import { findDue, type DueEntries, type DueQuestion } from "../lifetime/due-entries.ts"
@@ -16,7 +16,13 @@ import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import { createPace } from "../runtime/pace.ts"
 import { lowerPriority } from "../runtime/thread-priority.ts"
-import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
+import {
+  answer,
+  asking,
+  givenToThread,
+  startThread,
+  startWhenAsked,
+} from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly place: StorePlace
@@ -50,23 +56,49 @@ type FilingQuestions = Pick<FilingBeside, "forget" | "due"> &
 /** The thread gets less processor time than the others, but never none. */
 const niceness = 10
 
-/** Calls `onDeath` when the thread ends unexpectedly. */
-export async function fileBeside(
+/** Its start would take processor time from the threads that answer the first requests. */
+export const firstPokeMs = 1000
+const startAgainMs = 1000
+
+/**
+ * The first question starts the thread: at the latest after a moment, if there are entries. Calls
+ * `onDeath` when it ends unexpectedly, but not when it cannot start, which is tried again.
+ */
+export function fileBeside(
   options: FilingOptions,
   store: Pick<Store, "grown">,
   onReport: (report: FilingReport | PackerReport) => void,
   onDeath: (cause: Error) => void,
-): Promise<FilingBeside> {
+): FilingBeside {
   // Few large steps cost less than many small ones.
   const { fileEveryMs, findWaitMs } = options.limits
   const listener = { onReport, onDeath }
-  const thread = await followBeside<FilingQuestions, FilingReport | PackerReport>(
-    import.meta.filename,
-    options,
-    store,
-    fileEveryMs,
-    listener,
+  const started = startWhenAsked<FilingQuestions>(() =>
+    startThread(import.meta.filename, options, listener),
   )
+  const runs = async (): Promise<boolean> => {
+    try {
+      await started.ask("poke", [])
+      return true
+    } catch (error) {
+      const cause = error instanceof LedgerError ? error.cause : error
+      onReport({ kind: "failed", detail: detailOf(cause) })
+      return false
+    }
+  }
+  const grown: Store["grown"] = async function* (end) {
+    const begun = pause(systemClock, firstPokeMs, end)
+    for await (const workspaces of store.grown(end)) {
+      await begun
+      if (workspaces.length === 0) continue
+      // A disk that fails may recover.
+      while (!end.aborted && !(await runs())) await pause(systemClock, startAgainMs, end)
+      // The next start files what is left.
+      if (end.aborted) return
+      yield workspaces
+    }
+  }
+  const thread = followBeside(started, { grown }, fileEveryMs, onDeath)
   return {
     async catchUp(workspace) {
       const position = await Promise.race([
@@ -80,17 +112,21 @@ export async function fileBeside(
         )
     },
     ...asking(thread, "forget", "due"),
-    content: asking(
-      thread,
-      "pack",
-      "frames",
-      "dropBodies",
-      "putFrames",
-      "destroyBodies",
-      "keepDisclosures",
-      "clearLog",
-      "isOurs",
-    ),
+    content: {
+      ...asking(
+        thread,
+        "pack",
+        "frames",
+        "dropBodies",
+        "putFrames",
+        "destroyBodies",
+        "keepDisclosures",
+        "clearLog",
+      ),
+      // A folder belongs to one process, which need not ask the thread.
+      isOurs: async (workspace) =>
+        options.place.databaseUrl === undefined || (await thread.ask("isOurs", workspace)),
+    },
     archiving: asking(
       thread,
       "oldest",

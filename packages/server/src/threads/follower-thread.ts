@@ -1,13 +1,8 @@
-// Starts a follower program in its own thread, and tells it which workspaces have grown.
+// Tells a follower program, which runs in its own thread, which workspaces have grown.
 
 import { pause, systemClock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
-import {
-  startThread,
-  type Questions,
-  type Thread,
-  type ThreadListener,
-} from "../runtime/worker-thread.ts"
+import type { Questions, Thread } from "../runtime/worker-thread.ts"
 
 export type FollowQuestions = Questions & { poke(workspaces: readonly string[]): void }
 
@@ -15,23 +10,21 @@ export type FollowQuestions = Questions & { poke(workspaces: readonly string[]):
  * `everyMs` is the shortest time between two messages. One message names all workspaces that grew
  * meanwhile.
  */
-export async function followBeside<Q extends FollowQuestions, R>(
-  module: string,
-  options: unknown,
-  store: Pick<Store, "grown">,
+export function followBeside<Q extends FollowQuestions>(
+  thread: Thread<Q>,
+  { grown }: Pick<Store, "grown">,
   everyMs: number,
-  listener: ThreadListener<R>,
-): Promise<Thread<Q>> {
-  const thread = await startThread<Q, R>(module, options, listener)
+  onDeath: (cause: Error) => void,
+): Thread<Q> {
   const stop = new AbortController()
   const tell = async (): Promise<void> => {
-    for await (const workspaces of store.grown(stop.signal)) {
+    for await (const workspaces of grown(stop.signal)) {
       // TypeScript does not see that `poke` takes this in every `Q`.
       await thread.ask("poke", ...([workspaces] as Parameters<Q["poke"]>))
       await pause(systemClock, everyMs, stop.signal)
     }
   }
-  const told = tell().catch(listener.onDeath)
+  const told = tell().catch(onDeath)
   return {
     ask: (...asked) => thread.ask(...asked),
     async close() {

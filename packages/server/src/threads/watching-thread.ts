@@ -17,7 +17,7 @@ import { openSignedHeads, openWatched, type StorePlace } from "../store/open.ts"
 import type { CredentialUse } from "../store/index-state.ts"
 import type { Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
-import { answer, asking, givenToThread } from "../runtime/worker-thread.ts"
+import { answer, asking, givenToThread, startThread } from "../runtime/worker-thread.ts"
 
 export interface WatchOptions {
   readonly place: StorePlace
@@ -81,12 +81,11 @@ export async function watchBeside(
 ): Promise<WatchingBeside> {
   const listener = { onReport, onDeath }
   const { pokeEveryMs, pokeDatabaseEveryMs } = options.limits
-  const thread = await followBeside<WatchQuestions, Sighting>(
-    import.meta.filename,
-    options,
+  const thread = followBeside(
+    await startThread<WatchQuestions, Sighting>(import.meta.filename, options, listener),
     store,
     options.place.databaseUrl === undefined ? pokeEveryMs : pokeDatabaseEveryMs,
-    listener,
+    onDeath,
   )
   return {
     // A thread that has ended reports that by `onDeath`.
